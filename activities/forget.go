@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
@@ -51,7 +52,7 @@ type ForgetRef struct {
 func (r ForgetRef) id() (uuid.UUID, error) {
 	id, err := uuid.Parse(r.RunID)
 	if err != nil {
-		return uuid.Nil, temporal.NewNonRetryableApplicationError("run_id is not an id", ErrTypeInvalidRequest, nil)
+		return uuid.Nil, temporal.NewNonRetryableApplicationError("run_id is not an id", api.ErrTypeInvalidRequest, nil)
 	}
 	return id, nil
 }
@@ -62,7 +63,7 @@ func (a *Forgetting) frozen() error {
 	if !a.Policy.MutationsFrozen() {
 		return nil
 	}
-	return temporal.NewNonRetryableApplicationError(proposals.ReasonMutationsFrozen, ErrTypeFrozen, nil)
+	return temporal.NewNonRetryableApplicationError(proposals.ReasonMutationsFrozen, api.ErrTypeFrozen, nil)
 }
 
 // SelectForget selects what an accepted request would forget. Ids and counts come back; the token
@@ -101,8 +102,8 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 		return schema.ForgetApproval{}, fail(err)
 	}
 	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, now(a.Now))
-	if reason := TokenReason(err); reason != "" {
-		return out, temporal.NewNonRetryableApplicationError(TokenError(reason).Error(), ErrTypeTokenRefused, nil, reason)
+	if reason := api.TokenReason(err); reason != "" {
+		return out, temporal.NewNonRetryableApplicationError(api.TokenError(reason).Error(), api.ErrTypeTokenRefused, nil, reason)
 	}
 	return out, fail(err)
 }
@@ -310,7 +311,7 @@ func (d *runDeleter) describe(ctx context.Context, workflowID, runID string) (*w
 	}
 	info := found.GetWorkflowExecutionInfo()
 	var tenant string
-	payload, ok := info.GetSearchAttributes().GetIndexedFields()[AttributeTenant]
+	payload, ok := info.GetSearchAttributes().GetIndexedFields()[api.AttributeTenant]
 	if !ok || converter.GetDefaultDataConverter().FromPayload(payload, &tenant) != nil || tenant != d.tenant {
 		return nil, nil
 	}
@@ -383,7 +384,7 @@ func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *
 // what an answer shows beside its results is not tracked. They have answered, and are of no more use. One
 // that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
-	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
+	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
 		if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			d.running++
 			return nil

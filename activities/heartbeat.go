@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -94,7 +95,7 @@ func beatFor(ctx context.Context, limit time.Duration) (_ context.Context, stop 
 			case <-tick.C:
 				if limit, moves := p.report(ctx); !moves {
 					activity.GetLogger(ctx).Warn("no progress: the attempt is cancelled", "for", limit.String())
-					cancel(temporal.NewApplicationError("no progress for "+limit.String(), ErrTypeStalled))
+					cancel(temporal.NewApplicationError("no progress for "+limit.String(), api.ErrTypeStalled))
 					return
 				}
 			}

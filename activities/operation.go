@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pipeline"
@@ -69,7 +70,7 @@ func (a *Accepting) accept(ctx context.Context, in AcceptRequest) error {
 		if err := json.Unmarshal(in.Body, req); err != nil {
 			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "(json)", Problem: "cannot be read"}}}
 		}
-		if err := checked(in.Misread, req, LargeField(in.Kind)); err != nil {
+		if err := checked(in.Misread, req, api.LargeField(in.Kind)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +89,7 @@ type MemoriesRequest struct {
 }
 
 // IndexMemories drains the outbox of the named memories.
-func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (IndexResult, error) {
+func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (api.IndexResult, error) {
 	ctx, stop := beat(ctx)
 	defer stop()
 	ids := make([]uuid.UUID, 0, len(in.IDs))
@@ -98,7 +99,7 @@ func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (Index
 		}
 	}
 	if len(ids) == 0 {
-		return IndexResult{}, nil
+		return api.IndexResult{}, nil
 	}
 	return a.drainOnly(ctx, in.Tenant, ids)
 }

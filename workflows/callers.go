@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/temporalnexus"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -117,5 +118,5 @@ func (c Callers) admitCancel(tenant, endpoint string) error {
 func forbidden() error {
 	const message = "principal.tenant: this caller may not act for it"
 	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnauthorized, Message: message, RetryBehavior: nexus.HandlerErrorRetryBehaviorNonRetryable,
-		Cause: temporal.NewNonRetryableApplicationError(message, ErrTypeForbidden, nil)}
+		Cause: temporal.NewNonRetryableApplicationError(message, api.ErrTypeForbidden, nil)}
 }

@@ -7,13 +7,15 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 )
 
 // DriftCheck compares the ids and versions of live memories with those of the index, from both sides, and
 // repairs what differs, round by round, until a round finds nothing. An index that was wiped is filled
 // again by that.
-func DriftCheck(ctx workflow.Context, in DriftInput) (DriftResult, error) {
-	var out DriftResult
+func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error) {
+	var out api.DriftResult
 	shown := display{lean(ctx)}
 	if !shown.lean {
 		if err := invalidRequest(validate(ctx, &in)); err != nil {
@@ -25,7 +27,7 @@ func DriftCheck(ctx workflow.Context, in DriftInput) (DriftResult, error) {
 	if in.Sofar != nil {
 		out = *in.Sofar
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (DriftResult, error) { return out, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.DriftResult, error) { return out, nil }); err != nil {
 		return out, err
 	}
 	rounds := compareRounds
@@ -34,7 +36,7 @@ func DriftCheck(ctx workflow.Context, in DriftInput) (DriftResult, error) {
 	}
 	showDrift(ctx, shown, out)
 	for out.Rounds < rounds {
-		round := Comparison{Repair: !in.LookOnly}
+		round := api.Comparison{Repair: !in.LookOnly}
 		if in.Round != nil {
 			round, in.Round = *in.Round, nil
 		}
@@ -61,11 +63,11 @@ func DriftCheck(ctx workflow.Context, in DriftInput) (DriftResult, error) {
 			return out, continueAsNew(ctx, DriftCheck, in)
 		}
 	}
-	outcome := OutcomeOK
+	outcome := api.OutcomeOK
 	if out.Left.Found() > 0 {
-		outcome = OutcomeDrift
+		outcome = api.OutcomeDrift
 	}
-	showDrift(ctx, shown, out, AttrOutcome.ValueSet(outcome))
+	showDrift(ctx, shown, out, mneme.AttrOutcome.ValueSet(outcome))
 	return out, nil
 }
 
@@ -80,7 +82,7 @@ var comparedSides = []struct {
 
 // compareRound goes on until the round is done or, where the run may continue inside a round, until it should
 // continue as new. Looked is what it has found so far.
-func compareRound(ctx workflow.Context, c *Comparison, mayContinue bool, looked *activities.Drift) (done bool, err error) {
+func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, looked *api.Drift) (done bool, err error) {
 	for began := true; c.Side < len(comparedSides); began = false {
 		if mayContinue && !began && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return false, nil
@@ -96,14 +98,14 @@ func compareRound(ctx workflow.Context, c *Comparison, mayContinue bool, looked 
 		*looked = c.Found
 		c.Next.Cursor, c.Next.Points = page.Cursor, page.Points
 		if page.Done {
-			c.Side, c.Next = c.Side+1, activities.CompareRequest{}
+			c.Side, c.Next = c.Side+1, api.CompareRequest{}
 		}
 	}
 	return true, nil
 }
 
-func showDrift(ctx workflow.Context, shown display, out DriftResult, more ...temporal.SearchAttributeUpdate) {
+func showDrift(ctx workflow.Context, shown display, out api.DriftResult, more ...temporal.SearchAttributeUpdate) {
 	l := out.Left
-	shown.show(ctx, PhaseCompare, fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
+	shown.show(ctx, api.PhaseCompare, fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
 		out.Rounds, l.Memories, l.Points, l.Missing, l.Behind, l.Ahead, l.Dead, out.Repaired), more...)
 }

@@ -9,6 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
@@ -41,7 +43,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 			return schema.ForgetReceipt{}, run.selectErr
 		}
 	}
-	run.begin(ctx, PhaseSelect, "choosing what to forget", req.Principal)
+	run.begin(ctx, api.PhaseSelect, "choosing what to forget", req.Principal)
 	run.selectErr = run.selects(ctx, req)
 	run.selected = true
 	if run.selectErr != nil {
@@ -91,13 +93,13 @@ func (run *forgetRun) ref() activities.ForgetRef {
 }
 
 func (run *forgetRun) setup(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, QueryPreview, func() (schema.ForgetPreview, error) { return run.preview, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryPreview, func() (schema.ForgetPreview, error) { return run.preview, nil }); err != nil {
 		return err
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (schema.ForgetReceipt, error) { return run.receipt, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (schema.ForgetReceipt, error) { return run.receipt, nil }); err != nil {
 		return err
 	}
-	err := workflow.SetUpdateHandler(ctx, UpdateSelected, func(ctx workflow.Context) (schema.ForgetPreview, error) {
+	err := workflow.SetUpdateHandler(ctx, api.UpdateSelected, func(ctx workflow.Context) (schema.ForgetPreview, error) {
 		if err := workflow.Await(ctx, func() bool { return run.selected }); err != nil {
 			return schema.ForgetPreview{}, err
 		}
@@ -107,7 +109,7 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 		return err
 	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for signals := workflow.GetSignalChannel(ctx, SignalConfirm); ; {
+		for signals := workflow.GetSignalChannel(ctx, api.SignalConfirm); ; {
 			var in schema.ForgetConfirmation
 			if !signals.Receive(ctx, &in) {
 				return
@@ -121,7 +123,7 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 			}
 		}
 	})
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirm, run.confirm, workflow.UpdateHandlerOptions{
+	return workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateConfirm, run.confirm, workflow.UpdateHandlerOptions{
 		Validator: func(_ workflow.Context, in schema.ForgetConfirmation) error { return invalidRequest(in.Validate()) },
 	})
 }
@@ -146,7 +148,7 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 
 // selects stages the request and has it selected.
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
-	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, request: &req}, run.lean)
+	ref, err := accept(ctx, operation{kind: api.KindForget, common: req.Operation, request: &req}, run.lean)
 	if err == nil {
 		options := embedOptions("select what to forget", infrastructureAttempts)
 		options.StartToCloseTimeout = 10 * time.Minute // all that is stored may be looked through
@@ -170,7 +172,7 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 // wait waits for the confirmation, until the token expires or the run is cancelled; then the run has
 // ended. The database has the last word: a confirmation that came in time counts.
 func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
-	run.display.wait(ctx, PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
+	run.display.wait(ctx, api.PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
 		run.preview.Total, run.preview.Mode, run.preview.ExpiresAt.UTC().Format("2006-01-02 15:04:05 MST")))
 	confirmed, err := workflow.AwaitWithTimeout(ctx, run.preview.ExpiresAt.Sub(workflow.Now(ctx)), func() bool { return run.confirmed })
 	if confirmed && err == nil {
@@ -200,7 +202,7 @@ func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
 // goAhead shows that the run does not wait for a person any more.
 func (run *forgetRun) goAhead(ctx workflow.Context) {
 	if run.lean {
-		run.display.wait(ctx, PhaseForget, run.described())
+		run.display.wait(ctx, api.PhaseForget, run.described())
 	}
 }
 
@@ -233,7 +235,7 @@ func (run *forgetRun) conflict() error {
 		return nil
 	}
 	conflict := &schema.VersionConflict{ID: run.preview.Sample[0], IfVersion: run.ifVersion}
-	return temporal.NewNonRetryableApplicationError(conflict.Error(), activities.ErrTypeVersion, nil, conflict)
+	return temporal.NewNonRetryableApplicationError(conflict.Error(), api.ErrTypeVersion, nil, conflict)
 }
 
 func (run *forgetRun) batches(ctx workflow.Context) error {
@@ -264,7 +266,7 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 		return nil
 	}
 	ref := run.ref()
-	run.display.show(ctx, PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
+	run.display.show(ctx, api.PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete from the index", indexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err) // the outbox keeps it; SyncIndex makes up for it
@@ -298,11 +300,11 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 	if errors.As(err, &next) {
 		return run.receipt, err
 	}
-	outcome := OutcomeFailed
+	outcome := api.OutcomeFailed
 	if err == nil {
 		outcome = run.receipt.Summary()
 	}
-	run.display.show(ctx, PhaseDone, run.described(), AttrOutcome.ValueSet(outcome))
+	run.display.show(ctx, api.PhaseDone, run.described(), mneme.AttrOutcome.ValueSet(outcome))
 	drainHandlers(ctx)
 	if err != nil {
 		return schema.ForgetReceipt{}, err
@@ -311,7 +313,7 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 }
 
 func (run *forgetRun) show(ctx workflow.Context) {
-	run.display.show(ctx, PhaseForget, run.described())
+	run.display.show(ctx, api.PhaseForget, run.described())
 }
 
 func (run *forgetRun) described() string {

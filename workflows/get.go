@@ -7,6 +7,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -17,18 +19,18 @@ import (
 // result.
 func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error) {
 	var out activities.GetResult
-	if err := workflow.SetQueryHandler(ctx, QueryRecord, func(id string) (schema.MemoryRecord, error) {
+	if err := workflow.SetQueryHandler(ctx, api.QueryRecord, func(id string) (schema.MemoryRecord, error) {
 		for _, record := range out.Records {
 			if record.ID == id {
 				return record, nil
 			}
 		}
-		return schema.MemoryRecord{}, temporal.NewNonRetryableApplicationError("this run has read no such record", ErrTypeNotRead, nil)
+		return schema.MemoryRecord{}, temporal.NewNonRetryableApplicationError("this run has read no such record", api.ErrTypeNotRead, nil)
 	}); err != nil {
 		return schema.GetResponse{}, err
 	}
 	shown := display{lean: true} // there are no runs of the first form
-	shown.begin(ctx, PhaseRecall, "reading", req.Principal)
+	shown.begin(ctx, api.PhaseRecall, "reading", req.Principal)
 	options := recallOptions
 	options.Summary = "get"
 	in := activities.GetRequest{Request: req, Misread: req.Misread(), Unknown: req.Unknown()}
@@ -36,11 +38,11 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 	if err == nil {
 		err = invalidRequest(out.Err())
 	}
-	outcome := OutcomeOK
+	outcome := api.OutcomeOK
 	if err != nil {
-		outcome = OutcomeFailed
+		outcome = api.OutcomeFailed
 	}
-	shown.show(ctx, PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)), AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)), mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.GetResponse{}, err
 	}

@@ -8,6 +8,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -49,7 +51,7 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 		}
 	}
 	p := op.common.Principal
-	shown.begin(ctx, PhaseWrite, op.summary, p)
+	shown.begin(ctx, api.PhaseWrite, op.summary, p)
 	ref, err := accept(ctx, op, shown.lean)
 	op.request = nil // it is in Postgres
 	if op.release != nil {
@@ -59,14 +61,14 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)), op.step, ref).Get(ctx, &result)
 	}
 	if err != nil {
-		shown.show(ctx, PhaseDone, op.summary, AttrOutcome.ValueSet(OutcomeFailed))
+		shown.show(ctx, api.PhaseDone, op.summary, mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 		if ref.ID != "" {
 			drop(ctx, ref)
 		}
 		return result, err
 	}
 	indexChanged(ctx, p.Tenant, result.Changed())
-	shown.show(ctx, PhaseDone, op.summary+": "+result.Summary(), AttrOutcome.ValueSet(result.Summary()))
+	shown.show(ctx, api.PhaseDone, op.summary+": "+result.Summary(), mneme.AttrOutcome.ValueSet(result.Summary()))
 	return result, nil
 }
 
@@ -76,16 +78,16 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 func accept(ctx workflow.Context, op operation, check bool) (activities.OperationRef, error) {
 	ref := activities.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
 	if op.common.OperationID != "" {
-		ref.Others = otherKeys(ref.ID, op.kind, op.common.Principal, op.common.OperationID)
+		ref.Others = api.EarlierOperationKeys(ref.ID, op.kind, op.common.Principal, op.common.OperationID)
 	}
 	body, err := json.Marshal(op.request) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
-		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
+		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", api.ErrTypeInvalidRequest, nil)
 	}
 	in := activities.AcceptRequest{Operation: ref, Kind: op.kind, Body: body, Check: check}
 	if check {
 		in.Misread = op.request.Misread()
-	} else if err := schema.CheckEncodedSize(activities.LargeField(op.kind), len(body)); err != nil {
+	} else if err := schema.CheckEncodedSize(api.LargeField(op.kind), len(body)); err != nil {
 		return ref, invalidRequest(err)
 	}
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
@@ -149,5 +151,5 @@ func invalidRequest(err error) error {
 	}
 	var invalid *schema.ValidationError
 	errors.As(err, &invalid)
-	return temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrTypeInvalidRequest, nil, invalid)
+	return temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil, invalid)
 }

@@ -6,6 +6,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -28,7 +30,7 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 		}
 	}
 	// Its text may be of what is erased later, also when it is refused: an erasure finds runs by their tenant.
-	shown.begin(ctx, PhaseRecall, "asking", req.Principal)
+	shown.begin(ctx, api.PhaseRecall, "asking", req.Principal)
 	var out activities.RecallResult
 	info := workflow.GetInfo(ctx)
 	// The first run id stays the same over retries and resets: the retrieval is recorded once.
@@ -40,14 +42,14 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	if err == nil {
 		err = invalidRequest(out.Err())
 	}
-	outcome := OutcomeOK
+	outcome := api.OutcomeOK
 	switch {
 	case err != nil:
-		outcome = OutcomeFailed
+		outcome = api.OutcomeFailed
 	case len(out.Meta.Degraded) > 0:
-		outcome = OutcomeDegraded
+		outcome = api.OutcomeDegraded
 	}
-	shown.show(ctx, PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out", len(out.Results), len(out.Meta.Degraded)), AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out", len(out.Results), len(out.Meta.Degraded)), mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
@@ -58,7 +60,7 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 func refuseRecall(ctx workflow.Context, shown display, req *schema.RecallRequest) error {
 	err := invalidRequest(validate(ctx, req))
 	if err != nil && workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
-		shown.show(ctx, PhaseDone, "invalid request", append(whose(req.Principal), AttrOutcome.ValueSet(OutcomeFailed))...)
+		shown.show(ctx, api.PhaseDone, "invalid request", append(mneme.Whose(req.Principal), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))...)
 	}
 	return err
 }

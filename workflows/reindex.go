@@ -8,6 +8,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/store/vector"
 )
 
@@ -28,20 +30,20 @@ const (
 //
 // It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
 // that is searched by then: then it leaves what was searched before to the next run.
-func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
+func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, error) {
 	run := &reindex{display: display{lean(ctx)}, in: in}
 	if !run.lean {
 		if err := invalidRequest(validate(ctx, &in)); err != nil {
-			return ReindexResult{}, err
+			return api.ReindexResult{}, err
 		}
 	} else if err := invalidRequest(in.MisreadErr()); err != nil {
-		return ReindexResult{}, err
+		return api.ReindexResult{}, err
 	}
 	if in.Sofar != nil {
 		run.ReindexProgress = *in.Sofar
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (ReindexProgress, error) { return run.ReindexProgress, nil }); err != nil {
-		return ReindexResult{}, err
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.ReindexProgress, error) { return run.ReindexProgress, nil }); err != nil {
+		return api.ReindexResult{}, err
 	}
 	err := run.build(ctx)
 	if temporal.IsCanceledError(err) && run.Generation.ID != "" {
@@ -49,19 +51,19 @@ func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
 	}
 	if err != nil {
 		if !workflow.IsContinueAsNewError(err) {
-			run.show(ctx, run.Phase, AttrOutcome.ValueSet(OutcomeFailed))
+			run.show(ctx, run.Phase, mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 		}
-		return ReindexResult{}, err
+		return api.ReindexResult{}, err
 	}
-	run.show(ctx, PhaseDone, AttrOutcome.ValueSet(OutcomeOK))
-	return ReindexResult{run.ReindexProgress}, nil
+	run.show(ctx, api.PhaseDone, mneme.AttrOutcome.ValueSet(api.OutcomeOK))
+	return api.ReindexResult{ReindexProgress: run.ReindexProgress}, nil
 }
 
 // reindex is one rebuild at work.
 type reindex struct {
 	display
-	ReindexProgress
-	in ReindexInput
+	api.ReindexProgress
+	in api.ReindexInput
 }
 
 func (run *reindex) build(ctx workflow.Context) error {
@@ -75,7 +77,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 	}
 	generation := activities.GenerationRequest{Generation: run.Generation.ID}
 	if run.Replaces != nil && run.Replaces.Model == run.Generation.Model && !run.Rebuilt {
-		run.show(ctx, PhaseRebuild)
+		run.show(ctx, api.PhaseRebuild)
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, rebuildOptions), indexing.RebuildIndexes, generation).Get(ctx, nil); err != nil {
 			return err
 		}
@@ -87,7 +89,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 	if err := run.switchOver(ctx, generation); err != nil {
 		return err
 	}
-	run.show(ctx, PhaseDrop)
+	run.show(ctx, api.PhaseDrop)
 	grace := vector.DropGrace
 	if run.in.GraceSeconds != 0 {
 		grace = time.Duration(run.in.GraceSeconds) * time.Second
@@ -104,7 +106,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 }
 
 func (run *reindex) begin(ctx workflow.Context) error {
-	run.show(ctx, PhaseBegin)
+	run.show(ctx, api.PhaseBegin)
 	var began activities.BeginReindexResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, buildOptions("begin a generation", infrastructureAttempts)), indexing.BeginReindex,
 		activities.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
@@ -116,7 +118,7 @@ func (run *reindex) begin(ctx workflow.Context) error {
 }
 
 func (run *reindex) fill(ctx workflow.Context) error {
-	run.show(ctx, PhaseFill)
+	run.show(ctx, api.PhaseFill)
 	for !run.FilledAll {
 		var page activities.FillResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("bring memories to the new generation")), indexing.FillGeneration,
@@ -126,7 +128,7 @@ func (run *reindex) fill(ctx workflow.Context) error {
 		}
 		run.Filled, run.Embedded, run.Refused = run.Filled+page.Memories, run.Embedded+page.Embedded, run.Refused+page.Refused
 		run.Cursor, run.FilledAll = page.Cursor, page.Done
-		run.show(ctx, PhaseFill)
+		run.show(ctx, api.PhaseFill)
 		if !run.FilledAll && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return run.goOn(ctx)
 		}
@@ -144,8 +146,8 @@ func (run *reindex) goOn(ctx workflow.Context) error {
 // verify compares the new generation with Postgres until nothing differs, then counts and samples it.
 func (run *reindex) verify(ctx workflow.Context) error {
 	for {
-		run.show(ctx, PhaseVerify)
-		round := Comparison{Generation: run.Generation.ID, Repair: true}
+		run.show(ctx, api.PhaseVerify)
+		round := api.Comparison{Generation: run.Generation.ID, Repair: true}
 		if run.Comparing != nil {
 			round, run.Comparing = *run.Comparing, nil
 		}
@@ -165,10 +167,10 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		}
 		if run.Rounds == compareRounds {
 			return temporal.NewApplicationError(fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new run takes it up",
-				run.Rounds, drift.Found()), ErrTypeUnverified)
+				run.Rounds, drift.Found()), api.ErrTypeUnverified)
 		}
 	}
-	run.show(ctx, PhaseVerify)
+	run.show(ctx, api.PhaseVerify)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("count and sample the new generation")), indexing.VerifyGeneration,
 		activities.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
@@ -176,7 +178,7 @@ func (run *reindex) verify(ctx workflow.Context) error {
 // switchOver has the new generation searched. It ends before a cancellation is looked at: between the index and
 // Postgres, what is searched would be dropped. When it fails, the index goes back to what Postgres says.
 func (run *reindex) switchOver(ctx workflow.Context, generation activities.GenerationRequest) error {
-	run.show(ctx, PhaseSwitch)
+	run.show(ctx, api.PhaseSwitch)
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("search the new generation", infrastructureAttempts)),

@@ -9,6 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 )
@@ -26,10 +28,10 @@ var reviewing *activities.Reviewing
 // words come in once, with the update; no other content passes through the history.
 //
 // A decision that it has accepted is carried out before the run ends, also when the run is cancelled.
-func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
+func Review(ctx workflow.Context, in api.ReviewInput) (api.ReviewProgress, error) {
 	run := &review{display: display{lean(ctx)}, in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
 	if err := run.setup(ctx); err != nil {
-		return ReviewProgress{}, err
+		return api.ReviewProgress{}, err
 	}
 	err := invalidRequest(in.MisreadErr())
 	if !run.lean {
@@ -40,7 +42,7 @@ func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
 	}
 	if err != nil {
 		drainHandlers(ctx)
-		return ReviewProgress{}, err
+		return api.ReviewProgress{}, err
 	}
 	return run.finish(ctx), nil
 }
@@ -72,18 +74,18 @@ func (run *review) work(ctx workflow.Context) error {
 // review is one run at work.
 type review struct {
 	display
-	in       ReviewInput
+	in       api.ReviewInput
 	ref      activities.ReviewRef
-	progress ReviewProgress
+	progress api.ReviewProgress
 	moved    bool // a decision has come since the run last looked
 	shown    bool
 }
 
 func (run *review) setup(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (ReviewProgress, error) { return run.progress, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.ReviewProgress, error) { return run.progress, nil }); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDecide, run.decide, workflow.UpdateHandlerOptions{
+	return workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateDecide, run.decide, workflow.UpdateHandlerOptions{
 		Validator: func(_ workflow.Context, req schema.ReviewRequest) error { return run.check(req) }})
 }
 
@@ -108,7 +110,7 @@ func (run *review) look(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	run.progress = ReviewProgress{Open: st.Open, Approved: st.Approved, Rejected: st.Rejected, Expired: st.Expired, NextAt: st.NextAt}
+	run.progress = api.ReviewProgress{Open: st.Open, Approved: st.Approved, Rejected: st.Rejected, Expired: st.Expired, NextAt: st.NextAt}
 	if run.shown {
 		workflow.SetCurrentDetails(ctx, run.details())
 		return nil
@@ -116,7 +118,7 @@ func (run *review) look(ctx workflow.Context) error {
 	run.shown = true
 	of := schema.Principal{Tenant: run.in.Tenant, Agent: st.Agent, Project: st.Project}
 	if !run.lean || run.progress.Open > 0 {
-		run.display.wait(ctx, PhaseReview, run.counts(), whose(of)...)
+		run.display.wait(ctx, api.PhaseReview, run.counts(), mneme.Whose(of)...)
 	}
 	return nil
 }
@@ -130,7 +132,7 @@ func (run *review) counts() string {
 	return out
 }
 
-func (run *review) details() string { return "**" + PhaseReview + "**: " + run.counts() }
+func (run *review) details() string { return "**" + api.PhaseReview + "**: " + run.counts() }
 
 // wait ends when a decision has come, or when proposals have expired and are given up.
 func (run *review) wait(ctx workflow.Context) error {
@@ -163,12 +165,12 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	var result schema.ReviewResult
 	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req}) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
-		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
+		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded", api.ErrTypeInvalidRequest, nil)
 	}
 	options := stageOptions
 	options.Summary = "accept the decision"
 	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
-		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(ctx, nil)
+		activities.AcceptRequest{Operation: ref, Kind: api.KindReview, Body: body}).Get(ctx, nil)
 	if err != nil {
 		return result, err
 	}
@@ -186,16 +188,16 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 // carried it out under another form of the ids.
 func (run *review) decisionRef(id, updateID string, req schema.ReviewRequest) activities.OperationRef {
 	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: id + "/" + req.ProposalID + "/" + updateID}
-	ref.Others = otherDecisionKeys(ref.ID, id, updateID, run.in.BatchID, req)
+	ref.Others = api.EarlierDecisionKeys(ref.ID, id, updateID, run.in.BatchID, req)
 	return ref
 }
 
 // finish says how the review ended.
-func (run *review) finish(ctx workflow.Context) ReviewProgress {
-	outcome := OutcomeReviewed
+func (run *review) finish(ctx workflow.Context) api.ReviewProgress {
+	outcome := api.OutcomeReviewed
 	if run.progress.Expired > 0 {
-		outcome = OutcomeExpired
+		outcome = api.OutcomeExpired
 	}
-	run.display.show(ctx, PhaseDone, run.counts(), AttrOutcome.ValueSet(outcome))
+	run.display.show(ctx, api.PhaseDone, run.counts(), mneme.AttrOutcome.ValueSet(outcome))
 	return run.progress
 }

@@ -119,18 +119,18 @@ func ConfirmToken(key []byte, s ForgetSubject, expires time.Time) string {
 func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error {
 	encoded, ok := strings.CutPrefix(token, tokenPrefix)
 	if !ok || len(token) != tokenLength { // the length, because the decoder skips line breaks
-		return ErrTokenMalformed
+		return schema.ErrTokenMalformed
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	if err != nil || len(raw) != tokenBytes {
-		return ErrTokenMalformed // not wrapped: the decoder's error tells of the text
+		return schema.ErrTokenMalformed // not wrapped: the decoder's error tells of the text
 	}
 	expiry, mac := raw[:8], raw[8:]
 	if !hmac.Equal(mac, s.mac(key, expiry)) {
-		return ErrTokenOther
+		return schema.ErrTokenOther
 	}
 	if now.Unix() >= int64(binary.BigEndian.Uint64(expiry)) {
-		return ErrTokenExpired
+		return schema.ErrTokenExpired
 	}
 	return nil
 }

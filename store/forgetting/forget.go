@@ -357,9 +357,9 @@ func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uui
 		case r.Agent != p.Agent || p.User != "" && r.Scope != pg.UserScope(p):
 			return pg.ErrNotFound
 		case r.State == schema.ForgetExpired, r.State == schema.ForgetPreviewed && !c.Now.Before(r.ExpiresAt):
-			return lifecycle.ErrTokenExpired
+			return schema.ErrTokenExpired
 		case r.State == schema.ForgetCancelled:
-			return ErrForgetClosed
+			return schema.ErrForgetClosed
 		case r.State != schema.ForgetPreviewed:
 			return nil
 		}
@@ -393,7 +393,7 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 		err = lifecycle.VerifyToken(key, forgetSubject(c, r), in.Token, c.Now)
 		switch {
 		case r.State == schema.ForgetConfirmed || r.State == schema.ForgetDone:
-			if err != nil && !errors.Is(err, lifecycle.ErrTokenExpired) {
+			if err != nil && !errors.Is(err, schema.ErrTokenExpired) {
 				return err
 			}
 			out = schema.ForgetApproval{State: r.State, Already: true}
@@ -401,9 +401,9 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 		case err != nil:
 			return err
 		case r.State == schema.ForgetExpired:
-			return lifecycle.ErrTokenExpired
+			return schema.ErrTokenExpired
 		case r.State == schema.ForgetCancelled:
-			return ErrForgetClosed
+			return schema.ErrForgetClosed
 		}
 		by := in.Actor
 		if by == "" {

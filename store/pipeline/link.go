@@ -14,6 +14,7 @@ import (
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -58,20 +59,20 @@ func (l linkable) naming(names ...string) []uuid.UUID {
 
 // Link writes the entities and relations of a range, in a transaction of its own: its failure never
 // reverts a fact. A candidate is linked once; a mention counts once a memory and entity.
-func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (LinkCounts, error) {
-	var counts LinkCounts
+func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (schema.LinkCounts, error) {
+	var counts schema.LinkCounts
 	// A forget locks edges ahead of entities.
 	err := pg.AgainAlone(ctx, func() error {
-		counts = LinkCounts{}
+		counts = schema.LinkCounts{}
 		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error { return link(ctx, c, r, &counts) })
 	})
 	if err != nil {
-		return LinkCounts{}, fmt.Errorf("link: %w", err)
+		return schema.LinkCounts{}, fmt.Errorf("link: %w", err)
 	}
 	return counts, nil
 }
 
-func link(ctx context.Context, c *commit.Change, r Range, counts *LinkCounts) error {
+func link(ctx context.Context, c *commit.Change, r Range, counts *schema.LinkCounts) error {
 	batch, err := linkables(ctx, c, r)
 	if err != nil || len(batch) == 0 {
 		return err
@@ -159,7 +160,7 @@ func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, erro
 
 // upsertEntities returns the ids of all entities of the batch by canonical name, locked. Rows go in by
 // name, so that concurrent links of one tenant do not deadlock.
-func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable, counts *LinkCounts) (map[string]uuid.UUID, error) {
+func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable, counts *schema.LinkCounts) (map[string]uuid.UUID, error) {
 	display := map[string]string{}
 	for _, l := range batch {
 		if len(l.memories) == 0 {
@@ -198,7 +199,7 @@ func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable, cou
 	return out, nil
 }
 
-func insertEntities(ctx context.Context, c *commit.Change, names []string, display map[string]string, counts *LinkCounts) error {
+func insertEntities(ctx context.Context, c *commit.Change, names []string, display map[string]string, counts *schema.LinkCounts) error {
 	ids := make([]uuid.UUID, len(names))
 	shown := make([]string, len(names))
 	for i, name := range names {
@@ -212,7 +213,7 @@ func insertEntities(ctx context.Context, c *commit.Change, names []string, displ
 }
 
 // upsertMentions records which memory names which entity, and counts only the mentions that are new.
-func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID, counts *LinkCounts) error {
+func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID, counts *schema.LinkCounts) error {
 	var memories, entities []uuid.UUID
 	for _, l := range batch {
 		named := map[string]bool{}
@@ -252,7 +253,7 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 
 // upsertRelations writes the edges and which memory says each. An edge is mentioned once for each
 // memory that says it, however often, so that forgetting can take exactly that back.
-func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID, counts *LinkCounts) error {
+func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID, counts *schema.LinkCounts) error {
 	type edge struct {
 		source, target uuid.UUID
 		relationship   string

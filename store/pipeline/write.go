@@ -96,8 +96,8 @@ type seen struct {
 // version, or is gone, the proposal becomes stale and nothing is done with it. Where its source was
 // forgotten meanwhile, nothing is written. Every proposal evaluated leaves a history row on its
 // source memory. Writing a range again finds no proposal left and changes nothing.
-func (s *Pipeline) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
-	var counts WriteCounts
+func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts, error) {
+	var counts schema.WriteCounts
 	err := pg.AgainAlone(ctx, func() error {
 		return commit.Write(ctx, s.DB, in.Range.Tenant, in.Now, func(c *commit.Change) error {
 			batch, err := readBatch(ctx, c.Tx, c.Tenant, in.Range.BatchID)
@@ -132,7 +132,7 @@ func (s *Pipeline) Write(ctx context.Context, in WriteInput) (WriteCounts, error
 		})
 	})
 	if err != nil {
-		return WriteCounts{}, fmt.Errorf("write proposals: %w", err)
+		return schema.WriteCounts{}, fmt.Errorf("write proposals: %w", err)
 	}
 	return counts, nil
 }
@@ -152,7 +152,7 @@ type writing struct {
 	added     addedFrames        // what the adds of this change say
 	claimed   map[string][]byte  // functional claims that this change adds, with the content's hash
 	said      []restatement
-	counts    WriteCounts
+	counts    schema.WriteCounts
 }
 
 func newWriting(c *commit.Change, batch Batch, actor string, rules *policy.Policy) *writing {

@@ -24,19 +24,19 @@ type PurgeInput struct {
 	Tenant string
 	Run    string // of which the counts are kept
 	Rules  string // Begun.Rules; empty: whatever is in force
-	Step   lifecycle.PurgeStep
-	After  HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
-	Limit  int           // rows
-	At     time.Time     // what is over by then; the run's own time, and never later than Now
+	Step   schema.PurgeStep
+	After  schema.HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
+	Limit  int                  // rows
+	At     time.Time            // what is over by then; the run's own time, and never later than Now
 	Now    time.Time
 }
 
 // PurgeBatch is what one batch of a step removed.
 type PurgeBatch struct {
-	Removed int            `json:"removed"` // rows that the limit is of
-	Counts  map[string]int `json:"counts"`  // by what was done
-	Next    HistoryCursor  `json:"next"`    // of the steps that look at what stays as well
-	More    bool           `json:"more"`    // the step may have more to do, behind Next
+	Removed int                  `json:"removed"` // rows that the limit is of
+	Counts  map[string]int       `json:"counts"`  // by what was done
+	Next    schema.HistoryCursor `json:"next"`    // of the steps that look at what stays as well
+	More    bool                 `json:"more"`    // the step may have more to do, behind Next
 }
 
 // Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention
@@ -67,7 +67,7 @@ func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error)
 			}
 			out.More = out.More || out.Removed >= p.in.Limit
 			if !out.More {
-				out.Next = HistoryCursor{} // the next step begins at its beginning
+				out.Next = schema.HistoryCursor{} // the next step begins at its beginning
 			}
 			if in.Step == lifecycle.PurgeSweepRuns {
 				return nil // or what a run notes of its predecessors would be the next one's work, for ever
@@ -495,8 +495,8 @@ func retentionTakes(ctx context.Context, c *commit.Change, rules lifecycle.Reten
 
 // PurgePreview is what a run would remove of a tenant now, by step: of ingest, batches. Counting ends at PreviewLimit.
 type PurgePreview struct {
-	Tenant string                        `json:"tenant"`
-	Would  map[lifecycle.PurgeStep]int64 `json:"would"`
+	Tenant string                     `json:"tenant"`
+	Would  map[schema.PurgeStep]int64 `json:"would"`
 	// Archived is how many tombstones would stay for good.
 	Archived int64             `json:"archived"`
 	Held     *schema.SweepHold `json:"held,omitempty"` // the first question that the run would ask, and that nobody has answered yet
@@ -508,13 +508,13 @@ const PreviewLimit = 100_000
 // PreviewPurge counts what a run would do to a tenant, and changes nothing.
 func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float64, now time.Time) (PurgePreview, error) {
 	ctx = pg.Within(ctx, pg.ClassLong)
-	out := PurgePreview{Tenant: tenant, Would: map[lifecycle.PurgeStep]int64{}}
+	out := PurgePreview{Tenant: tenant, Would: map[schema.PurgeStep]int64{}}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rules, err := RetentionRules(ctx, tx, tenant)
 		if err != nil {
 			return err
 		}
-		count := func(step lifecycle.PurgeStep, query string, args ...any) error {
+		count := func(step schema.PurgeStep, query string, args ...any) error {
 			var n int64
 			if err := tx.QueryRow(ctx, query, args...).Scan(&n); err != nil {
 				return fmt.Errorf("%s: %w", step, err)
@@ -527,7 +527,7 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 			going := chosen + forgetting.ActionLinked("$9") + ` AS purge ` + expired + ` LIMIT $8),
 				dying AS (SELECT id FROM going WHERE purge UNION ALL SELECT id FROM memories m WHERE m.tenant = $1 AND m.purging_at IS NOT NULL AND m.erased_at IS NULL) `
 			args := append(w.args(tenant), PreviewLimit, lifecycle.ActionLinks)
-			for step, query := range map[lifecycle.PurgeStep]string{
+			for step, query := range map[schema.PurgeStep]string{
 				lifecycle.PurgeTombstones: `SELECT count(*) FROM dying`,
 				lifecycle.PurgeEmbeddings: `SELECT count(*) FROM dying d JOIN memory_embeddings x ON x.tenant = $1 AND x.memory_id = d.id`,
 				lifecycle.PurgeGraphLinks: `SELECT (SELECT count(*) FROM dying d JOIN memory_entity_mentions x ON x.tenant = $1 AND x.memory_id = d.id)
@@ -545,7 +545,7 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 		of := func(d schema.RetentionDomain) schema.RetentionPolicy { return rules.For(d, schema.Any, schema.Any) }
 		const unused = ` AND $4::text[] IS NOT NULL` // the links, which not every query needs
 		for _, aged := range []struct {
-			step   lifecycle.PurgeStep
+			step   schema.PurgeStep
 			policy schema.RetentionPolicy
 			query  string
 		}{

@@ -283,8 +283,8 @@ func (s *VectorIndex) ReleaseOutbox(ctx context.Context, tenant string, now time
 }
 
 // OutboxLag returns the lag over all tenants.
-func (s *VectorIndex) OutboxLag(ctx context.Context) (IndexLag, error) {
-	var lag IndexLag
+func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
+	var lag schema.IndexLag
 	if err := s.Pool.QueryRow(ctx, `SELECT * FROM mneme_outbox_lag()`).Scan(&lag.Pending, &lag.Parked, &lag.Oldest); err != nil {
 		return lag, fmt.Errorf("measure index lag: %w", err)
 	}

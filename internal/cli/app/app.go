@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/recall"
@@ -20,7 +21,6 @@ import (
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
-	"github.com/mneme/mneme/workflows"
 )
 
 // App is what the commands share. Connections are opened when a command first needs them.
@@ -203,7 +203,7 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 					cancel(Unavailable("no worker is there to go on with workflow %s; it is durable in Temporal and will run when a worker starts: `make worker`", run.GetID()))
 					return
 				}
-				a.NoteOnce("mneme: no worker answers; waiting until one has been gone for %s", workflows.ShortDuration(WorkerAway))
+				a.NoteOnce("mneme: no worker answers; waiting until one has been gone for %s", mneme.ShortDuration(WorkerAway))
 			}
 			if trouble := heldUp(ctx, c, run); trouble != "" && trouble != told {
 				told = trouble

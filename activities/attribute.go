@@ -1,4 +1,0 @@
-package activities
-
-// AttributeTenant is the search attribute of the tenant.
-const AttributeTenant = "MnemeTenant"

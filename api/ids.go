@@ -1,0 +1,212 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// DecisionUpdateID is the id of the update that carries a decision with an operation id.
+func DecisionUpdateID(req schema.ReviewRequest) string {
+	return boundedUpdateID(req.OperationID + "/" + req.ProposalID)
+}
+
+// otherDecisionKeys are the keys under which other versions of the program have carried out the decision of a key, the
+// review's workflow id and the update's id being those given.
+func EarlierDecisionKeys(key, workflowID, updateID, batchID string, req schema.ReviewRequest) []string {
+	tenant := req.Principal.Tenant
+	plain := plainID(KindReview, idEscaper.Replace(tenant), batchID)
+	chosen := req.OperationID + "/" + req.ProposalID
+	var keys []string
+	for _, form := range bothForms(workflowID, ReviewWorkflowID(tenant, batchID), plain) {
+		for _, update := range bothForms(updateID, boundedUpdateID(chosen), chosen) {
+			keys = append(keys, form+"/"+req.ProposalID+"/"+update)
+		}
+	}
+	return without(keys, key)
+}
+
+var (
+	idEscaper   = strings.NewReplacer("%", "%25", "/", "%2F")
+	idUnescaper = strings.NewReplacer("%25", "%", "%2F", "/")
+)
+
+// IngestWorkflowID is the id of the run that takes a request.
+//
+// With an idempotency key the id is the agent's and the key's, and a second start finds the first:
+// two agents of a tenant that hit on one key have two runs, and so have two users of an agent. Without a
+// key it is derived from who asks and from the content, so that a request delivered again while its run
+// goes on joins that run. An id that would be longer than MaxIDLength is hashed (boundedID).
+func IngestWorkflowID(r schema.IngestRequest) string {
+	key := contentKey(r)
+	if r.IdempotencyKey != "" {
+		key = r.IdempotencyKey
+	}
+	return principalID(KindIngest, r.Principal, key)
+}
+
+// principalID is the id of a run of a principal: kind/tenant/agent/key. A user is a digest after its agent:
+// the name may be an address, and ids stay in lists, logs and history when the memories are erased. %40 is
+// no part of an escaped agent.
+func principalID(kind string, p schema.Principal, key string) string {
+	return boundedID(kind, ownerOf(p), key)
+}
+
+// ownerOf is the part of an id that says whose the run is.
+func ownerOf(p schema.Principal) string {
+	owner := idEscaper.Replace(p.Tenant) + "/" + idEscaper.Replace(p.Agent)
+	if p.User == "" {
+		return owner
+	}
+	sum := sha256.Sum256([]byte(p.User))
+	return owner + "%40" + hex.EncodeToString(sum[:16])
+}
+
+// workflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
+// is joined by its id is that of the same tenant and agent. The last part is left as it is.
+func WorkflowID(kind string, parts ...string) string {
+	last := len(parts) - 1
+	escaped := make([]string, last)
+	for i, part := range parts[:last] {
+		escaped[i] = idEscaper.Replace(part)
+	}
+	return boundedID(kind, strings.Join(escaped, "/"), parts[last])
+}
+
+// MaxIDLength is how many bytes a workflow id or an update id of Mneme has at most. Temporal keeps workflow ids in
+// 255 characters where its persistence is SQL, and appends the time to those of a schedule's runs.
+const MaxIDLength = 200
+
+// boundedID is kind/owner/key or, where that is longer than MaxIDLength, kind/<32 digits of the owner's
+// SHA-256>/<SHA-256 of the key>, both in hexadecimal. The owner may be empty.
+func boundedID(kind, owner, key string) string {
+	id := plainID(kind, owner, key)
+	if len(id) <= MaxIDLength {
+		return id
+	}
+	of, whole := sha256.Sum256([]byte(owner)), sha256.Sum256([]byte(key))
+	return kind + "/" + hex.EncodeToString(of[:16]) + "/" + hex.EncodeToString(whole[:])
+}
+
+// plainID is an id as versions before MaxIDLength made it, whatever its length.
+func plainID(kind, owner, key string) string {
+	if owner == "" {
+		return kind + "/" + key
+	}
+	return kind + "/" + owner + "/" + key
+}
+
+// bothForms are an id as it is now and as versions before MaxIDLength made it, where these differ and the run has one
+// of them; else the run's id alone. A request that was carried out under one is known under both.
+func bothForms(id, bounded, plain string) []string {
+	if bounded == plain || id != bounded && id != plain {
+		return []string{id}
+	}
+	return []string{bounded, plain}
+}
+
+// boundedUpdateID is the id, or its SHA-256 where it is longer than MaxIDLength.
+func boundedUpdateID(id string) string {
+	if len(id) <= MaxIDLength {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])
+}
+
+// tenantOfID is the tenant that an id of a principal's run names. A hashed id names none: such an id has
+// three parts, and others have four or more.
+func TenantOfID(id string) (tenant string, ok bool) {
+	parts := strings.SplitN(id, "/", 4)
+	if len(parts) != 4 {
+		return "", false
+	}
+	return idUnescaper.Replace(parts[1]), true
+}
+
+// contentKey is a digest of everything in the request. Equal requests have equal keys.
+func contentKey(r schema.IngestRequest) string {
+	encoded, err := json.Marshal(r) // field order is fixed and there are no maps
+	if err != nil {
+		encoded = []byte(err.Error()) // unreachable for a decoded request
+	}
+	sum := sha256.Sum256(encoded)
+	return "content-" + hex.EncodeToString(sum[:16])
+}
+
+// ResumeWorkflowID is the id of the run that replays a dead job.
+func ResumeWorkflowID(tenant, jobID string) string { return WorkflowID("resume", tenant, jobID) }
+
+// ReviewWorkflowID is the id of the run in which the proposals of a batch wait for a decision.
+func ReviewWorkflowID(tenant, batchID string) string { return WorkflowID(KindReview, tenant, batchID) }
+
+// SyncIndexWorkflowID is the id of the run that drains the outbox into an index.
+func SyncIndexWorkflowID(index string) string { return "sync-index/" + index }
+
+// RecallWorkflowID is the id of the run that answers a request (principalID). The key is a digest: it is
+// of all that the request says, so that the same question of the same agent, asked while it is being
+// answered, joins that run.
+func RecallWorkflowID(r schema.RecallRequest) string {
+	return contentID(KindRecall, r.Principal, r)
+}
+
+// GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
+func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Principal, r) }
+
+// contentID is the id of a run that only reads, with a digest of the whole request as its key.
+func contentID(kind string, p schema.Principal, request any) string {
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		encoded = []byte(err.Error()) // unreachable for a decoded request
+	}
+	sum := sha256.Sum256(encoded)
+	return principalID(kind, p, "content-"+hex.EncodeToString(sum[:16]))
+}
+
+// OperationWorkflowID is the id of the run of an operation (principalID), the key being the
+// operation id or, without one, a digest of the request.
+func OperationWorkflowID(kind string, op schema.Operation, request any) string {
+	key := op.OperationID
+	if key == "" {
+		encoded, err := json.Marshal(request)
+		if err != nil {
+			encoded = []byte(err.Error()) // unreachable for a decoded request
+		}
+		sum := sha256.Sum256(encoded)
+		key = "content-" + hex.EncodeToString(sum[:16])
+	}
+	return principalID(kind, op.Principal, key)
+}
+
+// DriftWorkflowID is the id of the run that somebody asks for, one at a time, and of the schedule. The
+// schedule's runs have it with their time behind it, and go on beside one that was asked for: that costs a
+// second look and does no harm, since a repair says what Postgres has, whoever says it.
+func DriftWorkflowID(index string) string { return WorkflowID("drift", index) }
+
+// ReindexWorkflowID is the id of the run that rebuilds an index: one at a time.
+func ReindexWorkflowID(index string) string { return WorkflowID("reindex", index) }
+
+// DecaySweepID is the workflow id of a sweep of every tenant; schedules add their time to it.
+const DecaySweepID = "decay-sweep"
+
+// RetentionPurgeID is the workflow id of a purge of every tenant; schedules add their time to it.
+const RetentionPurgeID = "retention-purge"
+
+// otherKeys are the keys under which other versions of the program have carried out the operation of a key that its
+// caller chose.
+func EarlierOperationKeys(id, kind string, p schema.Principal, key string) []string {
+	owner := ownerOf(p)
+	return without(bothForms(id, boundedID(kind, owner, key), plainID(kind, owner, key)), id)
+}
+
+func without(keys []string, own string) (others []string) {
+	for _, key := range keys {
+		if key != own {
+			others = append(others, key)
+		}
+	}
+	return others
+}

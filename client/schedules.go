@@ -1,0 +1,413 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
+)
+
+// Names of schedules: what a schedules file and the commands call them.
+const (
+	ScheduleDecay         = "decay"         // DecaySweep
+	ScheduleRetention     = "retention"     // RetentionPurge
+	ScheduleSyncIndex     = "sync_index"    // SyncIndex
+	ScheduleDrift         = "drift"         // DriftCheck
+	ScheduleConsolidation = "consolidation" // known to the format; there is no such workflow yet
+)
+
+// ScheduleSpec describes one schedule. Two of its runs never overlap: what comes due while one goes on is
+// left out, since that one does whatever is due.
+type ScheduleSpec struct {
+	Name     string // one of ScheduleNames
+	Workflow string // that it starts
+
+	// Every or Calendar says when.
+	Every    time.Duration                 // counted from 1970 in UTC
+	Calendar []client.ScheduleCalendarSpec // any of them
+	TimeZone string                        // of Calendar; UTC when empty
+
+	Jitter         time.Duration // a run starts so much later at most, by chance
+	CatchUp        time.Duration // what was missed while the server was away is made up for if it is not older
+	PauseOnFailure bool          // a run that fails for good pauses the schedule
+	Note           string        // shown in the Temporal UI
+}
+
+// scheduleKind is what there can be a schedule of.
+type scheduleKind struct {
+	name, workflow string
+	least          time.Duration // interval
+	id             func(index string) string
+	args           func(index string) []any
+}
+
+// Ids are those of the first releases, so that an installation keeps its schedules. A workflow that sweeps
+// takes an empty input for all tenants.
+var scheduleKinds = []scheduleKind{
+	{ScheduleDecay, api.WorkflowDecaySweep, time.Minute, fixed(api.DecaySweepID), func(string) []any { return []any{struct{}{}} }},
+	{ScheduleRetention, api.WorkflowRetentionPurge, time.Minute, fixed(api.RetentionPurgeID), func(string) []any { return []any{struct{}{}} }},
+	{ScheduleSyncIndex, api.WorkflowSyncIndex, 10 * time.Second, api.SyncIndexWorkflowID, func(string) []any { return []any{api.SyncIndexInput{}} }},
+	{ScheduleDrift, api.WorkflowDriftCheck, time.Minute, api.DriftWorkflowID, func(index string) []any { return []any{api.DriftInput{Index: index}} }},
+	{ScheduleConsolidation, "", time.Minute, nil, nil},
+}
+
+func fixed(id string) func(string) string { return func(string) string { return id } }
+
+func kindOf(name string) (scheduleKind, bool) {
+	i := slices.IndexFunc(scheduleKinds, func(k scheduleKind) bool { return k.name == name })
+	if i < 0 {
+		return scheduleKind{}, false
+	}
+	return scheduleKinds[i], true
+}
+
+// ScheduleNames are the schedules that this build can have.
+func ScheduleNames() []string {
+	var out []string
+	for _, k := range scheduleKinds {
+		if k.workflow != "" {
+			out = append(out, k.name)
+		}
+	}
+	return out
+}
+
+// Schedules are Mneme's schedules in a namespace: those of the installation, and of one vector index.
+type Schedules struct {
+	Client    client.Client
+	Namespace string // of Client
+	TaskQueue string // that the workflows run on
+	Index     string // vector.Index's name
+	// Converter is the client's: it tells whether a schedule's arguments are those that it should have. The
+	// default one when nil.
+	Converter converter.DataConverter
+	// TakeOver lets Apply move a schedule here that starts its runs on another task queue. Without it that is
+	// refused: it may be another installation's.
+	TakeOver bool
+}
+
+// Errors of what is asked of a schedule.
+var (
+	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` makes what is missing")
+	ErrScheduleBusy = errors.New("a run of the schedule is under way, and two of them never overlap")
+	// ErrScheduleElsewhere is of a schedule whose runs another task queue has.
+	ErrScheduleElsewhere = errors.New("it belongs to another task queue: `mneme schedules apply --take-over` moves it to this one")
+)
+
+// What Apply did.
+const (
+	ScheduleCreated   = "created"
+	ScheduleUpdated   = "updated"
+	ScheduleUnchanged = "unchanged"
+)
+
+// AppliedSchedule is what Apply did with one schedule.
+type AppliedSchedule struct {
+	Name    string   `json:"name"`
+	ID      string   `json:"id"`
+	Outcome string   `json:"outcome"`           // created, updated or unchanged
+	Changed []string `json:"changed,omitempty"` // what was not as described
+	Paused  bool     `json:"paused,omitempty"`  // somebody, or a failure, paused it: it stays so
+}
+
+// check refuses, before anything is touched, what this build cannot run, and what is described twice.
+func (s Schedules) check(specs []ScheduleSpec) error {
+	var fields []schema.FieldError
+	seen := map[string]bool{}
+	for i, spec := range specs {
+		problem := ""
+		switch kind, known := kindOf(spec.Name); {
+		case !known:
+			problem = "must be one of " + strings.Join(ScheduleNames(), ", ")
+		case kind.workflow == "":
+			problem = spec.Name + " is not part of this build"
+		case seen[spec.Name]:
+			problem = "is the name of another schedule too"
+		case spec.Every <= 0 && len(spec.Calendar) == 0:
+			problem = "has neither an interval nor a calendar"
+		}
+		seen[spec.Name] = true
+		if problem != "" {
+			fields = append(fields, schema.FieldError{Field: fmt.Sprintf("schedules[%d].name", i), Problem: problem})
+		}
+	}
+	if len(fields) > 0 {
+		return &schema.ValidationError{Fields: fields}
+	}
+	return nil
+}
+
+// Apply makes schedules what they are described to be: it creates what is missing, updates what differs
+// and leaves alone what does not. One that is paused stays paused and keeps its note, which says why. What
+// is not described is not touched. One of another task queue is refused with ErrScheduleElsewhere, unless
+// TakeOver. It may be called any number of times, and by several at once.
+func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSchedule, error) {
+	if err := s.check(specs); err != nil {
+		return nil, err
+	}
+	out := make([]AppliedSchedule, 0, len(specs))
+	for _, spec := range specs {
+		done, err := s.apply(ctx, spec)
+		if err != nil {
+			return out, fmt.Errorf("schedule %s: %w", spec.Name, err)
+		}
+		out = append(out, done)
+	}
+	return out, nil
+}
+
+func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedule, error) {
+	out := AppliedSchedule{Name: spec.Name, ID: s.id(spec.Name), Outcome: ScheduleCreated}
+	handle := s.Client.ScheduleClient().GetHandle(ctx, out.ID)
+	described, err := handle.Describe(ctx)
+	if missing(err) {
+		var created bool
+		if created, err = s.create(ctx, spec); err == nil && !created { // another was quicker
+			described, err = handle.Describe(ctx)
+		}
+		if created {
+			return out, nil
+		}
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Outcome, out.Paused = ScheduleUnchanged, described.Schedule.State.Paused
+	if out.Changed = s.differences(described.Schedule, spec); len(out.Changed) == 0 {
+		return out, nil
+	}
+	if queue := taskQueueOf(described.Schedule); queue != s.TaskQueue && queue != "" && !s.TakeOver {
+		return out, fmt.Errorf("task queue %s: %w", queue, ErrScheduleElsewhere)
+	}
+	out.Outcome = ScheduleUpdated
+	return out, handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+		next := in.Description.Schedule // as it is now: somebody may have paused it meanwhile
+		wanted := s.options(spec)
+		action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
+		if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {
+			kept = *there // a memo, or attributes that somebody added
+		}
+		kept.ID, kept.Workflow, kept.Args, kept.TaskQueue = action.ID, action.Workflow, action.Args, action.TaskQueue
+		next.Action, next.Spec = &kept, &wanted.Spec
+		next.Policy = &client.SchedulePolicies{Overlap: wanted.Overlap, CatchupWindow: wanted.CatchupWindow, PauseOnFailure: wanted.PauseOnFailure}
+		if !next.State.Paused {
+			next.State.Note = spec.Note
+		}
+		return &client.ScheduleUpdate{Schedule: &next}, nil
+	}})
+}
+
+// taskQueueOf is where a schedule's runs go; empty where it starts none.
+func taskQueueOf(s client.Schedule) string {
+	if action, ok := s.Action.(*client.ScheduleWorkflowAction); ok {
+		return action.TaskQueue
+	}
+	return ""
+}
+
+// Ensure creates the schedules that are missing, and leaves alone those that are there: what an operator has
+// made of one stays. It is what a worker does at its start.
+func (s Schedules) Ensure(ctx context.Context, specs []ScheduleSpec) error {
+	if err := s.check(specs); err != nil {
+		return err
+	}
+	for _, spec := range specs {
+		if _, err := s.create(ctx, spec); err != nil {
+			return fmt.Errorf("schedule %s: %w", spec.Name, err)
+		}
+	}
+	return nil
+}
+
+// create creates a schedule, unless it is there.
+func (s Schedules) create(ctx context.Context, spec ScheduleSpec) (created bool, err error) {
+	_, err = s.Client.ScheduleClient().Create(ctx, s.options(spec))
+	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// options are a schedule as the client takes it.
+func (s Schedules) options(spec ScheduleSpec) client.ScheduleOptions {
+	kind, _ := kindOf(spec.Name)
+	o := client.ScheduleOptions{
+		ID:             kind.id(s.Index),
+		Spec:           client.ScheduleSpec{Calendars: spec.Calendar, Jitter: spec.Jitter, TimeZoneName: spec.TimeZone},
+		Overlap:        enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
+		CatchupWindow:  spec.CatchUp,
+		PauseOnFailure: spec.PauseOnFailure,
+		Note:           spec.Note,
+		Action:         &client.ScheduleWorkflowAction{ID: kind.id(s.Index), Workflow: kind.workflow, Args: kind.args(s.Index), TaskQueue: s.TaskQueue},
+	}
+	if spec.Every > 0 {
+		o.Spec.Intervals = []client.ScheduleIntervalSpec{{Every: spec.Every}}
+	}
+	return o
+}
+
+// id is a schedule's id in Temporal; empty for one that this build has not.
+func (s Schedules) id(name string) string {
+	if kind, _ := kindOf(name); kind.id != nil {
+		return kind.id(s.Index)
+	}
+	return ""
+}
+
+// What differences calls a note, and a task queue.
+const (
+	differentNote      = "note"
+	DifferentTaskQueue = "task queue"
+)
+
+// differences names what of a schedule is not as described. The note of one that is paused says why it is,
+// and counts for nothing.
+func (s Schedules) differences(have client.Schedule, spec ScheduleSpec) []string {
+	want := s.options(spec)
+	action, _ := have.Action.(*client.ScheduleWorkflowAction)
+	if action == nil {
+		action = &client.ScheduleWorkflowAction{}
+	}
+	wanted := want.Action.(*client.ScheduleWorkflowAction)
+	var out []string
+	for _, field := range []struct {
+		name string
+		same bool
+	}{
+		{"every", slices.Equal(have.Spec.Intervals, want.Spec.Intervals)},
+		{"calendar", sameCalendars(have.Spec.Calendars, want.Spec.Calendars) && len(have.Spec.Skip) == 0},
+		{"time_zone", have.Spec.TimeZoneName == want.Spec.TimeZoneName},
+		{"jitter", have.Spec.Jitter == want.Spec.Jitter},
+		{"start and end", have.Spec.StartAt.IsZero() && have.Spec.EndAt.IsZero()},
+		{"overlap", have.Policy.Overlap == want.Overlap},
+		{"catch_up", have.Policy.CatchupWindow == want.CatchupWindow},
+		{"pause_on_failure", have.Policy.PauseOnFailure == want.PauseOnFailure},
+		{"workflow", action.Workflow == wanted.Workflow && action.ID == wanted.ID},
+		{DifferentTaskQueue, action.TaskQueue == wanted.TaskQueue},
+		{"arguments", s.sameArguments(action.Args, wanted.Args)},
+		{differentNote, have.State.Paused || have.State.Note == want.Note},
+	} {
+		if !field.same {
+			out = append(out, field.name)
+		}
+	}
+	return out
+}
+
+// sameArguments compares arguments as the workflow will read them. Those that cannot be read, as when they
+// were encrypted with another key, are not the same: no worker could read them either.
+func (s Schedules) sameArguments(have, want []any) bool {
+	dc := s.Converter
+	if dc == nil {
+		dc = converter.GetDefaultDataConverter()
+	}
+	if len(have) != len(want) {
+		return false
+	}
+	for i := range want {
+		payload, ok := have[i].(*commonpb.Payload)
+		var stored json.RawMessage
+		if !ok || dc.FromPayload(payload, &stored) != nil {
+			return false
+		}
+		wanted, err := json.Marshal(want[i])
+		var compact bytes.Buffer
+		if err != nil || json.Compact(&compact, stored) != nil || !bytes.Equal(compact.Bytes(), wanted) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameCalendars(a, b []client.ScheduleCalendarSpec) bool {
+	return slices.EqualFunc(a, b, func(a, b client.ScheduleCalendarSpec) bool { return timesOf(a) == timesOf(b) })
+}
+
+// timesOf writes a calendar out, whichever of its equal forms it has.
+func timesOf(c client.ScheduleCalendarSpec) string {
+	var out strings.Builder
+	write := func(name string, ranges []client.ScheduleRange, least, most int) {
+		parts := make([]string, 0, len(ranges))
+		for _, r := range ranges {
+			r.End, r.Step = max(r.Start, r.End), max(1, r.Step)
+			text := fmt.Sprint(r.Start)
+			switch {
+			case r.Start == least && r.End == most:
+				text = "*"
+			case r.End > r.Start:
+				text = fmt.Sprintf("%d-%d", r.Start, r.End)
+			}
+			if r.Step > 1 && r.End > r.Start {
+				text += fmt.Sprintf("/%d", r.Step)
+			}
+			parts = append(parts, text)
+		}
+		if text := strings.Join(parts, ","); text != "" && text != "*" {
+			if out.Len() > 0 {
+				out.WriteString(" ")
+			}
+			out.WriteString(name + " " + text)
+		}
+	}
+	write("year", c.Year, 0, 0)
+	write("month", c.Month, 1, 12)
+	write("day", c.DayOfMonth, 1, 31)
+	write("weekday", c.DayOfWeek, 0, 6)
+	write("hour", c.Hour, 0, 23)
+	write("minute", c.Minute, 0, 59)
+	if len(c.Second) != 1 || c.Second[0].Start != 0 || c.Second[0].End > 0 {
+		write("second", c.Second, 0, 59)
+	}
+	return out.String()
+}
+
+// scheduled says in words when a schedule runs.
+func scheduled(spec client.ScheduleSpec) string {
+	var parts []string
+	for _, i := range spec.Intervals {
+		text := "every " + ShortDuration(i.Every)
+		if i.Offset > 0 {
+			text += " from " + ShortDuration(i.Offset)
+		}
+		parts = append(parts, text)
+	}
+	for _, c := range spec.Calendars {
+		parts = append(parts, timesOf(c))
+	}
+	if spec.TimeZoneName != "" {
+		parts = append(parts, "in "+spec.TimeZoneName)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// ShortDuration writes a duration without the parts that are nothing: 6h, not 6h0m0s.
+func ShortDuration(d time.Duration) string {
+	text := d.String()
+	if s, ok := strings.CutSuffix(text, "m0s"); ok {
+		text = s + "m"
+	}
+	if s, ok := strings.CutSuffix(text, "h0m"); ok {
+		text = s + "h"
+	}
+	return text
+}
+
+// missing says whether an error of Temporal's means that there is no such thing.
+func missing(err error) bool {
+	var none *serviceerror.NotFound
+	return errors.As(err, &none)
+}

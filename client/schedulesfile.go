@@ -1,0 +1,323 @@
+package client
+
+import (
+	"bytes"
+	_ "embed" // the default file
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.temporal.io/sdk/client"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mneme/mneme/schema"
+)
+
+//go:embed schedules.yaml
+var defaultSchedules []byte
+
+// DefaultSchedules are the schedules of an installation that has no file of its own.
+func DefaultSchedules() []ScheduleSpec {
+	specs, err := ParseSchedules(defaultSchedules)
+	if err != nil {
+		panic(err) // the file is part of the program
+	}
+	return specs
+}
+
+// DefaultSchedulesFile is the text that DefaultSchedules are read from, to begin a file of one's own with.
+func DefaultSchedulesFile() string { return string(defaultSchedules) }
+
+// Limits of a schedules file.
+const (
+	maxSchedulesBytes = 64 << 10
+	maxScheduleNote   = 500 // bytes
+	// Longest of intervals and catch-up windows. What is to run more rarely is better paused and triggered.
+	maxScheduleEvery = 31 * 24 * time.Hour
+	maxJitterOfTimes = time.Hour        // where a calendar says when
+	minCatchUp       = 10 * time.Second // Temporal's own: it takes less for this
+	catchUpOfTimes   = 24 * time.Hour   // where a calendar says when
+)
+
+// ParseSchedules reads a schedules file: YAML, one document, nothing in it that is not known. Every problem
+// is reported at once, as a *schema.ValidationError whose fields are paths such as schedules[2].every.
+func ParseSchedules(data []byte) ([]ScheduleSpec, error) {
+	f := scheduleFile{}
+	if len(data) > maxSchedulesBytes {
+		f.add(nil, "(file)", "must be at most %d bytes", maxSchedulesBytes)
+		return nil, f.err()
+	}
+	var document, more yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		f.add(nil, "schedules", "is required")
+	case err != nil:
+		f.add(nil, "(yaml)", "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+	default:
+		if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
+			f.add(nil, "(yaml)", "must be one document")
+		}
+		f.document(document.Content[0])
+	}
+	return f.specs, f.err()
+}
+
+// scheduleFile is one ParseSchedules at work.
+type scheduleFile struct {
+	fields []schema.FieldError
+	specs  []ScheduleSpec
+}
+
+func (f *scheduleFile) err() error {
+	if len(f.fields) == 0 {
+		return nil
+	}
+	return &schema.ValidationError{Fields: f.fields}
+}
+
+func (f *scheduleFile) add(at *yaml.Node, field, format string, args ...any) {
+	problem := fmt.Sprintf(format, args...)
+	if at != nil && at.Line > 0 {
+		problem += fmt.Sprintf(" (line %d)", at.Line)
+	}
+	f.fields = append(f.fields, schema.FieldError{Field: field, Problem: problem})
+}
+
+// object returns the members of a mapping that may have these keys, each once.
+func (f *scheduleFile) object(node *yaml.Node, path string, keys ...string) (map[string]*yaml.Node, bool) {
+	if node.Kind != yaml.MappingNode {
+		f.add(node, path, "must be a mapping")
+		return nil, false
+	}
+	members := map[string]*yaml.Node{}
+	inner := path + "."
+	if path == "(file)" {
+		inner = ""
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		known := false
+		for _, k := range keys {
+			known = known || k == key.Value
+		}
+		switch {
+		case !known:
+			f.add(key, inner+printableKey(key.Value), "is unknown; known are %s", strings.Join(keys, ", "))
+		case members[key.Value] != nil:
+			f.add(key, inner+key.Value, "is given twice")
+		case value.Kind == yaml.AliasNode:
+			f.add(value, inner+key.Value, "must be written out, not refer to another value")
+		default:
+			members[key.Value] = value
+		}
+	}
+	return members, true
+}
+
+// printableKey keeps what is not known from filling a line, or a terminal.
+func printableKey(s string) string {
+	return strings.Trim(strconv.QuoteToASCII(fmt.Sprintf("%.40s", s)), `"`)
+}
+
+func (f *scheduleFile) document(root *yaml.Node) {
+	members, ok := f.object(root, "(file)", "schedules")
+	if !ok {
+		return
+	}
+	list := members["schedules"]
+	if list == nil {
+		f.add(root, "schedules", "is required")
+		return
+	}
+	if list.Kind != yaml.SequenceNode {
+		f.add(list, "schedules", "must be a list")
+		return
+	}
+	seen := map[string]int{}
+	for i, node := range list.Content {
+		path := fmt.Sprintf("schedules[%d]", i)
+		if spec, ok := f.schedule(node, path); ok {
+			if before, twice := seen[spec.Name]; twice {
+				f.add(node, path+".name", "is the name of schedules[%d] too", before)
+				continue
+			}
+			seen[spec.Name] = i
+			f.specs = append(f.specs, spec)
+		}
+	}
+}
+
+// schedule reads one schedule; ok says that it has a name that is known.
+func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec, ok bool) {
+	members, isMap := f.object(node, path, "name", "every", "calendar", "time_zone", "jitter", "catch_up", "pause_on_failure", "note")
+	if !isMap {
+		return spec, false
+	}
+	name := members["name"]
+	if name == nil {
+		f.add(node, path+".name", "is required")
+		return spec, false
+	}
+	kind, known := kindOf(name.Value)
+	if name.Kind != yaml.ScalarNode || !known {
+		f.add(name, path+".name", "must be one of %s", strings.Join(ScheduleNames(), ", "))
+		return spec, false
+	}
+	spec = ScheduleSpec{Name: kind.name, Workflow: kind.workflow, PauseOnFailure: true}
+	every, calendar := members["every"], members["calendar"]
+	switch {
+	case every != nil && calendar != nil:
+		f.add(calendar, path+".calendar", "does not go with every: one of them says when")
+	case every == nil && calendar == nil:
+		f.add(node, path+".every", "is required, or calendar")
+	case every != nil:
+		spec.Every = f.duration(every, path+".every", kind.least, maxScheduleEvery)
+	default:
+		spec.Calendar = f.calendar(calendar, path+".calendar")
+	}
+	if zone := members["time_zone"]; zone != nil {
+		spec.TimeZone = f.zone(zone, path+".time_zone", calendar != nil)
+	}
+	spec.CatchUp = spec.Every
+	longest := spec.Every - time.Second // a run that may come as late as the next one has no time of its own
+	if calendar != nil {
+		spec.CatchUp, longest = catchUpOfTimes, maxJitterOfTimes
+	}
+	if v := members["jitter"]; v != nil && longest >= 0 {
+		spec.Jitter = f.duration(v, path+".jitter", 0, longest)
+	}
+	if v := members["catch_up"]; v != nil {
+		spec.CatchUp = f.duration(v, path+".catch_up", minCatchUp, maxScheduleEvery)
+	}
+	if v := members["pause_on_failure"]; v != nil {
+		if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!bool" || v.Decode(&spec.PauseOnFailure) != nil {
+			f.add(v, path+".pause_on_failure", "must be true or false")
+		}
+	}
+	if v := members["note"]; v != nil {
+		spec.Note = strings.TrimSpace(v.Value)
+		if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!str" || len(spec.Note) > maxScheduleNote || !utf8.ValidString(spec.Note) || strings.ContainsAny(spec.Note, "\r\n") {
+			f.add(v, path+".note", "must be a text of one line and at most %d bytes", maxScheduleNote)
+		}
+	}
+	return spec, true
+}
+
+func (f *scheduleFile) duration(v *yaml.Node, path string, least, most time.Duration) time.Duration {
+	d, err := time.ParseDuration(v.Value)
+	switch {
+	case v.Kind != yaml.ScalarNode || err != nil:
+		f.add(v, path, "must be a duration such as 90s, 15m or 6h")
+	case d%time.Second != 0:
+		f.add(v, path, "must be in whole seconds")
+	case d < least:
+		f.add(v, path, "must be at least %s", least)
+	case d > most:
+		f.add(v, path, "must be at most %s", most)
+	default:
+		return d
+	}
+	return 0
+}
+
+func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string {
+	// Local is of the machine that reads the file, and means another zone at the server.
+	_, err := time.LoadLocation(v.Value)
+	switch {
+	case v.Kind != yaml.ScalarNode || v.Value == "" || v.Value == "Local" || err != nil:
+		f.add(v, path, "must be the name of a time zone such as UTC or Europe/Berlin")
+	case !hasCalendar:
+		f.add(v, path, "goes with calendar: an interval is counted from 1970 in UTC")
+	case v.Value != "UTC":
+		return v.Value
+	}
+	return ""
+}
+
+// calendarFields are the parts of a moment: what they may be, and what stands for a part that is not given.
+// Seconds are not for a file to choose: nothing here has to run more often than every minute, but what
+// has an interval.
+var calendarFields = []struct {
+	name        string
+	least, most int
+	fallback    string
+	of          func(*client.ScheduleCalendarSpec) *[]client.ScheduleRange
+}{
+	{"minute", 0, 59, "0", func(c *client.ScheduleCalendarSpec) *[]client.ScheduleRange { return &c.Minute }},
+	{"hour", 0, 23, "0", func(c *client.ScheduleCalendarSpec) *[]client.ScheduleRange { return &c.Hour }},
+	{"day", 1, 31, "*", func(c *client.ScheduleCalendarSpec) *[]client.ScheduleRange { return &c.DayOfMonth }},
+	{"month", 1, 12, "*", func(c *client.ScheduleCalendarSpec) *[]client.ScheduleRange { return &c.Month }},
+	{"weekday", 0, 6, "*", func(c *client.ScheduleCalendarSpec) *[]client.ScheduleRange { return &c.DayOfWeek }},
+}
+
+// calendar reads a list of moments, each a mapping such as {weekday: 1-5, hour: "8,20", minute: 30}.
+func (f *scheduleFile) calendar(v *yaml.Node, path string) []client.ScheduleCalendarSpec {
+	if v.Kind != yaml.SequenceNode || len(v.Content) == 0 || len(v.Content) > 24 {
+		f.add(v, path, "must be a list of 1 to 24 moments")
+		return nil
+	}
+	keys := make([]string, len(calendarFields))
+	for i, field := range calendarFields {
+		keys[i] = field.name
+	}
+	var out []client.ScheduleCalendarSpec
+	for i, node := range v.Content {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		members, ok := f.object(node, at, keys...)
+		if !ok {
+			continue
+		}
+		c := client.ScheduleCalendarSpec{Second: []client.ScheduleRange{{Step: 1}}}
+		for _, field := range calendarFields {
+			text := field.fallback
+			if m := members[field.name]; m != nil {
+				text = m.Value
+			}
+			ranges, ok := parseRanges(text, field.least, field.most)
+			if !ok {
+				f.add(members[field.name], at+"."+field.name, "must be numbers from %d to %d such as 5, 1-5, */2 or 1,3", field.least, field.most)
+			}
+			*field.of(&c) = ranges
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+var calendarRange = regexp.MustCompile(`^(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,2}))?$`)
+
+// parseRanges reads 5, 1-5, *, */15, 8-18/2, and several of them with commas between.
+func parseRanges(text string, least, most int) ([]client.ScheduleRange, bool) {
+	var out []client.ScheduleRange
+	for part := range strings.SplitSeq(strings.ReplaceAll(text, " ", ""), ",") {
+		m := calendarRange.FindStringSubmatch(part)
+		if m == nil {
+			return nil, false
+		}
+		r := client.ScheduleRange{Start: least, End: most, Step: 1}
+		if m[1] != "" {
+			r.Start, _ = strconv.Atoi(m[1]) // two digits
+			r.End = r.Start
+			if m[3] != "" { // 5/10 goes on from 5
+				r.End = most
+			}
+		}
+		if m[2] != "" {
+			r.End, _ = strconv.Atoi(m[2])
+		}
+		if m[3] != "" {
+			r.Step, _ = strconv.Atoi(m[3])
+		}
+		if r.Start < least || r.End > most || r.End < r.Start || r.Step < 1 {
+			return nil, false
+		}
+		out = append(out, r)
+	}
+	return out, true
+}

@@ -1,0 +1,293 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Who paused a schedule.
+const (
+	PausedByFailure  = "failure"  // a run failed for good, and the schedule pauses on failure
+	PausedByOperator = "operator" // anybody else
+)
+
+// ScheduleStatus is a schedule as Temporal has it.
+type ScheduleStatus struct {
+	Name     string `json:"name"`
+	ID       string `json:"id"`
+	Missing  bool   `json:"missing,omitempty"`
+	When     string `json:"when,omitempty"` // in words
+	Paused   bool   `json:"paused"`
+	PausedBy string `json:"paused_by,omitempty"` // failure or operator
+	Note     string `json:"note,omitempty"`      // of one that is paused: why
+	Running  bool   `json:"running"`
+	// Next is when it is due; nil for one that is paused.
+	Next *time.Time   `json:"next,omitempty"`
+	Last *ScheduleRun `json:"last,omitempty"`
+	// TaskQueue is where its runs go.
+	TaskQueue string `json:"task_queue,omitempty"`
+	// Differs names what is not as the description says that it was compared with.
+	Differs []string `json:"differs,omitempty"`
+
+	// Every is the interval; 0 where a calendar says when.
+	Every time.Duration `json:"-"`
+}
+
+// ScheduleRun is a run that a schedule started.
+type ScheduleRun struct {
+	WorkflowID string    `json:"workflow_id"`
+	RunID      string    `json:"run_id,omitempty"`
+	StartedAt  time.Time `json:"started_at"`
+	Status     string    `json:"status,omitempty"` // Completed, Failed, Running and so on; empty when its history is gone
+	Error      string    `json:"error,omitempty"`  // why it failed
+}
+
+// Statuses looks at the schedules that this build has, each compared with its description where there is
+// one, and side by side. It reads no run: Last says which it was, and Outcome what became of it.
+func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]ScheduleStatus, error) {
+	var out []ScheduleStatus
+	for _, kind := range scheduleKinds {
+		if kind.id != nil {
+			out = append(out, ScheduleStatus{Name: kind.name, ID: kind.id(s.Index)})
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range out {
+		group.Go(func() error { return s.look(ctx, &out[i], specs) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("look at schedules: %w", err)
+	}
+	return out, nil
+}
+
+func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []ScheduleSpec) error {
+	var described *client.ScheduleDescription
+	var err error
+	for {
+		try, cancel := context.WithTimeout(ctx, describeWithin)
+		described, err = s.Client.ScheduleClient().GetHandle(try, out.ID).Describe(try)
+		cancel()
+		if err == nil || ctx.Err() != nil || !isLate(err) {
+			break
+		}
+	}
+	if missing(err) {
+		out.Missing = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	have := described.Schedule
+	out.When, out.Paused, out.Note, out.Running = scheduled(*have.Spec), have.State.Paused, have.State.Note, len(described.Info.RunningWorkflows) > 0
+	out.TaskQueue = taskQueueOf(have)
+	if len(have.Spec.Intervals) > 0 {
+		out.Every = have.Spec.Intervals[0].Every
+	}
+	if out.Paused {
+		out.PausedBy = pausedBy(out.Note)
+	} else if next := described.Info.NextActionTimes; len(next) > 0 {
+		out.Next = &next[0]
+	}
+	for i := len(described.Info.RecentActions) - 1; i >= 0 && out.Last == nil; i-- {
+		if a := described.Info.RecentActions[i]; a.StartWorkflowResult != nil {
+			out.Last = &ScheduleRun{WorkflowID: a.StartWorkflowResult.WorkflowID, RunID: a.StartWorkflowResult.FirstExecutionRunID, StartedAt: a.ActualTime}
+		}
+	}
+	for _, spec := range specs {
+		if spec.Name == out.Name {
+			// A note is no setting: whoever resumes a schedule may leave another.
+			out.Differs = slices.DeleteFunc(s.differences(have, spec), func(what string) bool { return what == differentNote })
+		}
+	}
+	return nil
+}
+
+// describeWithin is after how long a schedule is asked again. The answer takes milliseconds; now and then the
+// server asks a worker of its own that has just gone, and would wait for that.
+const describeWithin = time.Second
+
+// isLate says whether a call was not answered in its time.
+func isLate(err error) bool {
+	var late *serviceerror.DeadlineExceeded
+	return errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// pausedBy tells whose words a note is. The server writes one of these where a run failed; there is no
+// field that says it.
+func pausedBy(note string) string {
+	if strings.HasPrefix(note, "paused due to workflow ") || strings.HasPrefix(note, "paused, workflow ") {
+		return PausedByFailure
+	}
+	return PausedByOperator
+}
+
+// Outcome completes what is known of a run: how it ended, and why where it failed. Of one that Temporal has
+// forgotten nothing is known.
+func (s Schedules) Outcome(ctx context.Context, run *ScheduleRun) error {
+	described, err := s.Client.DescribeWorkflowExecution(ctx, run.WorkflowID, "") // the last of those that it continued as
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at a run: %w", err)
+	}
+	status := described.GetWorkflowExecutionInfo().GetStatus()
+	run.Status = status.String()
+	if status != enumspb.WORKFLOW_EXECUTION_STATUS_FAILED {
+		return nil
+	}
+	err = s.Client.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil)
+	if err != nil && ctx.Err() == nil {
+		run.Error = reasonOf(err)
+	}
+	return nil
+}
+
+// reasonOf is the innermost message of a failed run.
+func reasonOf(err error) string {
+	var app *temporal.ApplicationError
+	for errors.As(err, &app) {
+		next := errors.Unwrap(app)
+		if next == nil {
+			return app.Message()
+		}
+		err = next
+	}
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err.Error()
+}
+
+// handle is one schedule's.
+func (s Schedules) handle(ctx context.Context, name string) (client.ScheduleHandle, error) {
+	id := s.id(name)
+	if id == "" {
+		return nil, ErrNoSchedule
+	}
+	return s.Client.ScheduleClient().GetHandle(ctx, id), nil
+}
+
+// described is what Temporal says of one schedule; ErrNoSchedule when there is none.
+func (s Schedules) described(ctx context.Context, name string) (client.ScheduleHandle, *client.ScheduleDescription, error) {
+	handle, err := s.handle(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	described, err := handle.Describe(ctx)
+	if missing(err) {
+		return nil, nil, ErrNoSchedule
+	}
+	return handle, described, err
+}
+
+// Pause stops a schedule from starting runs, and says why. One that goes on is not stopped.
+func (s Schedules) Pause(ctx context.Context, name, reason string) error {
+	handle, _, err := s.described(ctx, name)
+	if err == nil {
+		err = handle.Pause(ctx, client.SchedulePauseOptions{Note: reason})
+	}
+	if err != nil {
+		return fmt.Errorf("pause schedule %s: %w", name, err)
+	}
+	return nil
+}
+
+// Resume lets a schedule start runs again. Its note becomes the given one.
+func (s Schedules) Resume(ctx context.Context, name, note string) error {
+	handle, _, err := s.described(ctx, name)
+	if err == nil {
+		err = handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			in.Description.Schedule.State.Paused, in.Description.Schedule.State.Note = false, note
+			return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
+		}})
+	}
+	if err != nil {
+		return fmt.Errorf("resume schedule %s: %w", name, err)
+	}
+	return nil
+}
+
+// triggerPoll is how often Trigger looks whether the run is there.
+const triggerPoll = 100 * time.Millisecond
+
+// Trigger has a schedule start a run at once, whether it is paused or not, and returns it. While one goes
+// on it is ErrScheduleBusy.
+func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error) {
+	handle, before, err := s.described(ctx, name)
+	if err != nil {
+		return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, err)
+	}
+	if len(before.Info.RunningWorkflows) > 0 {
+		return ScheduleRun{WorkflowID: before.Info.RunningWorkflows[0].WorkflowID}, fmt.Errorf("trigger schedule %s: %w", name, ErrScheduleBusy)
+	}
+	if err := handle.Trigger(ctx, client.ScheduleTriggerOptions{}); err != nil {
+		return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, err)
+	}
+	for {
+		now, err := handle.Describe(ctx)
+		if err != nil {
+			return ScheduleRun{}, fmt.Errorf("schedule %s is triggered, and its run is not seen yet: %w", name, err)
+		}
+		if actions := now.Info.RecentActions; now.Info.NumActions > before.Info.NumActions && len(actions) > 0 {
+			if a := actions[len(actions)-1]; a.StartWorkflowResult != nil {
+				return ScheduleRun{WorkflowID: a.StartWorkflowResult.WorkflowID, RunID: a.StartWorkflowResult.FirstExecutionRunID, StartedAt: a.ActualTime}, nil
+			}
+		}
+		if now.Info.NumActionsSkippedOverlap > before.Info.NumActionsSkippedOverlap { // its own time came at the same moment
+			return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, ErrScheduleBusy)
+		}
+		select {
+		case <-ctx.Done():
+			return ScheduleRun{}, fmt.Errorf("schedule %s is triggered, and its run is not seen yet: %w", name, ctx.Err())
+		case <-time.After(triggerPoll):
+		}
+	}
+}
+
+// maxBackfill bounds how many runs one backfill asks for.
+const maxBackfill = 100
+
+// ErrBackfillTooLong means that a backfill would start more runs than anybody wants.
+var ErrBackfillTooLong = fmt.Errorf("the schedule would have run more than %d times between these moments", maxBackfill)
+
+// Backfill has a schedule start the runs that it would have started after from and up to to, one after the
+// other, whether it is paused or not, and returns how many.
+func (s Schedules) Backfill(ctx context.Context, name string, from, to time.Time) (int, error) {
+	handle, _, err := s.described(ctx, name)
+	if err != nil {
+		return 0, fmt.Errorf("backfill schedule %s: %w", name, err)
+	}
+	times, err := s.Client.WorkflowService().ListScheduleMatchingTimes(ctx, &workflowservice.ListScheduleMatchingTimesRequest{
+		Namespace: s.Namespace, ScheduleId: s.id(name), StartTime: timestamppb.New(from), EndTime: timestamppb.New(to)})
+	if err != nil {
+		return 0, fmt.Errorf("backfill schedule %s: %w", name, err)
+	}
+	n := len(times.GetStartTime())
+	if n > maxBackfill {
+		return n, fmt.Errorf("backfill schedule %s: %w", name, ErrBackfillTooLong)
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	err = handle.Backfill(ctx, client.ScheduleBackfillOptions{Backfill: []client.ScheduleBackfill{
+		{Start: from, End: to, Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ALL}}})
+	if err != nil {
+		return 0, fmt.Errorf("backfill schedule %s: %w", name, err)
+	}
+	return n, nil
+}

@@ -1,4 +1,0 @@
-package lifecycle
-
-// PurgeStep is one step of a retention purge.
-type PurgeStep string
