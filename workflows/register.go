@@ -8,6 +8,7 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/client/inprocess"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
@@ -47,12 +48,10 @@ func (d Dependencies) recaller() *recall.Recaller {
 	if d.Recaller != nil {
 		return d.Recaller
 	}
-	embedder := d.Brain.Embedder
-	if d.Store != nil && d.Index != nil && embedder != nil { // a query is embedded for the generation that is searched
-		embedder = &vector.Embedders{Configured: embedder, Other: d.Embedders, Store: d.Store, Index: d.Index.Name(), Now: d.Now}
-	}
-	return &recall.Recaller{Store: d.Store, Index: d.Index, Embedder: embedder, Reranking: d.Brain.Reranking, Now: d.Now,
-		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without, DailyDecay: d.ImportanceDecay, Observe: d.Observe}
+	r := inprocess.New(inprocess.Options{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Reranking: d.Brain.Reranking,
+		Others: d.Embedders, Now: d.Now})
+	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules, d.With, d.Without, d.ImportanceDecay, d.Observe
+	return r
 }
 
 // Register makes a worker host every workflow and activity, and the Nexus service.

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/client/inprocess"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/recall"
@@ -170,8 +171,11 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recall.Recaller{TrustKey: a.Cfg.TrustKey, Policy: policy, Store: st, Index: index, Embedder: a.Cfg.QueryEmbedder(st, index, brain.Embedder), Reranking: brain.Reranking,
-		With: a.Cfg.RecallWith, Without: a.Cfg.RecallWithout, DailyDecay: a.Cfg.ImportanceDecay, Patience: a.Patience}, nil
+	r := inprocess.New(inprocess.Options{Store: st, Index: index, Reranking: brain.Reranking})
+	r.Embedder = a.Cfg.QueryEmbedder(st, index, brain.Embedder)
+	r.TrustKey, r.Policy, r.With, r.Without = a.Cfg.TrustKey, policy, a.Cfg.RecallWith, a.Cfg.RecallWithout
+	r.DailyDecay, r.Patience = a.Cfg.ImportanceDecay, a.Patience
+	return r, nil
 }
 
 // watchEvery is how often a run that is waited for is looked at.
