@@ -40,7 +40,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (api.ExtractResu
 	if err != nil {
 		return api.ExtractResult{}, err
 	}
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	todo, err := a.Store.LeaseExtract(ctx, sr, now(a.Now))
 	if err != nil {

@@ -178,7 +178,7 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 // ForgetVectors tells the vector index to delete the points of what a run has forgotten and, where texts
 // went for good, takes the words that no live memory holds any more out of the text statistics.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	id, err := in.id()
 	if err != nil {
@@ -237,7 +237,7 @@ type ForgetRunsResult struct {
 // take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
 // left alone. After partialAfter it returns, to be called again from the same place.
 func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	id, err := in.Run.id()
 	if err != nil {

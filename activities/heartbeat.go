@@ -43,11 +43,13 @@ type pulse struct {
 
 type pulseKey struct{}
 
-// beat reports progress from now until stop is called. The context that it returns is cancelled when advance has not
+// heartbeat reports progress from now until stop is called. The context that it returns is cancelled when advance has not
 // been called for stalledAfter.
-func beat(ctx context.Context) (_ context.Context, stop func()) { return beatFor(ctx, stalledAfter) }
+func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
+	return beatFor(ctx, stalledAfter)
+}
 
-// beatPatiently is beat for an attempt whose every statement may be a long one.
+// beatPatiently is heartbeat for an attempt whose every statement may be a long one.
 func beatPatiently(ctx context.Context) (_ context.Context, stop func()) {
 	return beatFor(ctx, longStatement)
 }
@@ -158,7 +160,7 @@ func startWork[T any](ctx context.Context, from T) (*work[T], context.Context) {
 			w.at = left
 		}
 	}
-	w.ctx, w.stop = beat(ctx)
+	w.ctx, w.stop = heartbeat(ctx)
 	if p, ok := w.ctx.Value(pulseKey{}).(*pulse); ok {
 		p.mu.Lock()
 		p.details = []any{w.at} // an attempt that does not come far must not lose the place

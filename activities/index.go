@@ -47,7 +47,7 @@ const workFor = 20 * time.Second
 
 // IndexBatch drains the outbox of the memories that a range wrote.
 func (a *Indexing) IndexBatch(ctx context.Context, r Range) (api.IndexResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	sr, err := r.store()
 	if err != nil {
@@ -94,7 +94,7 @@ type DrainResult struct {
 // cannot be drained: it fails at the end. An index that is lost is told to the caller instead, who can do
 // something about it.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var out DrainResult
 	if _, err := a.Store.SweepStaged(ctx); err != nil {

@@ -90,7 +90,7 @@ type MemoriesRequest struct {
 
 // IndexMemories drains the outbox of the named memories.
 func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (api.IndexResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	ids := make([]uuid.UUID, 0, len(in.IDs))
 	for _, s := range in.IDs {

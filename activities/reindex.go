@@ -297,7 +297,7 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 // ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
 // it, then Postgres says so: whoever still embeds for the one before finds that until it is dropped.
 func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
@@ -315,7 +315,7 @@ func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest)
 // SearchActive has the index search the generation that Postgres calls active, after a switch that was cut
 // off between the two.
 func (a *Indexing) SearchActive(ctx context.Context) error {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	return fail(a.searchActive(ctx, false))
 }
@@ -352,7 +352,7 @@ type DropResult struct {
 
 // DropRetired drops the generations that are not searched any more.
 func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	known, err := a.Store.Generations(ctx, a.Index.Name())
 	if err != nil {
@@ -374,7 +374,7 @@ func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 
 // AbandonGeneration drops a generation that will not be finished. One that is searched stays.
 func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) error {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if errors.Is(err, pg.ErrNotFound) {

@@ -79,7 +79,7 @@ func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (Expi
 	if err != nil {
 		return ExpireResult{}, err
 	}
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var out ExpireResult
 	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
@@ -110,7 +110,7 @@ type ReviewBody struct {
 // transaction, so that no lock is held during a call; an embedder that fails delays only the
 // embedding, for which the outbox still asks.
 func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schema.ReviewResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var body ReviewBody
 	waiting, err := a.Store.Accepted(ctx, ref.store(), &body)
