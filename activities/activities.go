@@ -13,21 +13,11 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
-)
-
-// Types of application errors, for retry policies and callers.
-const (
-	ErrTypeInvalidRequest = "InvalidRequest" // the caller's fault; details: *schema.ValidationError
-	ErrTypeNotFound       = "NotFound"
-	ErrTypeConflict       = "Conflict"
-	ErrTypeVersion        = "VersionConflict" // a memory is at another version than the request names; details: schema.VersionConflict
-	ErrTypeItemsPending   = "ItemsPending"    // some items of the range failed and may be tried again
-	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (pg.ClassLimits). It is tried again.
-	ErrTypeStatementTimeout = "StatementTimeout"
 )
 
 // Range names a run of candidates of one batch: those with From <= position < To. It is all that
@@ -43,7 +33,7 @@ type Range struct {
 func (r Range) store() (pipeline.Range, error) {
 	id, err := uuid.Parse(r.BatchID)
 	if err != nil {
-		return pipeline.Range{}, temporal.NewNonRetryableApplicationError("batch_id is not an id", ErrTypeInvalidRequest, nil)
+		return pipeline.Range{}, temporal.NewNonRetryableApplicationError("batch_id is not an id", api.ErrTypeInvalidRequest, nil)
 	}
 	return pipeline.Range{Tenant: r.Tenant, BatchID: id, From: r.From, To: r.To}, nil
 }
@@ -56,20 +46,20 @@ func fail(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &conflict):
-		return temporal.NewNonRetryableApplicationError(conflict.Error(), ErrTypeVersion, nil, conflict)
+		return temporal.NewNonRetryableApplicationError(conflict.Error(), api.ErrTypeVersion, nil, conflict)
 	case errors.As(err, &invalid):
-		return temporal.NewNonRetryableApplicationError(invalid.Error(), ErrTypeInvalidRequest, nil, invalid)
+		return temporal.NewNonRetryableApplicationError(invalid.Error(), api.ErrTypeInvalidRequest, nil, invalid)
 	case errors.Is(err, pg.ErrNotFound):
-		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeNotFound, nil)
+		return temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeNotFound, nil)
 	case errors.Is(err, pipeline.ErrNotDead):
-		return temporal.NewNonRetryableApplicationError(err.Error(), ErrTypeConflict, nil)
+		return temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeConflict, nil)
 	}
 	var timeout *pg.TimeoutError
 	if errors.As(err, &timeout) {
-		return temporal.NewApplicationErrorWithOptions(timeout.Error(), ErrTypeStatementTimeout, temporal.ApplicationErrorOptions{})
+		return temporal.NewApplicationErrorWithOptions(timeout.Error(), api.ErrTypeStatementTimeout, temporal.ApplicationErrorOptions{})
 	}
 	if code, refused := pg.Refused(err); refused {
-		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")", ErrTypeInvalidRequest, nil)
+		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")", api.ErrTypeInvalidRequest, nil)
 	}
 	return err
 }
@@ -85,7 +75,7 @@ func pendingError(failed int, wait time.Duration, why string) error {
 	if why != "" {
 		message += ": " + why
 	}
-	return temporal.NewApplicationErrorWithOptions(message, ErrTypeItemsPending,
+	return temporal.NewApplicationErrorWithOptions(message, api.ErrTypeItemsPending,
 		temporal.ApplicationErrorOptions{NextRetryDelay: wait, Details: []any{failed}})
 }
 

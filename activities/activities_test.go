@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
@@ -174,7 +175,7 @@ func pending(t *testing.T, err error) *temporal.ApplicationError {
 	t.Helper()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeItemsPending, app.Type())
+	require.Equal(t, api.ErrTypeItemsPending, app.Type())
 	require.False(t, app.NonRetryable())
 	return app
 }
@@ -185,7 +186,7 @@ func TestExtractRetriesPayOnlyForWhatIsLeft(t *testing.T) {
 	_, r := w.stage(5)
 	e := &extractor{fn: only(2, errors.New("connection reset"))}
 	a := &activities.Extraction{Store: w.store, Extractor: e, Concurrency: 3}
-	_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+	_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
 	app := pending(t, err)
 	var failed int
 	require.NoError(t, app.Details(&failed))
@@ -194,11 +195,11 @@ func TestExtractRetriesPayOnlyForWhatIsLeft(t *testing.T) {
 	require.Equal(t, map[schema.JobState]int64{schema.JobLeased: 4, schema.JobFailed: 1}, w.jobs())
 
 	e.fn = nil
-	out, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+	out, err := run[api.ExtractResult](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	require.EqualValues(t, 6, e.calls.Load())
-	require.Equal(t, activities.ExtractResult{Candidates: 5, Facts: 5}, out, "the totals of the range, over both attempts")
-	_, err = run[activities.ExtractResult](w, a.ExtractFacts, r)
+	require.Equal(t, api.ExtractResult{Candidates: 5, Facts: 5}, out, "the totals of the range, over both attempts")
+	_, err = run[api.ExtractResult](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	require.EqualValues(t, 6, e.calls.Load(), "a third run finds nothing to do")
 }
@@ -208,9 +209,9 @@ func TestAPoisonCandidateDiesAndTheRestGoOn(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.stage(4)
 	e := &extractor{fn: only(1, &inference.PermanentError{Reason: "status 400"})}
-	out, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
+	out, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
 	require.NoError(t, err, "what is dead is not tried again")
-	require.Equal(t, activities.ExtractResult{Candidates: 3, Facts: 3, Dead: 1}, out)
+	require.Equal(t, api.ExtractResult{Candidates: 3, Facts: 3, Dead: 1}, out)
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
 	dead, err := w.store.Jobs(ctx, "t", pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
@@ -224,10 +225,10 @@ func TestACandidateThatKeepsFailingDies(t *testing.T) {
 	e := &extractor{fn: only(0, errors.New("boom"))}
 	a := &activities.Extraction{Store: w.store, Extractor: e}
 	for range 2 {
-		_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+		_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
 		spread(t, time.Second, pending(t, err).NextRetryDelay())
 	}
-	out, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+	out, err := run[api.ExtractResult](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Dead)
 	require.EqualValues(t, 1+3+3, e.calls.Load(), "each failure was held against what the endpoint says to another text")
@@ -249,7 +250,7 @@ func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 		a := &activities.Extraction{Store: w.store, Extractor: e}
 		var most time.Duration // of jitter
 		for range 5 {          // more often than a job may fail
-			_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+			_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
 			delay := pending(t, err).NextRetryDelay()
 			spread(t, want, delay)
 			most = max(most, delay-want)
@@ -257,7 +258,7 @@ func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 		require.Positive(t, most, "the wait is spread")
 		require.Zero(t, w.jobs()[schema.JobDead])
 		e.fn = nil
-		_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+		_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
 		require.NoError(t, err)
 	}
 }
@@ -269,7 +270,7 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	e := &extractor{fn: func(context.Context, inference.Source) error { return errors.New("connection refused") }}
 	a := &activities.Extraction{Store: w.store, Extractor: e}
 	for n := range int32(5) { // more often than a job may fail
-		_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+		_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
 		spread(t, time.Second, pending(t, err).NextRetryDelay())
 		require.ErrorContains(t, err, "connection refused", "the run says what it waits for")
 		require.Equal(t, 2*(n+1), e.calls.Load(), "it is not asked for everything that is left")
@@ -277,7 +278,7 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
 	require.Zero(t, w.jobs()[schema.JobDead])
 	e.fn = nil
-	_, err := run[activities.ExtractResult](w, a.ExtractFacts, r)
+	_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	for _, text := range e.seen {
 		require.True(t, strings.Contains(text, canary) || text == "Nothing happened.", "what it is asked of its own is nobody's")
@@ -315,7 +316,7 @@ func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
 		return nil
 	}
 	w.exec(`ALTER TABLE memory_candidates ADD CONSTRAINT broken CHECK (extraction IS NULL) NOT VALID`)
-	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 4}).ExtractFacts, r)
+	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 4}).ExtractFacts, r)
 	require.Error(t, err)
 	require.Less(t, e.calls.Load(), int32(120), "it stops at the first save that fails")
 	var app *temporal.ApplicationError
@@ -340,7 +341,7 @@ func TestASlowModelCallStillSendsHeartbeats(t *testing.T) { // alone, for the co
 	w := newWorld(t)
 	_, r := w.stage(1)
 	e := &extractor{fn: func(context.Context, inference.Source) error { time.Sleep(600 * time.Millisecond); return nil }}
-	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, beats.Load()-before, int32(3), "one call may take longer than the heartbeat timeout")
 }
@@ -354,7 +355,7 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 	}
 	ack, r := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: string(long)}}})
 	e := &extractor{}
-	out, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	out, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
 	require.Len(t, []rune(e.seen[0]), normalize.MaxExtractInput)
 	require.Contains(t, e.seen[0], "[truncated]")
@@ -369,7 +370,7 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 func (w *world) extracted(n int) activities.Range {
 	w.t.Helper()
 	_, r := w.stage(n)
-	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: &extractor{}}).ExtractFacts, r)
+	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: &extractor{}}).ExtractFacts, r)
 	require.NoError(w.t, err)
 	return r
 }
@@ -382,21 +383,21 @@ func TestDecideAsksOnlyWhenThereIsSomethingToDecide(t *testing.T) {
 	}}
 	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
 	r := w.extracted(1)
-	out, err := run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	out, err := run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Zero(t, d.calls.Load(), "without neighbours a fact is new")
 	require.Equal(t, 1, out.Actions.Add)
 
 	r = w.extracted(2)
-	out, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	out, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Positive(t, d.calls.Load())
 	require.Zero(t, out.Actions.Update, "a target that was not offered is not believed")
 	require.Zero(t, w.count("proposals", "target_id IS NOT NULL AND action <> 'none'"))
-	_, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	before := d.calls.Load()
-	_, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, before, d.calls.Load(), "what is decided is not decided again")
 }
@@ -413,19 +414,19 @@ func TestDecideTreatsFailuresAsExtractDoes(t *testing.T) {
 	require.Empty(t, other.Deduped)
 	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
 	fail = &inference.RateLimitError{RetryAfter: 3 * time.Second}
-	_, err := run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err := run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	spread(t, 3*time.Second, pending(t, err).NextRetryDelay())
 	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
 	fail, d.away = errors.New("boom"), true
-	_, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	spread(t, time.Second, pending(t, err).NextRetryDelay())
 	require.Zero(t, w.count("jobs", "attempts > 1"), "it says nothing to anything")
 	d.away = false
-	_, err = run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	pending(t, err)
 	require.Equal(t, 1, w.count("jobs", "attempts = 1 AND state = 'failed'"))
 	fail = &inference.PermanentError{Reason: "no"}
-	out, err := run[activities.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	out, err := run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Dead)
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
@@ -437,11 +438,11 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 	good := rules.New().Embedder
 	down := testkit.BrokenEmbedder{Embedder: good}
 	r := w.extracted(3)
-	decided, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: down}).DecideFacts, activities.DecideRequest{Range: r})
+	decided, err := run[api.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: down}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.True(t, decided.WithoutVectors)
 	require.Equal(t, 3, decided.Candidates)
-	written, err := run[pipeline.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: down}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	written, err := run[schema.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: down}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, written.Added)
 	require.Zero(t, w.count("memory_embeddings", "true"))
@@ -468,16 +469,16 @@ func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.extracted(2)
-	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
+	_, err := run[api.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	a := &activities.Writing{Store: w.store, Embedder: rules.New().Embedder}
-	first, err := run[pipeline.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	first, err := run[schema.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, first.Added)
 	require.Equal(t, w.count("memories", "live"), w.count("memory_embeddings", "true"))
-	again, err := run[pipeline.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	again, err := run[schema.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
-	require.Equal(t, pipeline.WriteCounts{Stale: first.Stale}, again, "only what is to be decided again is left")
+	require.Equal(t, schema.WriteCounts{Stale: first.Stale}, again, "only what is to be decided again is left")
 }
 
 // brokenIndex refuses every change.
@@ -514,13 +515,13 @@ func TestIndexBatchTellsTheIndexAndThenForgets(t *testing.T) {
 	gone := uuid.MustParse(ack.MemoryIDs[1])
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
 	require.NoError(t, err)
-	_, err = run[activities.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: brokenIndex{vector.PGVector{Store: w.store}}}).IndexBatch, r)
+	_, err = run[api.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: brokenIndex{vector.PGVector{Store: w.store}}}).IndexBatch, r)
 	require.Error(t, err)
 	require.Equal(t, 4, w.count("index_outbox", "true"), "what the index was not told stays")
 	x := &recordingIndex{PGVector: vector.PGVector{Store: w.store}}
-	out, err := run[activities.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).IndexBatch, r)
+	out, err := run[api.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).IndexBatch, r)
 	require.NoError(t, err)
-	require.Equal(t, activities.IndexResult{Upserted: 2, Deleted: 1}, out, "the vectors had been kept")
+	require.Equal(t, api.IndexResult{Upserted: 2, Deleted: 1}, out, "the vectors had been kept")
 	require.Equal(t, 2, w.count("memory_embeddings", "true"))
 	require.Equal(t, []uuid.UUID{gone}, x.deletes)
 	for _, p := range x.upserts {
@@ -565,7 +566,7 @@ func TestStagingNarrowsAndRefuses(t *testing.T) {
 		activities.StageRequest{OperationID: "op", Request: schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: canary + "\x00"}}}})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+	require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 	require.True(t, app.NonRetryable())
 	require.Contains(t, err.Error(), "candidates[0].content")
 	require.NotContains(t, err.Error(), canary)
@@ -581,14 +582,14 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 		err  error
 		kind string
 	}{
-		"batch id":      {second((&activities.Extraction{Store: w.store}).ExtractFacts(ctx, bad)), activities.ErrTypeInvalidRequest},
-		"decide":        {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: bad})), activities.ErrTypeInvalidRequest},
-		"write":         {second((&activities.Writing{Store: w.store}).WriteProposals(ctx, activities.WriteRequest{Range: bad})), activities.ErrTypeInvalidRequest},
-		"link":          {second((&activities.Linking{Store: w.store}).LinkEntities(ctx, bad)), activities.ErrTypeInvalidRequest},
-		"index":         {second((&activities.Indexing{Store: w.store}).IndexBatch(ctx, bad)), activities.ErrTypeInvalidRequest},
-		"job id":        {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: "x"})), activities.ErrTypeInvalidRequest},
-		"unknown job":   {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: uuid.NewString()})), activities.ErrTypeNotFound},
-		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: activities.Range{Tenant: "t", BatchID: uuid.NewString(), To: 1}})), activities.ErrTypeNotFound},
+		"batch id":      {second((&activities.Extraction{Store: w.store}).ExtractFacts(ctx, bad)), api.ErrTypeInvalidRequest},
+		"decide":        {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: bad})), api.ErrTypeInvalidRequest},
+		"write":         {second((&activities.Writing{Store: w.store}).WriteProposals(ctx, activities.WriteRequest{Range: bad})), api.ErrTypeInvalidRequest},
+		"link":          {second((&activities.Linking{Store: w.store}).LinkEntities(ctx, bad)), api.ErrTypeInvalidRequest},
+		"index":         {second((&activities.Indexing{Store: w.store}).IndexBatch(ctx, bad)), api.ErrTypeInvalidRequest},
+		"job id":        {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: "x"})), api.ErrTypeInvalidRequest},
+		"unknown job":   {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: uuid.NewString()})), api.ErrTypeNotFound},
+		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: activities.Range{Tenant: "t", BatchID: uuid.NewString(), To: 1}})), api.ErrTypeNotFound},
 	} {
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, c.err, &app, name)
@@ -601,7 +602,7 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	_, err = jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: list[0].ID, Actor: "ops"})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeConflict, app.Type())
+	require.Equal(t, api.ErrTypeConflict, app.Type())
 
 	buried, err := jobs.BuryJobs(ctx, activities.CloseRequest{Range: r, Phase: "write", Reason: "gave up"})
 	require.NoError(t, err)
@@ -629,16 +630,16 @@ func TestErrorsOfEveryPhaseCarryNoContent(t *testing.T) {
 		w.exec(`ALTER TABLE ` + table + ` DROP CONSTRAINT broken`)
 	}
 	breaking("proposals", func() error {
-		return second(run[activities.DecideResult](w, decide, activities.DecideRequest{Range: r}))
+		return second(run[api.DecideResult](w, decide, activities.DecideRequest{Range: r}))
 	})
-	_, err := run[activities.DecideResult](w, decide, activities.DecideRequest{Range: r})
+	_, err := run[api.DecideResult](w, decide, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	for _, table := range []string{"memories", "memory_history", "memory_embeddings"} {
 		breaking(table, func() error {
-			return second(run[pipeline.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3}))
+			return second(run[schema.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3}))
 		})
 	}
-	_, err = run[pipeline.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	_, err = run[schema.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, w.count("memory_embeddings", "true"))
 }

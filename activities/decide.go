@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
@@ -32,41 +33,10 @@ type Decision struct {
 	Now         func() time.Time
 }
 
-// DecideResult counts the proposals of a range by action, over all attempts and rounds.
-type DecideResult struct {
-	Candidates int          `json:"candidates"`
-	Actions    ActionCounts `json:"actions"`
-	Dead       int          `json:"dead"`
-	// WithoutVectors says that the embedder was not available: neighbours were found by text alone.
-	WithoutVectors bool `json:"without_vectors,omitempty"`
-	// More says that the time of one attempt was over: the rest of the range is for another.
-	More bool `json:"more,omitempty"`
-	// Group is how many candidates were searched together at last, where that was fewer than may be.
-	Group int `json:"group,omitempty"`
-}
-
 // DecideRequest is a range to decide.
 type DecideRequest struct {
 	Range
 	Group int `json:"group,omitempty"` // how many candidates to search together at first; 0: as many as may be
-}
-
-// Add returns the sum of two results.
-func (r DecideResult) Add(o DecideResult) DecideResult {
-	return DecideResult{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead, Actions: r.Actions.add(o.Actions),
-		WithoutVectors: r.WithoutVectors || o.WithoutVectors}
-}
-
-// ActionCounts counts proposals. It is a struct because workflow code must not range over a map.
-type ActionCounts struct {
-	Add    int `json:"add"`
-	Update int `json:"update"`
-	Delete int `json:"delete"`
-	None   int `json:"none"`
-}
-
-func (c ActionCounts) add(d ActionCounts) ActionCounts {
-	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete, None: c.None + d.None}
 }
 
 // decidable is a candidate with its facts, their embeddings and their neighbours.
@@ -84,25 +54,25 @@ const decideGroup = 50
 // DecideFacts decides the facts of a range that have not been decided, or whose ground has changed. After partialAfter
 // it returns with More set: what it has decided is stored, and another attempt takes up the rest.
 // Failures are treated as in ExtractFacts; a fact is never lost because a decision failed.
-func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResult, error) {
+func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.DecideResult, error) {
 	pace, ctx := startPace(ctx, r.Group, decideGroup)
 	defer pace.stop()
 	sr, err := r.store()
 	if err != nil {
-		return DecideResult{}, err
+		return api.DecideResult{}, err
 	}
 	batch, err := a.Store.Batch(ctx, r.Tenant, sr.BatchID)
 	if err != nil {
-		return DecideResult{}, fail(err)
+		return api.DecideResult{}, fail(err)
 	}
 	todo, err := a.Store.LeaseDecide(ctx, sr, now(a.Now))
 	if err != nil {
-		return DecideResult{}, fail(err)
+		return api.DecideResult{}, fail(err)
 	}
 	if err := a.Store.RefreshStatistics(ctx); err != nil {
 		activity.GetLogger(ctx).Warn("planner statistics not refreshed", "error", err) // slower, not wrong
 	}
-	var result DecideResult
+	var result api.DecideResult
 	type decidedCandidate struct {
 		id    uuid.UUID
 		facts []pipeline.Decided
@@ -156,18 +126,18 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (DecideResu
 			break
 		}
 		if err != nil {
-			return DecideResult{}, fail(stalled(ctx, err))
+			return api.DecideResult{}, fail(stalled(ctx, err))
 		}
 	}
 	if err := out.close(ctx); err != nil {
-		return DecideResult{}, stalled(ctx, err)
+		return api.DecideResult{}, stalled(ctx, err)
 	}
 	totals, err := a.Store.DecideTotals(ctx, sr)
 	result.Candidates, result.Dead = totals.Candidates, totals.Dead
 	if size := pace.size(); size < decideGroup {
 		result.Group = size
 	}
-	result.Actions = ActionCounts{Add: totals.Add, Update: totals.Update, Delete: totals.Delete, None: totals.None}
+	result.Actions = api.ActionCounts{Add: totals.Add, Update: totals.Update, Delete: totals.Delete, None: totals.None}
 	return result, fail(stalled(ctx, err))
 }
 

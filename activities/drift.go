@@ -10,63 +10,24 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Drift is how an index and Postgres differ. What is pending in the outbox is lag, not drift, and is only
-// counted.
-type Drift struct {
-	Memories int64 `json:"memories"` // live memories that were looked for in the index
-	Points   int64 `json:"points"`   // points that were looked for in Postgres
-	Missing  int64 `json:"missing"`  // memories without a point
-	Behind   int64 `json:"behind"`   // points of an older version than the memory's
-	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
-	Dead     int64 `json:"dead"`     // points of memories that are not live, not there, or parked with a text that has no vector
-	Pending  int64 `json:"pending"`  // left to the outbox
-	Parked   int64 `json:"parked"`   // the outbox has given up on them
-	Repaired int64 `json:"repaired"`
-}
-
-// Found is how many differences there are.
-func (d Drift) Found() int64 { return d.Missing + d.Behind + d.Ahead + d.Dead }
-
-// Add returns the sum of two.
-func (d Drift) Add(o Drift) Drift {
-	return Drift{Memories: d.Memories + o.Memories, Points: d.Points + o.Points, Missing: d.Missing + o.Missing, Behind: d.Behind + o.Behind,
-		Ahead: d.Ahead + o.Ahead, Dead: d.Dead + o.Dead, Pending: d.Pending + o.Pending, Parked: d.Parked + o.Parked, Repaired: d.Repaired + o.Repaired}
-}
-
-// Cursor is how far a pass over all tenants' memories has come.
-type Cursor struct {
-	Tenant string `json:"tenant,omitempty"`
-	After  string `json:"after,omitempty"` // the last memory of the tenant that was looked at
-	// Mend means that the pass began with a generation that was not searched: at its end it is.
-	Mend bool `json:"mend,omitempty"`
-}
-
-// CompareRequest asks to compare a generation with Postgres, from a cursor on.
-type CompareRequest struct {
-	Generation string `json:"generation,omitempty"` // empty for the one that is searched
-	Cursor     Cursor `json:"cursor"`               // of CompareMemories
-	Points     string `json:"points,omitempty"`     // the cursor of ComparePoints
-	MaxPages   int    `json:"max_pages"`
-	Repair     bool   `json:"repair"`
-}
-
 // CompareResult counts what was found, and says where to go on.
 type CompareResult struct {
-	Drift
-	Cursor Cursor `json:"cursor"`
-	Points string `json:"next_points,omitempty"`
-	Done   bool   `json:"done"`
+	api.Drift
+	Cursor api.IndexCursor `json:"cursor"`
+	Points string          `json:"next_points,omitempty"`
+	Done   bool            `json:"done"`
 }
 
 // CompareMemories looks for the live memories of every tenant in the index, and brings what is missing or
 // old up to date when it is to repair. Then an index that has lost the generation is given it first. It is
 // searched when the pass has come to its end, and no sooner: until then, questions find nothing to search and
 // say so, instead of an answer that lacks most. A generation that is lost on the way begins the pass anew.
-func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (CompareResult, error) {
+func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := startWork(ctx, CompareResult{Cursor: in.Cursor})
 	defer work.stop()
 	g, err := a.generation(ctx, in.Generation)
@@ -74,7 +35,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 		return CompareResult{}, fail(stalled(ctx, err))
 	}
 	out := work.sofar()
-	if in.Repair && out.Cursor == (Cursor{}) {
+	if in.Repair && out.Cursor == (api.IndexCursor{}) {
 		if err := a.makeRoom(ctx, g); err != nil {
 			return out, fail(stalled(ctx, err))
 		}
@@ -86,7 +47,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 		}
 		out.Cursor.Mend = !searched && g.State == vectorindex.GenerationActive
 	}
-	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next Cursor) error {
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next api.IndexCursor) error {
 		drift, err := a.compareMemories(ctx, g, next.Tenant, page, in.Repair)
 		if err != nil {
 			return err
@@ -100,14 +61,14 @@ func (a *Indexing) CompareMemories(ctx context.Context, in CompareRequest) (Comp
 		err = a.searchActive(ctx, true) // another may have become active since g was read
 	case in.Repair && out.Cursor.Tenant != "" && errors.Is(err, vector.ErrMissing):
 		activity.GetLogger(ctx).Warn("the index has lost a generation that was being compared", "generation", g.ID)
-		out.Cursor, err = Cursor{}, nil
+		out.Cursor, err = api.IndexCursor{}, nil
 	}
 	return out, fail(err)
 }
 
 // eachPage calls each with the live memories of all tenants behind a cursor, and with the cursor behind them:
 // page by page, limit pages at most, for workFor, and one page at least. It says whether there are no more.
-func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at Cursor, limit int, each func([]vectorindex.IndexState, Cursor) error) (done bool, err error) {
+func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at api.IndexCursor, limit int, each func([]vectorindex.IndexState, api.IndexCursor) error) (done bool, err error) {
 	began := now(a.Now)
 	for n := range limit {
 		if n > 0 && now(a.Now).Sub(began) >= workFor {
@@ -128,12 +89,12 @@ func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at Cursor,
 // nextPage returns the next live memories, and the cursor behind them; nil when there are no more tenants. A page
 // that is not full is its tenant's last: what is written behind it meanwhile is in the outbox, and to go after it
 // would take as long as somebody writes.
-func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at Cursor) ([]vectorindex.IndexState, *Cursor, error) {
+func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at api.IndexCursor) ([]vectorindex.IndexState, *api.IndexCursor, error) {
 	after := uuid.Nil
 	if at.After != "" {
 		var err error
 		if after, err = uuid.Parse(at.After); err != nil {
-			return nil, nil, temporal.NewNonRetryableApplicationError("cursor.after is not an id", ErrTypeInvalidRequest, nil)
+			return nil, nil, temporal.NewNonRetryableApplicationError("cursor.after is not an id", api.ErrTypeInvalidRequest, nil)
 		}
 	}
 	for {
@@ -147,19 +108,19 @@ func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at Cursor)
 				if len(page) < outboxPage {
 					after = uuid.Max
 				}
-				return page, &Cursor{Tenant: at.Tenant, After: after.String(), Mend: at.Mend}, nil
+				return page, &api.IndexCursor{Tenant: at.Tenant, After: after.String(), Mend: at.Mend}, nil
 			}
 		}
 		tenants, err := a.Store.MemoryTenants(ctx, at.Tenant, 1)
 		if err != nil || len(tenants) == 0 {
 			return nil, nil, err
 		}
-		at, after = Cursor{Tenant: tenants[0], Mend: at.Mend}, uuid.Nil
+		at, after = api.IndexCursor{Tenant: tenants[0], Mend: at.Mend}, uuid.Nil
 	}
 }
 
-func (a *Indexing) compareMemories(ctx context.Context, g vector.Generation, tenant string, page []vectorindex.IndexState, repair bool) (Drift, error) {
-	drift := Drift{Memories: int64(len(page))}
+func (a *Indexing) compareMemories(ctx context.Context, g vector.Generation, tenant string, page []vectorindex.IndexState, repair bool) (api.Drift, error) {
+	drift := api.Drift{Memories: int64(len(page))}
 	ids := make([]uuid.UUID, 0, len(page))
 	states := make(map[uuid.UUID]vectorindex.IndexState, len(page))
 	for _, s := range page {
@@ -250,7 +211,7 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 // ComparePoints looks for the points of a generation among the memories, and removes those of memories that
 // are not live when it is to repair. So it does with a point of a memory that is parked and has no vector of
 // its present text: whatever it was made of, it is searched by what is not said any more.
-func (a *Indexing) ComparePoints(ctx context.Context, in CompareRequest) (CompareResult, error) {
+func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := startWork(ctx, CompareResult{Points: in.Points})
 	defer work.stop()
 	g, err := a.generation(ctx, in.Generation)
@@ -291,8 +252,8 @@ func (a *Indexing) ComparePoints(ctx context.Context, in CompareRequest) (Compar
 	return work.sofar(), nil
 }
 
-func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenant string, refs []vector.Ref, repair bool) (Drift, error) {
-	drift := Drift{Points: int64(len(refs))}
+func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenant string, refs []vector.Ref, repair bool) (api.Drift, error) {
+	drift := api.Drift{Points: int64(len(refs))}
 	ids := make([]uuid.UUID, len(refs))
 	for i, ref := range refs {
 		ids[i] = ref.MemoryID
@@ -349,11 +310,11 @@ func (a *Indexing) generation(ctx context.Context, id string) (vector.Generation
 	}
 	parsed, err := uuid.Parse(id)
 	if err != nil {
-		return vector.Generation{}, temporal.NewNonRetryableApplicationError("generation is not an id", ErrTypeInvalidRequest, nil)
+		return vector.Generation{}, temporal.NewNonRetryableApplicationError("generation is not an id", api.ErrTypeInvalidRequest, nil)
 	}
 	g, err := a.Store.Generation(ctx, parsed)
 	if err == nil && g.Index != a.Index.Name() {
-		return g, temporal.NewNonRetryableApplicationError("the generation is of another index than this worker's", ErrTypeInvalidRequest, nil)
+		return g, temporal.NewNonRetryableApplicationError("the generation is of another index than this worker's", api.ErrTypeInvalidRequest, nil)
 	}
 	return g, err
 }

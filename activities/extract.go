@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
@@ -27,23 +28,6 @@ type Extraction struct {
 	Now         func() time.Time
 }
 
-// ExtractResult counts what a range yielded, over all attempts.
-type ExtractResult struct {
-	Candidates int `json:"candidates"`
-	Facts      int `json:"facts"`
-	Triples    int `json:"triples"`
-	Warnings   int `json:"warnings"`
-	Dead       int `json:"dead"`
-	// More says that the time of one attempt was over: the rest of the range is for another.
-	More bool `json:"more,omitempty"`
-}
-
-// Add returns the sum of two results.
-func (r ExtractResult) Add(o ExtractResult) ExtractResult {
-	return ExtractResult{Candidates: r.Candidates + o.Candidates, Facts: r.Facts + o.Facts, Triples: r.Triples + o.Triples,
-		Warnings: r.Warnings + o.Warnings, Dead: r.Dead + o.Dead}
-}
-
 // notExtracted is the warning on a candidate that nothing was drawn from because extraction is off.
 const notExtracted = "extraction: is off; the source is stored and nothing was drawn from it"
 
@@ -51,16 +35,16 @@ const notExtracted = "extraction: is off; the source is stored and nothing was d
 // stores each result as it comes. A candidate that fails for good goes to the dead jobs and the rest
 // go on; when some may be tried again, the activity fails with ErrTypeItemsPending and its retry
 // takes up only those.
-func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, error) {
+func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (api.ExtractResult, error) {
 	sr, err := r.store()
 	if err != nil {
-		return ExtractResult{}, err
+		return api.ExtractResult{}, err
 	}
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	todo, err := a.Store.LeaseExtract(ctx, sr, now(a.Now))
 	if err != nil {
-		return ExtractResult{}, fail(err)
+		return api.ExtractResult{}, fail(err)
 	}
 	extractor := a.Extractor
 	if a.Off {
@@ -104,13 +88,13 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (ExtractResult, 
 		return out.done(ctx, pipeline.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
 	})
 	if err != nil && !errors.Is(err, errAway) {
-		return ExtractResult{}, fail(stalled(ctx, err))
+		return api.ExtractResult{}, fail(stalled(ctx, err))
 	}
 	if err := out.close(ctx); err != nil {
-		return ExtractResult{}, stalled(ctx, err)
+		return api.ExtractResult{}, stalled(ctx, err)
 	}
 	t, err := a.Store.ExtractTotals(ctx, sr)
-	result := ExtractResult{Candidates: t.Candidates, Facts: t.Facts, Triples: t.Triples, Warnings: t.Warnings, Dead: t.Dead, More: more}
+	result := api.ExtractResult{Candidates: t.Candidates, Facts: t.Facts, Triples: t.Triples, Warnings: t.Warnings, Dead: t.Dead, More: more}
 	return result, fail(stalled(ctx, err))
 }
 

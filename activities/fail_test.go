@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/api"
 )
 
 // What the database will never take is not tried again, and its message, which may quote a value, stays
@@ -22,7 +24,7 @@ func TestFailDoesNotRetryWhatTheDatabaseCannotKeep(t *testing.T) {
 		}
 		require.ErrorAs(t, err, &app, code)
 		require.True(t, app.NonRetryable(), code)
-		require.Equal(t, ErrTypeInvalidRequest, app.Type())
+		require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 		require.Contains(t, err.Error(), code)
 		require.NotContains(t, err.Error(), "secret")
 		require.NoError(t, app.Unwrap())

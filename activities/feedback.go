@@ -20,7 +20,7 @@ type Reinforcing struct {
 // Feedback carries out an accepted request in one transaction. Delivered again, it answers with the first
 // result. A retrieval that is not the asker's is not found, and no retry finds it.
 func (a *Reinforcing) Feedback(ctx context.Context, ref OperationRef) (schema.FeedbackResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	in := pipeline.FeedbackInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {

@@ -20,6 +20,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
@@ -28,20 +29,6 @@ import (
 	"github.com/mneme/mneme/store/forgetting"
 	"github.com/mneme/mneme/store/vector"
 )
-
-// Types of application errors of forgetting.
-const (
-	ErrTypeFrozen       = "MutationsFrozen" // the worker's policy forbids changing what is stored
-	ErrTypeTokenRefused = "TokenRefused"    // a confirm token is not good; details: the reason, a string
-)
-
-// Reasons of ErrTypeTokenRefused, with the errors that they stand for.
-var tokenReasons = map[string]error{
-	"malformed": lifecycle.ErrTokenMalformed, "expired": lifecycle.ErrTokenExpired, "other": lifecycle.ErrTokenOther, "closed": forgetting.ErrForgetClosed,
-}
-
-// TokenError returns the error behind a reason of ErrTypeTokenRefused, or nil.
-func TokenError(reason string) error { return tokenReasons[reason] }
 
 // Forgetting takes memories away.
 type Forgetting struct {
@@ -65,7 +52,7 @@ type ForgetRef struct {
 func (r ForgetRef) id() (uuid.UUID, error) {
 	id, err := uuid.Parse(r.RunID)
 	if err != nil {
-		return uuid.Nil, temporal.NewNonRetryableApplicationError("run_id is not an id", ErrTypeInvalidRequest, nil)
+		return uuid.Nil, temporal.NewNonRetryableApplicationError("run_id is not an id", api.ErrTypeInvalidRequest, nil)
 	}
 	return id, nil
 }
@@ -76,7 +63,7 @@ func (a *Forgetting) frozen() error {
 	if !a.Policy.MutationsFrozen() {
 		return nil
 	}
-	return temporal.NewNonRetryableApplicationError(proposals.ReasonMutationsFrozen, ErrTypeFrozen, nil)
+	return temporal.NewNonRetryableApplicationError(proposals.ReasonMutationsFrozen, api.ErrTypeFrozen, nil)
 }
 
 // SelectForget selects what an accepted request would forget. Ids and counts come back; the token
@@ -115,10 +102,8 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 		return schema.ForgetApproval{}, fail(err)
 	}
 	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, now(a.Now))
-	for reason, refused := range tokenReasons {
-		if errors.Is(err, refused) {
-			return out, temporal.NewNonRetryableApplicationError(refused.Error(), ErrTypeTokenRefused, nil, reason)
-		}
+	if reason := api.TokenReason(err); reason != "" {
+		return out, temporal.NewNonRetryableApplicationError(api.TokenError(reason).Error(), api.ErrTypeTokenRefused, nil, reason)
 	}
 	return out, fail(err)
 }
@@ -193,7 +178,7 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 // ForgetVectors tells the vector index to delete the points of what a run has forgotten and, where texts
 // went for good, takes the words that no live memory holds any more out of the text statistics.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	id, err := in.id()
 	if err != nil {
@@ -252,7 +237,7 @@ type ForgetRunsResult struct {
 // take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
 // left alone. After partialAfter it returns, to be called again from the same place.
 func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	id, err := in.Run.id()
 	if err != nil {
@@ -298,9 +283,6 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	return ForgetRunsResult{Next: carriers.Next}, nil
 }
 
-// TenantAttribute is the search attribute that says whose a workflow is.
-const TenantAttribute = "MnemeTenant"
-
 // runDeleter deletes runs of one tenant.
 type runDeleter struct {
 	client  client.Client
@@ -329,7 +311,7 @@ func (d *runDeleter) describe(ctx context.Context, workflowID, runID string) (*w
 	}
 	info := found.GetWorkflowExecutionInfo()
 	var tenant string
-	payload, ok := info.GetSearchAttributes().GetIndexedFields()[TenantAttribute]
+	payload, ok := info.GetSearchAttributes().GetIndexedFields()[api.AttributeTenant]
 	if !ok || converter.GetDefaultDataConverter().FromPayload(payload, &tenant) != nil || tenant != d.tenant {
 		return nil, nil
 	}
@@ -402,7 +384,7 @@ func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *
 // what an answer shows beside its results is not tracked. They have answered, and are of no more use. One
 // that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
-	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+TenantAttribute+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
+	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
 		if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			d.running++
 			return nil

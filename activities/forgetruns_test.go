@@ -11,9 +11,9 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/mneme/mneme/activities"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // Where an attempt has no time for all the runs that carried an erased text, the run asks for the rest.
@@ -30,15 +30,15 @@ func TestDeletingRunsGoesOnInAnotherAttempt(t *testing.T) {
 	}
 	request := schema.ForgetRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "not wanted"},
 		Mode: schema.ForgetErase, Selector: schema.Selector{IDs: ids}}
-	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, request)
+	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, request)
 	require.NoError(t, err)
-	preview, err := workflows.ForgetPreview(ctx, h.Temporal, run)
+	preview, err := mneme.ForgetPreview(ctx, h.Temporal, run)
 	require.NoError(t, err)
 	token, err := h.Store.ForgetToken(ctx, p, uuid.MustParse(preview.RunID), time.Now())
 	require.NoError(t, err)
-	_, err = workflows.ConfirmForget(ctx, h.Temporal, preview.WorkflowID, schema.ForgetConfirmation{Token: token, Actor: "person:bo"})
+	_, err = mneme.ConfirmForget(ctx, h.Temporal, preview.WorkflowID, schema.ForgetConfirmation{Token: token, Actor: "person:bo"})
 	require.NoError(t, err)
-	receipt, err := workflows.Outcome[schema.ForgetReceipt](ctx, run)
+	receipt, err := mneme.Outcome[schema.ForgetReceipt](ctx, run)
 	require.NoError(t, err)
 	require.Empty(t, receipt.Pending)
 	require.GreaterOrEqual(t, receipt.Removed["temporal_runs"], len(carriers))

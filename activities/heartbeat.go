@@ -8,12 +8,10 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store/pg"
 )
-
-// ErrTypeStalled means that an attempt went on for too long without progress and was cancelled. It is tried again.
-const ErrTypeStalled = "Stalled"
 
 // MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must end sooner.
 const MaxStall = 150 * time.Second
@@ -45,11 +43,13 @@ type pulse struct {
 
 type pulseKey struct{}
 
-// beat reports progress from now until stop is called. The context that it returns is cancelled when advance has not
+// heartbeat reports progress from now until stop is called. The context that it returns is cancelled when advance has not
 // been called for stalledAfter.
-func beat(ctx context.Context) (_ context.Context, stop func()) { return beatFor(ctx, stalledAfter) }
+func heartbeat(ctx context.Context) (_ context.Context, stop func()) {
+	return beatFor(ctx, stalledAfter)
+}
 
-// beatPatiently is beat for an attempt whose every statement may be a long one.
+// beatPatiently is heartbeat for an attempt whose every statement may be a long one.
 func beatPatiently(ctx context.Context) (_ context.Context, stop func()) {
 	return beatFor(ctx, longStatement)
 }
@@ -97,7 +97,7 @@ func beatFor(ctx context.Context, limit time.Duration) (_ context.Context, stop 
 			case <-tick.C:
 				if limit, moves := p.report(ctx); !moves {
 					activity.GetLogger(ctx).Warn("no progress: the attempt is cancelled", "for", limit.String())
-					cancel(temporal.NewApplicationError("no progress for "+limit.String(), ErrTypeStalled))
+					cancel(temporal.NewApplicationError("no progress for "+limit.String(), api.ErrTypeStalled))
 					return
 				}
 			}
@@ -160,7 +160,7 @@ func startWork[T any](ctx context.Context, from T) (*work[T], context.Context) {
 			w.at = left
 		}
 	}
-	w.ctx, w.stop = beat(ctx)
+	w.ctx, w.stop = heartbeat(ctx)
 	if p, ok := w.ctx.Value(pulseKey{}).(*pulse); ok {
 		p.mu.Lock()
 		p.details = []any{w.at} // an attempt that does not come far must not lose the place

@@ -15,7 +15,9 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vectorindex"
@@ -36,21 +38,6 @@ type Indexing struct {
 	embedders vector.Embedders // of Embedder and Others
 }
 
-// IndexResult counts what the index was told.
-type IndexResult struct {
-	Upserted  int `json:"upserted"`
-	Deleted   int `json:"deleted"`
-	Embedded  int `json:"embedded"`            // memories that had been left without an embedding
-	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses: they come again later
-	Parked    int `json:"parked,omitempty"`    // of those, given up until somebody looks
-}
-
-// Add returns the sum of two results.
-func (r IndexResult) Add(o IndexResult) IndexResult {
-	return IndexResult{Upserted: r.Upserted + o.Upserted, Deleted: r.Deleted + o.Deleted, Embedded: r.Embedded + o.Embedded,
-		Postponed: r.Postponed + o.Postponed, Parked: r.Parked + o.Parked}
-}
-
 // outboxPage is how many memories are indexed together.
 const outboxPage = 500
 
@@ -59,29 +46,26 @@ const outboxPage = 500
 const workFor = 20 * time.Second
 
 // IndexBatch drains the outbox of the memories that a range wrote.
-func (a *Indexing) IndexBatch(ctx context.Context, r Range) (IndexResult, error) {
-	ctx, stop := beat(ctx)
+func (a *Indexing) IndexBatch(ctx context.Context, r Range) (api.IndexResult, error) {
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	sr, err := r.store()
 	if err != nil {
-		return IndexResult{}, err
+		return api.IndexResult{}, err
 	}
 	ids, err := a.Store.BatchMemories(ctx, sr)
 	if err != nil || len(ids) == 0 {
-		return IndexResult{}, fail(err)
+		return api.IndexResult{}, fail(err)
 	}
 	return a.drainOnly(ctx, r.Tenant, ids)
 }
 
-// ErrTypeIndexLost is the type of the error with which an index is left alone that has lost what it was told.
-const ErrTypeIndexLost = "IndexLost"
-
 // drainOnly drains the outbox of some memories. To try again would not help an index that has lost what it was
 // told: SyncIndex finds that out and has it filled.
-func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID) (IndexResult, error) {
+func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID) (api.IndexResult, error) {
 	out, err := a.drain(ctx, tenant, ids)
 	if err == nil && out.lost {
-		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again", ErrTypeIndexLost, nil)
+		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again", api.ErrTypeIndexLost, nil)
 	}
 	return out.IndexResult, fail(err)
 }
@@ -94,10 +78,10 @@ type DrainRequest struct {
 
 // DrainResult counts what was drained and says whether there is more.
 type DrainResult struct {
-	IndexResult
-	More  bool                 `json:"more"`
-	After string               `json:"after,omitempty"` // for the next run
-	Lag   vectorindex.IndexLag `json:"lag"`             // what is left, over all tenants
+	api.IndexResult
+	More  bool            `json:"more"`
+	After string          `json:"after,omitempty"` // for the next run
+	Lag   schema.IndexLag `json:"lag"`             // what is left, over all tenants
 	// Lost means that the index has nothing to search any more, or no room for what it was to be told. That stays in
 	// the outbox; the drift check fills the index again.
 	Lost  bool   `json:"lost,omitempty"`
@@ -110,7 +94,7 @@ type DrainResult struct {
 // cannot be drained: it fails at the end. An index that is lost is told to the caller instead, who can do
 // something about it.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var out DrainResult
 	if _, err := a.Store.SweepStaged(ctx); err != nil {
@@ -183,7 +167,7 @@ func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
 
 // drained is what became of one page of a tenant's outbox.
 type drained struct {
-	IndexResult
+	api.IndexResult
 	full bool // there may be more
 	lost bool // the index has lost the generation that is searched, and was not told
 }
@@ -237,7 +221,7 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 func (a *Indexing) tell(ctx context.Context, tenant string, entries []vectorindex.OutboxEntry, out *drained) (map[uuid.UUID]bool, []vectorindex.OutboxFailure, error) {
 	generations, err := a.generations(ctx)
 	if err != nil {
-		out.IndexResult = IndexResult{}
+		out.IndexResult = api.IndexResult{}
 		return nil, nil, err
 	}
 	told := make(map[uuid.UUID]bool, len(entries))
@@ -274,7 +258,7 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []vectorinde
 			done.index, done.upserted = nil, 0
 		}
 		if done.index != nil { // the index does not know: none of this page is settled
-			out.IndexResult = IndexResult{}
+			out.IndexResult = api.IndexResult{}
 			return nil, nil, cmp.Or(done.index, failed)
 		}
 		if g.State == vectorindex.GenerationActive {

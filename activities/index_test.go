@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
@@ -97,7 +98,7 @@ func TestPoisonIsPutAside(t *testing.T) {
 	w.remember("u", canary+" of another tenant")
 	out, err := w.drain(a)
 	require.NoError(t, err)
-	require.Equal(t, activities.IndexResult{Upserted: 21, Embedded: 21, Postponed: 1}, out.IndexResult)
+	require.Equal(t, api.IndexResult{Upserted: 21, Embedded: 21, Postponed: 1}, out.IndexResult)
 	require.EqualValues(t, 1, out.Lag.Pending)
 	require.NotNil(t, out.Lag.Oldest)
 	require.Equal(t, 1, w.count("index_outbox", "attempts = 1 AND retry_at > now() AND parked_at IS NULL"))
@@ -269,7 +270,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	_, err := w.drain(a)
 	require.NoError(t, err)
 	g := w.active(q)
-	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 6, Points: 6}, w.compare(a, true))
 
 	entries, err := w.store.IndexEntries(ctx, "t", embedder.Model(), ids)
 	require.NoError(t, err)
@@ -289,15 +290,15 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	apply("t", vector.Changes{Upserts: []vector.Point{stranger}}) // of nobody
 	apply("nobody", vector.Changes{Upserts: []vector.Point{stranger}})
 	pending := w.remember("t", "On its way.")
-	want := activities.Drift{Memories: 6, Points: 7, Missing: 1, Behind: 1, Ahead: 1, Dead: 3, Pending: 1}
+	want := api.Drift{Memories: 6, Points: 7, Missing: 1, Behind: 1, Ahead: 1, Dead: 3, Pending: 1}
 	require.Equal(t, want, w.compare(a, false))
 	require.Equal(t, want, w.compare(a, false), "looking repairs nothing")
 	want.Repaired, want.Points = 6, 8
 	require.Equal(t, want, w.compare(a, true))
-	require.Equal(t, activities.Drift{Memories: 6, Points: 5, Pending: 1}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 6, Points: 5, Pending: 1}, w.compare(a, true))
 	_, err = w.drain(a)
 	require.NoError(t, err)
-	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 6, Points: 6}, w.compare(a, true))
 	require.NotEmpty(t, pending)
 
 	server.Stop()
@@ -306,13 +307,13 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(waiting, func() error {
-		_, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{MaxPages: 50})
+		_, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 50})
 		return err
 	}))
 	wiped := w.compare(a, true)
 	require.EqualValues(t, 6, wiped.Missing)
 	require.EqualValues(t, 6, wiped.Repaired)
-	require.Equal(t, activities.Drift{Memories: 6, Points: 6}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 6, Points: 6}, w.compare(a, true))
 	hits, err := q.Search(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, pg.Embedding{Model: embedder.Model(), Vector: byID[ids[0]].Vector}, 3)
 	require.NoError(t, err)
 	require.Equal(t, ids[0], hits[0].ID)

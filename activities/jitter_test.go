@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -35,14 +36,14 @@ func TestRetriesAreSpread(t *testing.T) {
 	}
 	require.Greater(t, len(delays), 3)
 
-	for _, left := range []error{temporal.NewNonRetryableApplicationError("no", ErrTypeInvalidRequest, nil), pendingError(1, 3*time.Second, ""), temporal.NewCanceledError()} {
+	for _, left := range []error{temporal.NewNonRetryableApplicationError("no", api.ErrTypeInvalidRequest, nil), pendingError(1, 3*time.Second, ""), temporal.NewCanceledError()} {
 		require.Equal(t, left, delayed(left, "a", 1))
 	}
 	require.NotErrorIs(t, delayed(cause, "a", 1), context.Canceled)
 
 	// A statement at its limit and an attempt without progress have a type, which stays, and no time of their own.
 	timeout := fail(fmt.Errorf("search: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: cause}))
-	for _, typed := range []error{timeout, temporal.NewApplicationError("no progress for 150s", ErrTypeStalled)} {
+	for _, typed := range []error{timeout, temporal.NewApplicationError("no progress for 150s", api.ErrTypeStalled)} {
 		var was *temporal.ApplicationError
 		require.ErrorAs(t, typed, &was)
 		require.ErrorAs(t, delayed(typed, "ingest/a/1", 3), &app)
@@ -51,7 +52,7 @@ func TestRetriesAreSpread(t *testing.T) {
 	}
 	wrapped := fmt.Errorf("drain: %w", timeout)
 	require.Equal(t, wrapped.Error(), errors.Unwrap(delayed(wrapped, "a", 1)).Error())
-	refused := fmt.Errorf("drain: %w", temporal.NewNonRetryableApplicationError("no", ErrTypeInvalidRequest, nil))
+	refused := fmt.Errorf("drain: %w", temporal.NewNonRetryableApplicationError("no", api.ErrTypeInvalidRequest, nil))
 	require.Equal(t, refused, delayed(refused, "a", 1))
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/store"
 )
 
@@ -78,7 +79,7 @@ type ReviveRequest struct {
 func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (Range, error) {
 	id, err := uuid.Parse(in.JobID)
 	if err != nil {
-		return Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", ErrTypeInvalidRequest, nil)
+		return Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", api.ErrTypeInvalidRequest, nil)
 	}
 	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, "revive/"+in.JobID+"/"+in.Operation, in.Actor, now(a.Now))
 	if err != nil {

@@ -11,11 +11,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // The tests that change how long an attempt has are not parallel: the others would see it.
@@ -26,10 +27,10 @@ func TestAnAttemptWithoutProgressIsCancelled(t *testing.T) {
 	_, r := w.stage(2)
 	e := &extractor{fn: func(ctx context.Context, _ inference.Source) error { <-ctx.Done(); return ctx.Err() }}
 	before, began := beats.Load(), time.Now()
-	_, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
+	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeStalled, app.Type())
+	require.Equal(t, api.ErrTypeStalled, app.Type())
 	require.False(t, app.NonRetryable(), "another attempt may do better")
 	require.Less(t, time.Since(began), 5*time.Second)
 	require.LessOrEqual(t, beats.Load()-before, int32(9), "it stopped saying that it is alive")
@@ -41,7 +42,7 @@ func TestSlowProgressIsProgress(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.stage(5)
 	e := &extractor{fn: func(context.Context, inference.Source) error { time.Sleep(300 * time.Millisecond); return nil }}
-	out, err := run[activities.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	out, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
 	require.Equal(t, 5, out.Candidates)
 }
@@ -53,7 +54,7 @@ func TestAnAttemptReturnsWhatItHas(t *testing.T) {
 	e := &extractor{}
 	extraction := &activities.Extraction{Store: w.store, Extractor: e}
 	for i := 1; i <= 3; i++ {
-		out, err := run[activities.ExtractResult](w, extraction.ExtractFacts, r)
+		out, err := run[api.ExtractResult](w, extraction.ExtractFacts, r)
 		require.NoError(t, err)
 		require.Equal(t, i, out.Candidates, "the totals of the range")
 		require.Equal(t, i < 3, out.More)
@@ -61,7 +62,7 @@ func TestAnAttemptReturnsWhatItHas(t *testing.T) {
 	require.EqualValues(t, 3, e.calls.Load(), "nothing is paid for again")
 	decision := &activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}
 	for i := 1; i <= 3; i++ {
-		out, err := run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+		out, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 		require.NoError(t, err)
 		require.Equal(t, i, out.Candidates)
 		require.Equal(t, i < 3, out.More)
@@ -83,7 +84,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 		return s
 	}
 	decision := &activities.Decision{Store: limited(300 * time.Millisecond), Decider: &decider{}, Embedder: rules.New().Embedder}
-	out, err := run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	out, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, 16, out.Candidates)
 	require.Positive(t, timeouts.Load(), "the whole group was too much")
@@ -91,7 +92,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	// An attempt whose time is over by then has still decided something: else another would follow for ever.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	later := activities.PartialAfter(time.Nanosecond)
-	out, err = run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	out, err = run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	later()
 	require.NoError(t, err)
 	require.True(t, out.More)
@@ -102,10 +103,10 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	// What is too slow for a single candidate fails, with a type of its own, and is no outage.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	decision.Store = limited(20 * time.Millisecond)
-	_, err = run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	var app *temporal.ApplicationError
 	require.True(t, errors.As(err, &app), err)
-	require.Equal(t, activities.ErrTypeStatementTimeout, app.Type())
+	require.Equal(t, api.ErrTypeStatementTimeout, app.Type())
 	require.False(t, app.NonRetryable())
 	require.Zero(t, w.count("jobs", "attempts > 1 OR last_error <> ''"), "no candidate is to blame")
 }
@@ -115,7 +116,7 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	w := newWorld(t)
 	const n = 16
 	r := w.extracted(n)
-	_, err := run[activities.DecideResult](w, (&activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
+	_, err := run[api.DecideResult](w, (&activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	added := w.count("proposals", "action = 'add'")
 	require.Positive(t, added)
@@ -126,7 +127,7 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 
 	// Each row that is locked takes a while now: all of them are too much for one statement.
 	w.exec(`CREATE POLICY slow ON proposals AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.03)::text IS NOT NULL)`)
-	counts, err := run[pipeline.WriteCounts](w, (&activities.Writing{Store: limited, Embedder: rules.New().Embedder}).WriteProposals,
+	counts, err := run[schema.WriteCounts](w, (&activities.Writing{Store: limited, Embedder: rules.New().Embedder}).WriteProposals,
 		activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, timeouts.Swap(0), "the whole range was too much")
@@ -136,7 +137,7 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	w.exec(`UPDATE memory_candidates SET extraction = jsonb_set(extraction, '{triples}', jsonb_build_array(jsonb_build_object(
 		'source', 'Ana' || ordinal, 'relationship', 'knows', 'target', 'Bo' || ordinal, 'confidence', 1)))`)
 	w.exec(`CREATE POLICY slow ON memories AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.02)::text IS NOT NULL)`)
-	linked, err := run[pipeline.LinkCounts](w, (&activities.Linking{Store: limited}).LinkEntities, r)
+	linked, err := run[schema.LinkCounts](w, (&activities.Linking{Store: limited}).LinkEntities, r)
 	require.NoError(t, err)
 	require.Positive(t, timeouts.Load(), "the whole range was too much")
 	require.Equal(t, 2*n, linked.Entities, "of all halves")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pipeline"
 )
@@ -17,17 +18,17 @@ type Linking struct {
 
 // LinkEntities writes the entities, relations and mentions of a range, in a transaction apart from
 // the facts'.
-func (a *Linking) LinkEntities(ctx context.Context, r Range) (pipeline.LinkCounts, error) {
+func (a *Linking) LinkEntities(ctx context.Context, r Range) (schema.LinkCounts, error) {
 	sr, err := r.store()
 	if err != nil {
-		return pipeline.LinkCounts{}, err
+		return schema.LinkCounts{}, err
 	}
 	if a.Off {
-		return pipeline.LinkCounts{}, nil
+		return schema.LinkCounts{}, nil
 	}
 	pace, ctx := startPace(ctx, 0, sr.To-sr.From)
 	defer pace.stop()
-	var counts pipeline.LinkCounts
+	var counts schema.LinkCounts
 	err = pace.through(ctx, sr, func(part pipeline.Range) error {
 		linked, err := a.Store.Link(ctx, part, now(a.Now))
 		if err == nil {

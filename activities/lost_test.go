@@ -14,15 +14,16 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
 )
 
 // step compares one page of memories and repairs what differs.
-func (w *world) step(a *activities.Indexing, at activities.Cursor) activities.CompareResult {
+func (w *world) step(a *activities.Indexing, at api.IndexCursor) activities.CompareResult {
 	w.t.Helper()
-	out, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{Cursor: at, MaxPages: 1, Repair: true})
+	out, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{Cursor: at, MaxPages: 1, Repair: true})
 	require.NoError(w.t, err)
 	return out
 }
@@ -60,19 +61,19 @@ func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
 	out, err = w.drain(a)
 	require.NoError(t, err)
 	require.True(t, out.Lost)
-	require.Equal(t, activities.IndexResult{Deleted: 1, Embedded: 1}, out.IndexResult)
+	require.Equal(t, api.IndexResult{Deleted: 1, Embedded: 1}, out.IndexResult)
 	require.False(t, out.More)
 	require.Equal(t, 1, w.count("index_outbox", "op = 'upsert' AND attempts = 0"), "a deletion is done, the rest stays")
 	require.Equal(t, 1, w.count("index_outbox", "true"))
-	_, err = run[activities.IndexResult](w, a.IndexBatch, r)
+	_, err = run[api.IndexResult](w, a.IndexBatch, r)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeIndexLost, app.Type())
+	require.Equal(t, api.ErrTypeIndexLost, app.Type())
 	require.True(t, app.NonRetryable(), "to try again does not help")
 	_, err = q.Count(ctx, g, "t")
 	require.ErrorIs(t, err, vector.ErrMissing, "nobody has made it")
 
-	half := w.step(a, activities.Cursor{})
+	half := w.step(a, api.IndexCursor{})
 	require.False(t, half.Done)
 	require.EqualValues(t, 1, half.Repaired)
 	require.EqualValues(t, 1, half.Pending)
@@ -100,7 +101,7 @@ func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
 	out, err = w.drain(a)
 	require.NoError(t, err)
 	require.False(t, out.Lost)
-	require.Equal(t, activities.Drift{Memories: 3, Points: 3}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 3, Points: 3}, w.compare(a, true))
 }
 
 // With an embedder that is down besides, it is still said that the index is lost.
@@ -122,12 +123,12 @@ func TestAnIndexLostDuringAPass(t *testing.T) {
 	t.Parallel()
 	w, a, q, old := lost(t)
 	g := w.active(q)
-	first := w.step(a, activities.Cursor{})
+	first := w.step(a, api.IndexCursor{})
 	require.NoError(t, q.Drop(ctx, g))
 	again := w.step(a, first.Cursor)
 	require.False(t, again.Done)
-	require.Equal(t, activities.Cursor{}, again.Cursor)
-	require.Equal(t, activities.Drift{Memories: 2, Points: 2, Missing: 2, Repaired: 2}, w.compare(a, true))
+	require.Equal(t, api.IndexCursor{}, again.Cursor)
+	require.Equal(t, api.Drift{Memories: 2, Points: 2, Missing: 2, Repaired: 2}, w.compare(a, true))
 	hits, err := w.asked(q, a.Embedder.Model(), embedded(t, "harbour"))
 	require.NoError(t, err)
 	require.Equal(t, old, hits[0].ID)
@@ -140,9 +141,9 @@ func TestACheckThatBeganBeforeTheLoss(t *testing.T) {
 	w, a, q, _ := lost(t)
 	model := a.Embedder.Model()
 	w.compare(a, true)
-	before := w.step(a, activities.Cursor{})
+	before := w.step(a, api.IndexCursor{})
 	require.NoError(t, q.Drop(ctx, w.active(q)))
-	filling := w.step(a, activities.Cursor{})
+	filling := w.step(a, api.IndexCursor{})
 	for at := before.Cursor; ; {
 		next := w.step(a, at)
 		if at = next.Cursor; next.Done {
@@ -240,7 +241,7 @@ func TestWorkIsDividedByTime(t *testing.T) {
 		w.remember(tenant, "A memory of "+tenant+".")
 	}
 	pages := 0
-	for at := (activities.Cursor{}); ; pages++ {
+	for at := (api.IndexCursor{}); ; pages++ {
 		out, err := run[activities.FillResult](w, a.FillGeneration, activities.FillRequest{Generation: w.active(q).ID.String(), Cursor: at, MaxPages: 50})
 		require.NoError(t, err)
 		require.LessOrEqual(t, out.Memories, int64(1))
@@ -250,8 +251,8 @@ func TestWorkIsDividedByTime(t *testing.T) {
 	}
 	require.Equal(t, 3, pages)
 	pages = 0
-	for at := (activities.Cursor{}); ; pages++ {
-		out, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{Cursor: at, MaxPages: 50})
+	for at := (api.IndexCursor{}); ; pages++ {
+		out, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{Cursor: at, MaxPages: 50})
 		require.NoError(t, err)
 		require.LessOrEqual(t, out.Memories, int64(1))
 		if at = out.Cursor; out.Done {
@@ -264,11 +265,11 @@ func TestWorkIsDividedByTime(t *testing.T) {
 		strangers.Upserts = append(strangers.Upserts, vector.Point{MemoryID: uuid.New(), Version: 1, Vector: embedded(t, "stranger")})
 	}
 	require.NoError(t, q.Apply(ctx, w.active(q), "nobody", strangers))
-	points, err := run[activities.CompareResult](w, a.ComparePoints, activities.CompareRequest{MaxPages: 50})
+	points, err := run[activities.CompareResult](w, a.ComparePoints, api.CompareRequest{MaxPages: 50})
 	require.NoError(t, err)
 	require.False(t, points.Done)
 	require.EqualValues(t, 500, points.Drift.Points, "one page")
-	points, err = run[activities.CompareResult](w, a.ComparePoints, activities.CompareRequest{Points: points.Points, MaxPages: 50})
+	points, err = run[activities.CompareResult](w, a.ComparePoints, api.CompareRequest{Points: points.Points, MaxPages: 50})
 	require.NoError(t, err)
 	require.True(t, points.Done)
 }

@@ -27,7 +27,7 @@ type Modifying struct {
 // one transaction. An embedder that fails delays only the embeddings: the outbox still asks for them.
 // Delivered again, it answers with the first result.
 func (a *Modifying) Modify(ctx context.Context, ref OperationRef) (schema.ModifyResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	in := edit.ModifyInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)

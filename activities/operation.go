@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pipeline"
@@ -43,22 +44,16 @@ type AcceptRequest struct {
 	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
 }
 
-// requests are what the bodies of operations are read into, by kind, with the field that may be large. A review's
-// decision is checked before its update is accepted.
-var requests = map[string]struct {
-	read  func() interface{ Validate() error }
-	large string
-}{
-	"put":      {func() interface{ Validate() error } { return &schema.PutRequest{} }, "records"},
-	"revise":   {func() interface{ Validate() error } { return &schema.ReviseRequest{} }, "record"},
-	"modify":   {func() interface{ Validate() error } { return &schema.ModifyRequest{} }, "patches"},
-	"forget":   {func() interface{ Validate() error } { return &schema.ForgetRequest{} }, "selector"},
-	"recover":  {func() interface{ Validate() error } { return &schema.RecoverRequest{} }, "targets"},
-	"feedback": {func() interface{ Validate() error } { return &schema.FeedbackRequest{} }, "items"},
+// requests are what the bodies of operations are read into, by kind. A review's decision is checked before its update
+// is accepted.
+var requests = map[string]func() interface{ Validate() error }{
+	"put":      func() interface{ Validate() error } { return &schema.PutRequest{} },
+	"revise":   func() interface{ Validate() error } { return &schema.ReviseRequest{} },
+	"modify":   func() interface{ Validate() error } { return &schema.ModifyRequest{} },
+	"forget":   func() interface{ Validate() error } { return &schema.ForgetRequest{} },
+	"recover":  func() interface{ Validate() error } { return &schema.RecoverRequest{} },
+	"feedback": func() interface{ Validate() error } { return &schema.FeedbackRequest{} },
 }
-
-// LargeField is the field of a kind's requests that may be large.
-func LargeField(kind string) string { return requests[kind].large }
 
 // Accept keeps a request's body in Postgres until it is carried out.
 func (a *Accepting) Accept(ctx context.Context, in AcceptRequest) (Refusal, error) {
@@ -70,12 +65,12 @@ func (a *Accepting) Accept(ctx context.Context, in AcceptRequest) (Refusal, erro
 }
 
 func (a *Accepting) accept(ctx context.Context, in AcceptRequest) error {
-	if kind, ok := requests[in.Kind]; ok && in.Check {
-		req := kind.read()
+	if read, ok := requests[in.Kind]; ok && in.Check {
+		req := read()
 		if err := json.Unmarshal(in.Body, req); err != nil {
 			return &schema.ValidationError{Fields: []schema.FieldError{{Field: "(json)", Problem: "cannot be read"}}}
 		}
-		if err := checked(in.Misread, req, kind.large); err != nil {
+		if err := checked(in.Misread, req, api.LargeField(in.Kind)); err != nil {
 			return err
 		}
 	}
@@ -94,8 +89,8 @@ type MemoriesRequest struct {
 }
 
 // IndexMemories drains the outbox of the named memories.
-func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (IndexResult, error) {
-	ctx, stop := beat(ctx)
+func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (api.IndexResult, error) {
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	ids := make([]uuid.UUID, 0, len(in.IDs))
 	for _, s := range in.IDs {
@@ -104,7 +99,7 @@ func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (Index
 		}
 	}
 	if len(ids) == 0 {
-		return IndexResult{}, nil
+		return api.IndexResult{}, nil
 	}
 	return a.drainOnly(ctx, in.Tenant, ids)
 }

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
@@ -41,12 +42,12 @@ func TestAnIndexBuildIsNoStandstill(t *testing.T) {
 	defer activities.StalledAfter(300 * time.Millisecond)()
 	w := newWorld(t)
 	a := w.slowIndexes(0.8)
-	out, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{MaxPages: 5, Repair: true})
+	out, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 5, Repair: true})
 	require.NoError(t, err)
 	require.True(t, out.Done)
 
 	defer activities.LongStatement(300 * time.Millisecond)()
-	_, err = run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{MaxPages: 5, Repair: true})
+	_, err = run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 5, Repair: true})
 	stalls(t, err)
 }
 
@@ -69,7 +70,7 @@ func stalls(t *testing.T, err error) {
 	t.Helper()
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeStalled, app.Type())
+	require.Equal(t, api.ErrTypeStalled, app.Type())
 	require.False(t, app.NonRetryable())
 }
 
@@ -137,7 +138,7 @@ func TestAPurgeAtItsLimitIsAskedForLess(t *testing.T) {
 	sweeping := &activities.Sweeping{Store: s}
 	req := activities.SweepRequest{Run: "run", At: time.Now(), Tenant: "t", MaxBatches: 100}
 	for range 20 {
-		out, err := run[activities.SweepResult](w, sweeping.PurgeExpired, req)
+		out, err := run[api.SweepResult](w, sweeping.PurgeExpired, req)
 		require.NoError(t, err)
 		require.Empty(t, out.Failed)
 		if req.Cursor = out.Cursor; out.Done {
@@ -155,7 +156,7 @@ func TestTheSizeThatWorkedIsKept(t *testing.T) {
 	w.exec(`CREATE POLICY slow ON lexeme_stats AS RESTRICTIVE FOR SELECT USING (pg_sleep(0.01)::text IS NOT NULL)`)
 	s, timeouts := w.limited(300 * time.Millisecond)
 	decision := &activities.Decision{Store: s, Decider: &decider{}, Embedder: rules.New().Embedder}
-	out, err := run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	out, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.False(t, out.More)
 	found := timeouts.Swap(0)
@@ -163,13 +164,13 @@ func TestTheSizeThatWorkedIsKept(t *testing.T) {
 	require.Less(t, out.Group, 16)
 
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
-	_, err = run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: out.Group})
+	_, err = run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: out.Group})
 	require.NoError(t, err)
 	require.LessOrEqual(t, timeouts.Swap(0), int32(1), "a try at more, at the most")
 
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	w.env.SetHeartbeatDetails(w.lastBeat())
-	_, err = run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.LessOrEqual(t, timeouts.Load(), int32(1), "another attempt begins where the one before ended")
 }
@@ -180,7 +181,7 @@ func TestTheSizeGrowsAgain(t *testing.T) {
 	w := newWorld(t)
 	r := w.extracted(60)
 	decision := &activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}
-	out, err := run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: 1})
+	out, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: 1})
 	require.NoError(t, err)
 	require.Equal(t, 60, out.Candidates)
 	require.Equal(t, 16, out.Group, "after four searches of each size: 4 of 1, 4 of 2, 4 of 4 and 4 of 8 are 60")
@@ -192,7 +193,7 @@ func TestAWriteBeginsWithTheSizeThatWorked(t *testing.T) {
 		w := newWorld(t)
 		r := w.extracted(6)
 		decision := &activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}
-		_, err := run[activities.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+		_, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 		require.NoError(t, err)
 		w.exec(`CREATE POLICY slow ON proposals AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.1)::text IS NOT NULL)`)
 		s, counted := w.limited(450 * time.Millisecond)
@@ -200,7 +201,7 @@ func TestAWriteBeginsWithTheSizeThatWorked(t *testing.T) {
 			w.env.SetHeartbeatDetails(details)
 		}
 		writing := &activities.Writing{Store: s, Embedder: rules.New().Embedder}
-		_, err = run[pipeline.WriteCounts](w, writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+		_, err = run[schema.WriteCounts](w, writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
 		require.NoError(t, err)
 		require.Zero(t, w.count("proposals", "state = 'proposed'"))
 		return counted.Load(), w.lastBeat()

@@ -8,21 +8,15 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// GenerationRef names a generation in histories and results.
-type GenerationRef struct {
-	ID         string `json:"id"`
-	Model      string `json:"model"`
-	Dimensions int    `json:"dimensions"`
-}
-
-func refOf(g vector.Generation) GenerationRef {
-	return GenerationRef{ID: g.ID.String(), Model: g.Model.Name, Dimensions: g.Model.Dimensions}
+func refOf(g vector.Generation) api.GenerationRef {
+	return api.GenerationRef{ID: g.ID.String(), Model: g.Model.Name, Dimensions: g.Model.Dimensions}
 }
 
 // BeginReindexRequest asks for a new generation.
@@ -33,10 +27,10 @@ type BeginReindexRequest struct {
 
 // BeginReindexResult names the generation to fill.
 type BeginReindexResult struct {
-	Generation GenerationRef  `json:"generation"`
-	Replaces   *GenerationRef `json:"replaces,omitempty"`
-	Resumed    bool           `json:"resumed"` // one that an earlier run had begun
-	Memories   int64          `json:"memories"`
+	Generation api.GenerationRef  `json:"generation"`
+	Replaces   *api.GenerationRef `json:"replaces,omitempty"`
+	Resumed    bool               `json:"resumed"` // one that an earlier run had begun
+	Memories   int64              `json:"memories"`
 }
 
 // BeginReindex makes an empty generation beside the one that is searched. From the moment that it is
@@ -47,7 +41,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	defer stop()
 	var out BeginReindexResult
 	if in.Index != "" && in.Index != a.Index.Name() {
-		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(), ErrTypeInvalidRequest, nil)
+		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(), api.ErrTypeInvalidRequest, nil)
 	}
 	known, err := a.generations(ctx)
 	if err != nil {
@@ -106,25 +100,25 @@ func (a *Indexing) modelNamed(ctx context.Context, name string, known []vector.G
 		}
 	}
 	if err != nil {
-		return model, temporal.NewNonRetryableApplicationError("model: the worker has no embedder for it; configure it, then rebuild", ErrTypeInvalidRequest, nil)
+		return model, temporal.NewNonRetryableApplicationError("model: the worker has no embedder for it; configure it, then rebuild", api.ErrTypeInvalidRequest, nil)
 	}
 	return embedder.Model(), nil
 }
 
 // FillRequest asks to bring memories to a generation, from a cursor on.
 type FillRequest struct {
-	Generation string `json:"generation"`
-	Cursor     Cursor `json:"cursor"`
-	MaxPages   int    `json:"max_pages"`
+	Generation string          `json:"generation"`
+	Cursor     api.IndexCursor `json:"cursor"`
+	MaxPages   int             `json:"max_pages"`
 }
 
 // FillResult counts what was brought, and says where to go on.
 type FillResult struct {
-	Memories int64  `json:"memories"` // that were looked at
-	Embedded int64  `json:"embedded"` // of them had no vector of the model
-	Refused  int64  `json:"refused"`  // of them the embedder does not take: the outbox has them
-	Cursor   Cursor `json:"cursor"`
-	Done     bool   `json:"done"`
+	Memories int64           `json:"memories"` // that were looked at
+	Embedded int64           `json:"embedded"` // of them had no vector of the model
+	Refused  int64           `json:"refused"`  // of them the embedder does not take: the outbox has them
+	Cursor   api.IndexCursor `json:"cursor"`
+	Done     bool            `json:"done"`
 }
 
 // FillGeneration brings the live memories of all tenants to a generation, from Postgres alone: page by page,
@@ -138,7 +132,7 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 		return FillResult{}, fail(stalled(ctx, err))
 	}
 	out := work.sofar()
-	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next Cursor) error {
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next api.IndexCursor) error {
 		ids, lacking := make([]uuid.UUID, len(page)), int64(0)
 		for i, s := range page {
 			ids[i] = s.ID
@@ -192,14 +186,6 @@ func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) err
 	return nil
 }
 
-// VerifyResult says what was verified.
-type VerifyResult struct {
-	Memories int64 `json:"memories"` // live, with a vector of the model, in Postgres
-	Points   int64 `json:"points"`
-	Sampled  int   `json:"sampled"` // memories that were searched for by their own vector
-	Found    int   `json:"found"`   // of them came back
-}
-
 // Bounds of a verification.
 const (
 	sampleTenants   = 50
@@ -212,7 +198,7 @@ const (
 
 // verified is how far a verification has come.
 type verified struct {
-	VerifyResult
+	api.VerifyResult
 	After   string `json:"after"`   // the last tenant that was counted
 	Tenants int    `json:"tenants"` // that were counted
 }
@@ -221,17 +207,17 @@ type verified struct {
 // vectors. A count that differs while changes are on their way proves nothing and fails: the attempt after
 // finds them told, and goes on at the same tenant. A sample of which too little was found is drawn anew by
 // the attempt after.
-func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (VerifyResult, error) {
+func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (api.VerifyResult, error) {
 	work, ctx := startWork(ctx, verified{})
 	defer work.stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
-		return VerifyResult{}, fail(stalled(ctx, err))
+		return api.VerifyResult{}, fail(stalled(ctx, err))
 	}
 	for {
 		tenants, err := a.Store.MemoryTenants(ctx, work.sofar().After, 100)
 		if err != nil {
-			return VerifyResult{}, fail(err)
+			return api.VerifyResult{}, fail(err)
 		}
 		if len(tenants) == 0 {
 			break
@@ -274,7 +260,7 @@ func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant strin
 	return a.sample(ctx, g, tenant, &at.VerifyResult)
 }
 
-func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant string, out *VerifyResult) error {
+func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant string, out *api.VerifyResult) error {
 	var ids []uuid.UUID
 	err := patiently(ctx, func() (err error) {
 		ids, err = a.Store.SampleEmbedded(ctx, tenant, g.Model, samplePerTenant)
@@ -311,7 +297,7 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 // ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
 // it, then Postgres says so: whoever still embeds for the one before finds that until it is dropped.
 func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
@@ -329,7 +315,7 @@ func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest)
 // SearchActive has the index search the generation that Postgres calls active, after a switch that was cut
 // off between the two.
 func (a *Indexing) SearchActive(ctx context.Context) error {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	return fail(a.searchActive(ctx, false))
 }
@@ -366,7 +352,7 @@ type DropResult struct {
 
 // DropRetired drops the generations that are not searched any more.
 func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	known, err := a.Store.Generations(ctx, a.Index.Name())
 	if err != nil {
@@ -388,7 +374,7 @@ func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 
 // AbandonGeneration drops a generation that will not be finished. One that is searched stays.
 func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) error {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if errors.Is(err, pg.ErrNotFound) {

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/schema"
@@ -48,19 +49,19 @@ func embedded(t *testing.T, text string) []float32 {
 }
 
 // compare looks from both sides once.
-func (w *world) compare(a *activities.Indexing, repair bool) activities.Drift {
+func (w *world) compare(a *activities.Indexing, repair bool) api.Drift {
 	w.t.Helper()
-	memories, err := run[activities.CompareResult](w, a.CompareMemories, activities.CompareRequest{MaxPages: 50, Repair: repair})
+	memories, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 50, Repair: repair})
 	require.NoError(w.t, err)
 	require.True(w.t, memories.Done)
-	points, err := run[activities.CompareResult](w, a.ComparePoints, activities.CompareRequest{MaxPages: 50, Repair: repair})
+	points, err := run[activities.CompareResult](w, a.ComparePoints, api.CompareRequest{MaxPages: 50, Repair: repair})
 	require.NoError(w.t, err)
 	require.True(w.t, points.Done)
 	return memories.Drift.Add(points.Drift)
 }
 
 // verifyTwice verifies with an attempt that fails and one that takes up what that has reported.
-func verifyTwice(t *testing.T, a *activities.Indexing, g vector.Generation, between func()) (out activities.VerifyResult, failed error) {
+func verifyTwice(t *testing.T, a *activities.Indexing, g vector.Generation, between func()) (out api.VerifyResult, failed error) {
 	t.Helper()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	env.RegisterActivity(a.VerifyGeneration)
@@ -169,11 +170,11 @@ func TestLookingMakesNothing(t *testing.T) {
 	require.NoError(t, err)
 	g := w.active(q)
 	require.NoError(t, q.Drop(ctx, g))
-	require.Equal(t, activities.Drift{Memories: 2, Missing: 2}, w.compare(a, false))
+	require.Equal(t, api.Drift{Memories: 2, Missing: 2}, w.compare(a, false))
 	_, err = q.Count(ctx, g, "t")
 	require.ErrorIs(t, err, vector.ErrMissing)
 	require.EqualValues(t, 2, w.compare(a, true).Repaired)
-	require.Equal(t, activities.Drift{Memories: 2, Points: 2}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 2, Points: 2}, w.compare(a, true))
 }
 
 // The deletion of a memory that is gone for good may still be on its way: that is lag.
@@ -190,10 +191,10 @@ func TestADeletionOnItsWayIsNoDrift(t *testing.T) {
 	require.EqualValues(t, 1, w.compare(a, false).Dead)
 	_, err = w.owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'delete', now())`, gone.MemoryID)
 	require.NoError(t, err)
-	require.Equal(t, activities.Drift{Memories: 1, Points: 2}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 1, Points: 2}, w.compare(a, true))
 	_, err = w.drain(a)
 	require.NoError(t, err)
-	require.Equal(t, activities.Drift{Memories: 1, Points: 1}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 1, Points: 1}, w.compare(a, true))
 }
 
 // A memory that becomes a text which the embedder refuses has no vector any more: its old one is not
@@ -218,7 +219,7 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	require.Equal(t, 1, out.Postponed)
 	verified := func() {
 		t.Helper()
-		result, err := run[activities.VerifyResult](w, a.VerifyGeneration, activities.GenerationRequest{Generation: g.ID.String()})
+		result, err := run[api.VerifyResult](w, a.VerifyGeneration, activities.GenerationRequest{Generation: g.ID.String()})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Points)
 	}
@@ -228,8 +229,8 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{vector.PointOf(old[0])}}))
 	require.Zero(t, w.compare(a, true).Found(), "it will be tried again")
 	w.exec(`UPDATE index_outbox SET parked_at = now(), attempts = 8`)
-	require.Equal(t, activities.Drift{Memories: 2, Points: 2, Dead: 1, Parked: 1, Repaired: 1}, w.compare(a, true))
-	require.Equal(t, activities.Drift{Memories: 2, Points: 1, Parked: 1}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 2, Points: 2, Dead: 1, Parked: 1, Repaired: 1}, w.compare(a, true))
+	require.Equal(t, api.Drift{Memories: 2, Points: 1, Parked: 1}, w.compare(a, true))
 	require.Equal(t, 1, w.count("index_outbox", "true"), "it stays parked")
 	verified()
 }
@@ -260,7 +261,7 @@ func TestVerificationGoesOn(t *testing.T) {
 	})
 	out, failed := verifyTwice(t, a, w.active(q), func() {})
 	require.ErrorContains(t, failed, "cannot be reached")
-	require.Equal(t, activities.VerifyResult{Memories: 6, Points: 6, Sampled: 6, Found: 6}, out)
+	require.Equal(t, api.VerifyResult{Memories: 6, Points: 6, Sampled: 6, Found: 6}, out)
 	require.Equal(t, 4, counts, "t once, u twice, v once")
 }
 
@@ -283,7 +284,7 @@ func TestAVerificationThatFoundTooLittleBeginsAnew(t *testing.T) {
 	blind.Store(true)
 	out, failed := verifyTwice(t, a, w.active(q), func() { blind.Store(false) })
 	require.ErrorContains(t, failed, "of 2 memories that were searched for by their own vectors 0 were found")
-	require.Equal(t, activities.VerifyResult{Memories: 2, Points: 2, Sampled: 2, Found: 2}, out)
+	require.Equal(t, api.VerifyResult{Memories: 2, Points: 2, Sampled: 2, Found: 2}, out)
 }
 
 // unknown is an endpoint that knows no such model, or is not to be reached.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
@@ -35,7 +36,7 @@ type ReviewRef struct {
 func (r ReviewRef) batch() (uuid.UUID, error) {
 	id, err := uuid.Parse(r.BatchID)
 	if err != nil {
-		return uuid.Nil, temporal.NewNonRetryableApplicationError("batch_id is not an id", ErrTypeInvalidRequest, nil)
+		return uuid.Nil, temporal.NewNonRetryableApplicationError("batch_id is not an id", api.ErrTypeInvalidRequest, nil)
 	}
 	return id, nil
 }
@@ -78,7 +79,7 @@ func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (Expi
 	if err != nil {
 		return ExpireResult{}, err
 	}
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var out ExpireResult
 	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
@@ -109,7 +110,7 @@ type ReviewBody struct {
 // transaction, so that no lock is held during a call; an embedder that fails delays only the
 // embedding, for which the outbox still asks.
 func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schema.ReviewResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var body ReviewBody
 	waiting, err := a.Store.Accepted(ctx, ref.store(), &body)
@@ -133,7 +134,7 @@ func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.Dec
 		Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	var err error
 	if in.ProposalID, err = uuid.Parse(r.ProposalID); err != nil {
-		return in, temporal.NewNonRetryableApplicationError("proposal_id is not an id", ErrTypeInvalidRequest, nil)
+		return in, temporal.NewNonRetryableApplicationError("proposal_id is not an id", api.ErrTypeInvalidRequest, nil)
 	}
 	if in.BatchID, err = (ReviewRef{BatchID: body.BatchID}).batch(); err != nil {
 		return in, err

@@ -27,7 +27,7 @@ type Revising struct {
 // transaction. An embedder that fails delays only the embedding: the outbox still asks for it.
 // Delivered again, it answers with the first result.
 func (a *Revising) Revise(ctx context.Context, ref OperationRef) (schema.ReviseResult, error) {
-	ctx, stop := beat(ctx)
+	ctx, stop := heartbeat(ctx)
 	defer stop()
 	in := edit.ReviseInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)

@@ -10,16 +10,13 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/sweeping"
 )
-
-// ErrTypeTenantsFailed is the type of a sweep's failure for some tenants; details: their names, as far as a
-// result has them.
-const ErrTypeTenantsFailed = "TenantsFailed"
 
 // Sweeping takes away what has faded, and what was kept for as long as it is to be.
 type Sweeping struct {
@@ -36,63 +33,14 @@ func (a *Sweeping) share() float64 {
 	return a.Share
 }
 
-// SweepCursor is how far a run has come. Tenants are gone through by name.
-type SweepCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is done with
-	Tenant string `json:"tenant,omitempty"` // the one that is being swept
-
-	Due  sweeping.DueCursor  `json:"due,omitzero"`   // of a decay sweep
-	Step lifecycle.PurgeStep `json:"step,omitempty"` // of a purge
-	More bool                `json:"more,omitempty"` // there is more to mark, when what is marked is gone
-
-	History sweeping.HistoryCursor `json:"history,omitzero"` // of a purge's step
-	Expired sweeping.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it comes back
-	Limit   int                    `json:"limit,omitempty"`  // rows of a batch, where a statement of more met its limit
-
-	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (sweeping.Begun)
-	Held  bool   `json:"held,omitempty"`  // it goes ahead, and a question about it waits
-}
-
 // SweepRequest asks for so many batches of a run, from a cursor on.
 type SweepRequest struct {
-	Run        string      `json:"run"`              // of which counts are kept
-	At         time.Time   `json:"at"`               // when the run began: what falls due behind it is the next one's
-	Tenant     string      `json:"tenant,omitempty"` // this one alone
-	Cursor     SweepCursor `json:"cursor"`
-	MaxBatches int         `json:"max_batches"`
-	BatchSize  int         `json:"batch_size,omitempty"` // rows; 0: the worker's (Sweeping.Batch), which is the most
-}
-
-// SweepResult is what a run has done so far, and where it goes on.
-type SweepResult struct {
-	Tenants int            `json:"tenants"`          // that were looked at
-	Counts  map[string]int `json:"counts"`           // by what was done
-	Held    []string       `json:"held,omitempty"`   // tenants that were left alone: too much would have gone
-	Failed  []string       `json:"failed,omitempty"` // tenants that could not be swept
-	Batches int            `json:"batches"`
-	Cursor  SweepCursor    `json:"cursor"`
-	Done    bool           `json:"done"`
-}
-
-// maxNamed is how many held tenants, or failed ones, a result names; counts have all of them.
-const maxNamed = 20
-
-func named(list []string, more ...string) []string {
-	out := append(append([]string{}, list...), more...)
-	return out[:min(len(out), maxNamed)]
-}
-
-// Add returns the sum of two results, with the place of the later one.
-func (r SweepResult) Add(o SweepResult) SweepResult {
-	sum := SweepResult{Tenants: r.Tenants + o.Tenants, Counts: maps.Clone(r.Counts), Batches: r.Batches + o.Batches, Cursor: o.Cursor, Done: o.Done}
-	if sum.Counts == nil {
-		sum.Counts = map[string]int{}
-	}
-	for name, n := range o.Counts { //workflowcheck:ignore: a sum is the same in any order
-		sum.Counts[name] += n
-	}
-	sum.Held, sum.Failed = named(r.Held, o.Held...), named(r.Failed, o.Failed...)
-	return sum
+	Run        string          `json:"run"`              // of which counts are kept
+	At         time.Time       `json:"at"`               // when the run began: what falls due behind it is the next one's
+	Tenant     string          `json:"tenant,omitempty"` // this one alone
+	Cursor     api.SweepCursor `json:"cursor"`
+	MaxBatches int             `json:"max_batches"`
+	BatchSize  int             `json:"batch_size,omitempty"` // rows; 0: the worker's (Sweeping.Batch), which is the most
 }
 
 // sweepFor is how long one activity goes on: a run that is cancelled ends behind it at the latest.
@@ -105,23 +53,23 @@ const tenantPage = 100
 // there are more.
 type (
 	listing  func(ctx context.Context, after string) ([]string, error)
-	batching func(ctx context.Context, tenant string, at *SweepResult, limit int) (more bool, err error)
+	batching func(ctx context.Context, tenant string, at *api.SweepResult, limit int) (more bool, err error)
 )
 
 // sweep goes through tenants, begins each and runs its batches until they have no more. It stops behind
 // MaxBatches, after sweepFor, and between two batches when it is cancelled; what is committed by then stays,
 // and the heartbeat has the place. A tenant that fails, and Postgres is there, is noted and passed by: it does
 // not keep the others from being swept.
-func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants listing, batch batching) (SweepResult, error) {
+func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants listing, batch batching) (api.SweepResult, error) {
 	if in.BatchSize < 0 {
-		return SweepResult{}, fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
+		return api.SweepResult{}, fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
 	}
 	if a.Now == nil { // by a clock that is ahead, Temporal's or the worker's, everything is over
 		if err := a.Store.CheckClock(ctx, in.At, time.Now()); err != nil {
-			return SweepResult{}, fail(err)
+			return api.SweepResult{}, fail(err)
 		}
 	}
-	work, ctx := startWork(ctx, SweepResult{Counts: map[string]int{}, Cursor: in.Cursor})
+	work, ctx := startWork(ctx, api.SweepResult{Counts: map[string]int{}, Cursor: in.Cursor})
 	defer work.stop()
 	out := work.sofar()
 	if out.Counts == nil {
@@ -157,9 +105,9 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				if held := begun.Held; held != nil {
 					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
 				}
-				out.Cursor = SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules, Held: begun.Held != nil}
+				out.Cursor = api.SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules, Held: begun.Held != nil}
 				if !begun.Ahead {
-					out.leave()
+					leave(&out)
 				}
 			}
 		} else {
@@ -173,18 +121,18 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			if errors.Is(err, sweeping.ErrRulesChanged) { // nobody was asked whether it may take what these take
 				queue = append([]string{out.Cursor.Tenant}, queue...)
 				out.Tenants--
-				out.Cursor = SweepCursor{After: out.Cursor.After}
+				out.Cursor = api.SweepCursor{After: out.Cursor.After}
 				more, err = true, nil
 			}
 			if err != nil && !a.passBy(ctx, kind, out.Cursor.Tenant, err, &out) {
 				return out, fail(stalled(ctx, err))
 			}
 			if err == nil && !more {
-				out.leave()
+				leave(&out)
 			}
 		}
 		out.Batches++ // a tenant that was only looked at costs a transaction as well
-		work.note(out.clone())
+		work.note(clone(out))
 		if ctx.Err() != nil {
 			return out, context.Cause(ctx)
 		}
@@ -196,28 +144,28 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 
 // leave goes on behind a tenant that is done with. It is counted as held here, once: one that is begun anew may be
 // held, or not, more than once.
-func (r *SweepResult) leave() {
+func leave(r *api.SweepResult) {
 	if r.Cursor.Held {
 		r.Counts["held"]++
-		r.Held = named(r.Held, r.Cursor.Tenant)
+		r.Held = api.Named(r.Held, r.Cursor.Tenant)
 	}
-	r.Cursor = SweepCursor{After: r.Cursor.Tenant}
+	r.Cursor = api.SweepCursor{After: r.Cursor.Tenant}
 }
 
 // passBy notes a tenant that cannot be swept and goes on behind it, unless trying again can help.
-func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string, err error, out *SweepResult) bool {
+func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string, err error, out *api.SweepResult) bool {
 	if ctx.Err() != nil || pg.IsUnavailable(err) {
 		return false
 	}
 	activity.GetLogger(ctx).Error("a tenant could not be swept", "sweep", kind, "tenant", tenant, "error", err)
 	out.Counts["failed"]++
-	out.Failed = named(out.Failed, tenant)
-	out.Cursor = SweepCursor{After: tenant}
+	out.Failed = api.Named(out.Failed, tenant)
+	out.Cursor = api.SweepCursor{After: tenant}
 	return true
 }
 
 // clone is a copy that a later change of the result does not reach.
-func (r SweepResult) clone() SweepResult {
+func clone(r api.SweepResult) api.SweepResult {
 	r.Counts, r.Held, r.Failed = maps.Clone(r.Counts), append([]string(nil), r.Held...), append([]string(nil), r.Failed...)
 	return r
 }
@@ -255,14 +203,14 @@ func only(tenant string) listing {
 }
 
 // SweepDecay takes away what has fallen due by the run's time (sweeping.DecayBatch).
-func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult, error) {
+func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (api.SweepResult, error) {
 	tenants := only(in.Tenant)
 	if in.Tenant == "" {
 		tenants = func(ctx context.Context, after string) ([]string, error) {
 			return a.Store.DecayTenants(ctx, after, tenantPage, in.At)
 		}
 	}
-	batch := func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
+	batch := func(ctx context.Context, tenant string, out *api.SweepResult, limit int) (bool, error) {
 		clock, by := a.times(in)
 		done, err := a.Store.DecayBatch(ctx, sweeping.DecayInput{Tenant: tenant, Run: in.Run, Rules: out.Cursor.Rules,
 			After: out.Cursor.Due, Until: by, Limit: limit, Now: clock})
@@ -281,14 +229,14 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (SweepResult
 
 // PurgeExpired takes each tenant through the steps of a purge, in their order (sweeping.Purge): a batch of what is
 // over through those that take it away, then the next, and behind the last one history and the others.
-func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (SweepResult, error) {
+func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.SweepResult, error) {
 	tenants := only(in.Tenant)
 	if in.Tenant == "" {
 		tenants = func(ctx context.Context, after string) ([]string, error) {
 			return a.Store.SweepTenants(ctx, after, tenantPage)
 		}
 	}
-	batch := func(ctx context.Context, tenant string, out *SweepResult, limit int) (bool, error) {
+	batch := func(ctx context.Context, tenant string, out *api.SweepResult, limit int) (bool, error) {
 		at := &out.Cursor
 		if at.Step == "" {
 			at.Step = lifecycle.PurgeSteps[0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -31,19 +32,19 @@ type WriteRequest struct {
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the
 // range's proposals in one transaction, or in several where one takes too long. An embedder that fails
 // delays only the embeddings: the outbox still asks for them.
-func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (pipeline.WriteCounts, error) {
+func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.WriteCounts, error) {
 	sr, err := in.Range.store()
 	if err != nil {
-		return pipeline.WriteCounts{}, err
+		return schema.WriteCounts{}, err
 	}
 	pace, ctx := startPace(ctx, 0, sr.To-sr.From)
 	defer pace.stop()
 	sources, err := a.embedSources(ctx, sr)
 	if err != nil {
-		return pipeline.WriteCounts{}, fail(err)
+		return schema.WriteCounts{}, fail(err)
 	}
 	advance(ctx)
-	var counts pipeline.WriteCounts
+	var counts schema.WriteCounts
 	err = pace.through(ctx, sr, func(part pipeline.Range) error {
 		written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
 			Sources: sources, Rules: rulesInForce(a.Rules)})

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // ingest measures batch ingestion through the whole pipeline and compares it with a plain insert of the rows it made.
@@ -29,7 +29,7 @@ func (b *bench) ingest(ctx context.Context) error {
 	batches := slices.Collect(slices.Chunk(observations(b.observations), schema.MaxBatch))
 	runs := make([]client.WorkflowRun, len(batches))
 	_, took, err := measure(4, len(batches), func(i int) error {
-		started, err := workflows.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: batches[i]})
+		started, err := mneme.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: batches[i]})
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (b *bench) remember(ctx context.Context) error {
 		var acked durations = make([]time.Duration, b.singles)
 		done, _, err := measure(clients, b.singles, func(i int) error {
 			start := time.Now()
-			started, err := workflows.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: candidates[offset+i : offset+i+1]})
+			started, err := mneme.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: candidates[offset+i : offset+i+1]})
 			acked[i] = time.Since(start)
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -74,7 +75,7 @@ func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.T
 	if _, err := p.indexing.IndexBatch(ctx, r); err != nil {
 		return ack, err
 	}
-	_, err = p.jobs.CompleteJobs(ctx, activities.CloseRequest{Range: r, Phase: workflows.PhaseDone})
+	_, err = p.jobs.CompleteJobs(ctx, activities.CloseRequest{Range: r, Phase: api.PhaseDone})
 	return ack, err
 }
 

@@ -23,6 +23,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/memory/proposals"
@@ -126,7 +127,7 @@ func (b *bench) main(ctx context.Context, only string) error {
 			return err
 		}
 		defer b.temporal.Close()
-		if err := workflows.RegisterSearchAttributes(ctx, b.temporal, b.cfg.Namespace); err != nil {
+		if err := mneme.RegisterSearchAttributes(ctx, b.temporal, b.cfg.Namespace); err != nil {
 			return err
 		}
 	}

@@ -15,12 +15,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
-	"github.com/mneme/mneme/workflows"
 )
 
 // conversation is one line of the evaluation data.
@@ -172,7 +172,7 @@ func (b *bench) ingestAll(ctx context.Context, s site, candidates []schema.Candi
 	}
 	defer stop()
 	for batch := range slices.Chunk(candidates, schema.MaxBatch) {
-		started, err := workflows.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: batch})
+		started, err := mneme.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: batch})
 		if err != nil {
 			return err
 		}

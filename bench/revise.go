@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/pipeline"
-	"github.com/mneme/mneme/workflows"
 )
 
 // revise measures supersession: the transaction by itself, the workflow around it, and with them a
@@ -45,11 +45,11 @@ func (b *bench) revise(ctx context.Context) error {
 			run   func(target uuid.UUID, n int) error
 		}{
 			{"Revise workflow, until the index has it", min(b.revisions, 200), func(target uuid.UUID, n int) error {
-				run, err := workflows.StartRevise(ctx, b.temporal, queue, supersession(target, n))
+				run, err := mneme.StartRevise(ctx, b.temporal, queue, supersession(target, n))
 				if err != nil {
 					return err
 				}
-				result, err := workflows.Outcome[schema.ReviseResult](ctx, run)
+				result, err := mneme.Outcome[schema.ReviseResult](ctx, run)
 				return applied(result, err)
 			}},
 			{"revision, as the workflow's activity commits it", b.revisions, func(target uuid.UUID, n int) error {
@@ -181,12 +181,12 @@ func (b *bench) forget(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	run, err := workflows.StartForget(ctx, b.temporal, queue, schema.ForgetRequest{Operation: schema.Operation{Principal: principal, Reason: "bench"},
+	run, err := mneme.StartForget(ctx, b.temporal, queue, schema.ForgetRequest{Operation: schema.Operation{Principal: principal, Reason: "bench"},
 		Selector: schema.Selector{Tags: []string{"ours"}}})
 	if err != nil {
 		return err
 	}
-	preview, err := workflows.ForgetPreview(ctx, b.temporal, run)
+	preview, err := mneme.ForgetPreview(ctx, b.temporal, run)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (b *bench) forget(ctx context.Context) error {
 		return err
 	}
 	began = time.Now()
-	if _, err := workflows.ConfirmForget(ctx, b.temporal, run.GetID(), schema.ForgetConfirmation{Token: token}); err != nil {
+	if _, err := mneme.ConfirmForget(ctx, b.temporal, run.GetID(), schema.ForgetConfirmation{Token: token}); err != nil {
 		return err
 	}
 	var receipt schema.ForgetReceipt

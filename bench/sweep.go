@@ -10,9 +10,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/sweeping"
-	"github.com/mneme/mneme/workflows"
 )
 
 // stockSQL loads memories from one number up to another, with their words counted, past the store: they
@@ -142,11 +144,11 @@ var errUndo = fmt.Errorf("undo")
 
 // decaySweep runs the workflow, which must prune so many.
 func (b *bench) decaySweep(ctx context.Context, queue string, want int) error {
-	run, err := workflows.StartDecaySweep(ctx, b.temporal, queue, workflows.SweepInput{Tenant: "bench"})
+	run, err := mneme.StartDecaySweep(ctx, b.temporal, queue, api.SweepInput{Tenant: "bench"})
 	if err != nil {
 		return err
 	}
-	var out workflows.SweepResult
+	var out api.SweepResult
 	if err := run.Get(ctx, &out); err != nil {
 		return err
 	}
@@ -162,7 +164,7 @@ func sweepOnce(ctx context.Context, s site, n int) error {
 	if _, err := s.BeginSweep(ctx, "bench", "decay", lifecycle.SweepShare, now); err != nil {
 		return err
 	}
-	swept, at := 0, sweeping.DueCursor{}
+	swept, at := 0, schema.DueCursor{}
 	for {
 		done, err := s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "bench", Run: fmt.Sprint(n), After: at, Until: now, Limit: sweeping.SweepBatchSize, Now: now})
 		if err != nil {

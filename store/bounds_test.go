@@ -139,7 +139,7 @@ func (y *steadyYear) week(n int) {
 	}
 	fades, waits := y.source(name+" wants the archive moved.",
 		idea{fact: fact(name + " says that the pass is void."), action: schema.ActionDelete, target: y.pinned})
-	require.Equal(y.t, pipeline.WriteCounts{Blocked: 1}, y.write(waits))
+	require.Equal(y.t, schema.WriteCounts{Blocked: 1}, y.write(waits))
 	_, err := y.OpenReview(ctx, y.p.Tenant, waits.BatchID, 14*day, y.now)
 	require.NoError(y.t, err)
 	_, dead := y.stage(say(name + " wrote what cannot be read.")...)
@@ -196,7 +196,7 @@ func (y *steadyYear) keepUp() {
 	require.NoError(y.t, err)
 	y.sweepDecay(fmt.Sprintf("decay %s", y.now), 500)
 	for _, step := range lifecycle.PurgeSteps {
-		var after sweeping.HistoryCursor
+		var after schema.HistoryCursor
 		for more := true; more; {
 			b, err := y.Purge(ctx, sweeping.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now), Step: step, After: after,
 				Limit: 7, At: y.now, Now: y.now})

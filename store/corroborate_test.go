@@ -13,7 +13,6 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/search"
 )
 
@@ -96,7 +95,7 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 			second := uuid.MustParse(ack.MemoryIDs[0])
 			i := again(record)
 			w.decided(r, second, i, i) // twice in one text
-			require.Equal(t, pipeline.WriteCounts{Skipped: 2}, w.write(r))
+			require.Equal(t, schema.WriteCounts{Skipped: 2}, w.write(r))
 			w.write(r) // delivered again
 
 			m := w.get(record)

@@ -202,7 +202,7 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 	taken, errs := make([]int, 4), make([]error, 4)
 	for i := range taken {
 		wg.Go(func() {
-			at := sweeping.DueCursor{}
+			at := schema.DueCursor{}
 			for {
 				b, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: fmt.Sprint(i), After: at, Until: w.now, Limit: 5, Now: w.now})
 				errs[i] = err

@@ -15,7 +15,6 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/forgetting"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 )
@@ -230,14 +229,14 @@ func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
 	token := w.token(one)
 
 	_, err := w.confirm(two, token)
-	require.ErrorIs(t, err, lifecycle.ErrTokenOther, "not even for the same rows in another run")
+	require.ErrorIs(t, err, schema.ErrTokenOther, "not even for the same rows in another run")
 	require.NotContains(t, err.Error(), token[5:20])
 	other := *w
 	other.p.Tenant = "t2"
 	_, err = other.confirm(one, token)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	_, err = w.confirm(one, "fgt1.nonsense")
-	require.ErrorIs(t, err, lifecycle.ErrTokenMalformed)
+	require.ErrorIs(t, err, schema.ErrTokenMalformed)
 	w.exec(`UPDATE forget_items SET version = version + 1 WHERE run_id = $1`, one.RunID)
 	stranger := w.p
 	stranger.Agent = "stranger"
@@ -253,14 +252,14 @@ func TestForgetTokenIsGoodForOneRunAndOnce(t *testing.T) {
 	require.True(t, got.Already)
 	require.Equal(t, before, w.snapshot(), "the second time does nothing")
 	_, err = w.confirm(one, w.token(two))
-	require.ErrorIs(t, err, lifecycle.ErrTokenOther, "a wrong token is wrong after the right one, too")
+	require.ErrorIs(t, err, schema.ErrTokenOther, "a wrong token is wrong after the right one, too")
 
 	late := w.token(two)
 	w.now = w.now.Add(25 * time.Hour)
 	_, err = w.confirm(two, late)
-	require.ErrorIs(t, err, lifecycle.ErrTokenExpired)
+	require.ErrorIs(t, err, schema.ErrTokenExpired)
 	_, err = w.ForgetToken(ctx, w.p, uuid.MustParse(two.RunID), w.now)
-	require.ErrorIs(t, err, lifecycle.ErrTokenExpired)
+	require.ErrorIs(t, err, schema.ErrTokenExpired)
 	receipt, err := w.CloseForget(ctx, "t", uuid.MustParse(two.RunID), schema.ForgetExpired, w.now)
 	require.NoError(t, err)
 	require.Equal(t, schema.ForgetExpired, receipt.State)
@@ -576,8 +575,8 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 			before := w.snapshot()
 			require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: at(0), Extraction: extraction}}, w.now))
 			w.decideQuietly(r, at(1), f)
-			require.Equal(t, pipeline.WriteCounts{}, w.write(r))
-			require.Equal(t, pipeline.LinkCounts{}, w.link(r))
+			require.Equal(t, schema.WriteCounts{}, w.write(r))
+			require.Equal(t, schema.LinkCounts{}, w.link(r))
 			require.Equal(t, before, w.snapshot())
 			left, err := w.LeaseExtract(ctx, r, w.now)
 			require.NoError(t, err)
@@ -625,7 +624,7 @@ func TestCancelledForgetKeepsWhatIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, receipt, status.ForgetReceipt)
 	_, err = w.confirm(preview, "fgt1."+strings.Repeat("A", 54))
-	require.True(t, errors.Is(err, lifecycle.ErrTokenOther))
+	require.True(t, errors.Is(err, schema.ErrTokenOther))
 	_, err = w.ForgetToken(ctx, w.p, run, w.now)
-	require.ErrorIs(t, err, forgetting.ErrForgetClosed)
+	require.ErrorIs(t, err, schema.ErrForgetClosed)
 }

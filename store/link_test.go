@@ -26,7 +26,7 @@ func (w *world) linkable(content string, triples ...memory.Triple) (uuid.UUID, p
 	return id, r
 }
 
-func (w *world) link(r pipeline.Range) pipeline.LinkCounts {
+func (w *world) link(r pipeline.Range) schema.LinkCounts {
 	w.t.Helper()
 	counts, err := w.Link(ctx, r, w.now)
 	require.NoError(w.t, err)
@@ -50,12 +50,12 @@ func TestLinkCountsEachMentionOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.linkable("Alice knows Bob. Bob knows Alice.", triple("Alice", "knows", "Bob"), triple(" BOB ", "knows", "alice."), triple("Alice", "is", "Alice"))
-	require.Equal(t, pipeline.LinkCounts{Entities: 2, Relations: 2, Mentions: 2}, w.link(r))
+	require.Equal(t, schema.LinkCounts{Entities: 2, Relations: 2, Mentions: 2}, w.link(r))
 	before := w.snapshot()
-	require.Equal(t, pipeline.LinkCounts{}, w.link(r), "a second run finds nothing to do")
+	require.Equal(t, schema.LinkCounts{}, w.link(r), "a second run finds nothing to do")
 	require.Equal(t, before, w.snapshot())
 	_, r = w.linkable("Alice knows Bob well.", triple("alice", "knows", "Bob"))
-	require.Equal(t, pipeline.LinkCounts{Relations: 1, Mentions: 2}, w.link(r))
+	require.Equal(t, schema.LinkCounts{Relations: 1, Mentions: 2}, w.link(r))
 	require.Equal(t, 2, w.mentions("alice"))
 	require.Equal(t, 1, w.count("entity_relations", "mentions = 2"))
 	require.Equal(t, 2, w.count("entities", "true"), "names are unique whatever their spelling")
@@ -117,7 +117,7 @@ func TestLinkLeavesOutWhatWasForgotten(t *testing.T) {
 		{CandidateID: gone, Extraction: memory.Extraction{Triples: []memory.Triple{triple("Alice", "owes", "Bob"), triple("Alice", "owes", "Secret Corp")}}},
 		{CandidateID: kept, Extraction: memory.Extraction{Triples: []memory.Triple{triple("Alice", "likes", "Bob")}}}}, w.now))
 	w.forget(gone)
-	require.Equal(t, pipeline.LinkCounts{Entities: 2, Relations: 1, Mentions: 2}, w.link(r))
+	require.Equal(t, schema.LinkCounts{Entities: 2, Relations: 1, Mentions: 2}, w.link(r))
 	require.Zero(t, w.count("entity_relations", "relationship = 'owes'"), "forgotten means forgotten")
 }
 
@@ -143,7 +143,7 @@ func TestShadowLinksNothing(t *testing.T) {
 	w := newWorld(t)
 	w.policy.Mode = schema.ModeShadow
 	_, r := w.linkable("Alice knows Bob", triple("Alice", "knows", "Bob"))
-	require.Equal(t, pipeline.LinkCounts{}, w.link(r))
+	require.Equal(t, schema.LinkCounts{}, w.link(r))
 	require.Zero(t, w.count("entities", "true"))
 }
 

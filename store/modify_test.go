@@ -36,7 +36,7 @@ func (w *world) explicit(content string) uuid.UUID {
 func (w *world) claimed(content, who, where string) uuid.UUID {
 	w.t.Helper()
 	_, r := w.source("somebody says: "+content, idea{fact: lives(content, who, where), action: schema.ActionAdd, vector: embed(w.t, content)})
-	require.Equal(w.t, pipeline.WriteCounts{Added: 1}, w.write(r))
+	require.Equal(w.t, schema.WriteCounts{Added: 1}, w.write(r))
 	return uuid.MustParse(w.outcomes(r)[0].MemoryID)
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // An outcome has what the target says, as the owner of the batch may look at it.
@@ -20,7 +19,7 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 	held := w.claimed("Ana lives in Lyon.", "Ana", "Lyon")
 	parent, r := w.source("Ana has moved.", idea{fact: lives("Ana lives in Oslo.", "Ana", "Oslo"), action: schema.ActionUpdate, target: held},
 		idea{fact: fact("Ana has a bicycle."), action: schema.ActionAdd})
-	require.Equal(t, pipeline.WriteCounts{Updated: 1, Added: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Updated: 1, Added: 1}, w.write(r))
 	out := w.outcomes(r)
 	require.Equal(t, "Ana lives in Lyon.", out[0].Target)
 	require.Equal(t, parent.String(), out[0].SourceID)
@@ -32,7 +31,7 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 	item := func(id string) schema.FactOutcome {
 		w.policy.AllowUpdateDelete = false
 		_, r := w.source("Ana moved again, it is said in "+id, idea{fact: lives("Ana lives in "+id, "Ana", id), action: schema.ActionAdd})
-		require.Equal(t, pipeline.WriteCounts{Blocked: 1}, w.write(r))
+		require.Equal(t, schema.WriteCounts{Blocked: 1}, w.write(r))
 		return w.outcomes(r)[0]
 	}("Rome")
 	require.Equal(t, "Ana lives in Oslo.", item.Target)

@@ -384,11 +384,11 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 }
 
 // purges takes one batch of a step.
-func purges(s *store.Store, step lifecycle.PurgeStep) error {
+func purges(s *store.Store, step schema.PurgeStep) error {
 	return second(s.Purge(ctx, purge(step)))
 }
 
-func purge(step lifecycle.PurgeStep) sweeping.PurgeInput {
+func purge(step schema.PurgeStep) sweeping.PurgeInput {
 	return sweeping.PurgeInput{Tenant: "t", Run: "plan", Step: step, Limit: 500, At: time.Now(), Now: time.Now()}
 }
 

@@ -32,7 +32,7 @@ func (w *world) stageUnder(p *policy.Policy, candidates ...schema.Candidate) (sc
 	return ack, w.rangeOf(ack)
 }
 
-func (w *world) writeUnder(p *policy.Policy, r pipeline.Range) pipeline.WriteCounts {
+func (w *world) writeUnder(p *policy.Policy, r pipeline.Range) schema.WriteCounts {
 	w.t.Helper()
 	counts, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Rules: p})
 	require.NoError(w.t, err)

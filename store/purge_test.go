@@ -27,14 +27,14 @@ import (
 const day = 24 * time.Hour
 
 // purge takes the tenant through the steps, in batches of limit rows, and returns what each removed.
-func (w *world) purge(limit int, steps ...lifecycle.PurgeStep) map[lifecycle.PurgeStep]int {
+func (w *world) purge(limit int, steps ...schema.PurgeStep) map[schema.PurgeStep]int {
 	w.t.Helper()
 	if len(steps) == 0 {
 		steps = lifecycle.PurgeSteps
 	}
-	out := map[lifecycle.PurgeStep]int{}
+	out := map[schema.PurgeStep]int{}
 	for _, step := range steps {
-		var after sweeping.HistoryCursor
+		var after schema.HistoryCursor
 		for more := true; more; {
 			b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
 			require.NoError(w.t, err)
@@ -110,7 +110,7 @@ func TestPurgeInItsOrder(t *testing.T) {
 	alice := w.mentions("alice")
 	require.Equal(t, n+1, alice)
 
-	require.Equal(t, map[lifecycle.PurgeStep]int{}, nonzero(w.purge(limit)), "nothing is over yet")
+	require.Equal(t, map[schema.PurgeStep]int{}, nonzero(w.purge(limit)), "nothing is over yet")
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now.Add(200*day))
 	require.NoError(t, err)
 
@@ -173,13 +173,13 @@ func TestPurgeInItsOrder(t *testing.T) {
 	require.Equal(t, 1, second[lifecycle.PurgeSweepRuns], "of the run before")
 	require.Zero(t, w.count("memory_history", "created_at < $1", w.now.Add(-lifecycle.HistoryWindow)))
 	require.NotZero(t, w.count("memory_history", "action = 'purge'"), "what the first run did is younger")
-	for _, step := range []lifecycle.PurgeStep{lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings, lifecycle.PurgeTombstones, lifecycle.PurgeJobsCompleted, lifecycle.PurgeJobsDead, lifecycle.PurgeRetrievals} {
+	for _, step := range []schema.PurgeStep{lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings, lifecycle.PurgeTombstones, lifecycle.PurgeJobsCompleted, lifecycle.PurgeJobsDead, lifecycle.PurgeRetrievals} {
 		require.EqualValues(t, first[step], preview.Would[step], "a dry run says what goes: %s", step)
 	}
 }
 
-func nonzero(m map[lifecycle.PurgeStep]int) map[lifecycle.PurgeStep]int {
-	out := map[lifecycle.PurgeStep]int{}
+func nonzero(m map[schema.PurgeStep]int) map[schema.PurgeStep]int {
+	out := map[schema.PurgeStep]int{}
 	for k, v := range m {
 		if v != 0 {
 			out[k] = v
@@ -195,7 +195,7 @@ func TestPurgeInAnotherOrder(t *testing.T) {
 	id := w.linked("Alice knows Bob.", memory.Triple{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1})
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
-	for _, step := range []lifecycle.PurgeStep{lifecycle.PurgeTombstones, lifecycle.PurgeEmbeddings, lifecycle.PurgeGraphLinks} {
+	for _, step := range []schema.PurgeStep{lifecycle.PurgeTombstones, lifecycle.PurgeEmbeddings, lifecycle.PurgeGraphLinks} {
 		require.Zero(t, w.purge(500, step)[step], "%s before anything is marked", step)
 	}
 	w.purge(500, lifecycle.PurgeExpire)
@@ -475,17 +475,17 @@ func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 		w.fading(fmt.Sprintf("Of none %d.", i))
 	}
 	w.now = w.now.Add(200 * day)
-	batch := func(after sweeping.HistoryCursor) sweeping.PurgeBatch {
+	batch := func(after schema.HistoryCursor) sweeping.PurgeBatch {
 		t.Helper()
 		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeHistory, After: after, Limit: 2, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		return b
 	}
-	first := batch(sweeping.HistoryCursor{})
+	first := batch(schema.HistoryCursor{})
 	require.Equal(t, []any{2, true}, []any{first.Removed, first.More})
 	require.Equal(t, w.now.Add(-200*day-3*time.Minute), first.Next.CreatedAt, "it ended at the second that may go")
-	require.Zero(t, batch(sweeping.HistoryCursor{CreatedAt: w.now}).Removed, "what lies before it is not looked at")
-	again := batch(sweeping.HistoryCursor{}) // delivered again: the rest
+	require.Zero(t, batch(schema.HistoryCursor{CreatedAt: w.now}).Removed, "what lies before it is not looked at")
+	again := batch(schema.HistoryCursor{}) // delivered again: the rest
 	require.Equal(t, 2, again.Removed)
 	last := batch(first.Next)
 	require.Equal(t, []any{1, false}, []any{last.Removed, last.More})

@@ -63,7 +63,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 func (w *world) source2(content string, ideas ...idea) pipeline.Range {
 	w.t.Helper()
 	_, r := w.source(content, ideas...)
-	require.Equal(w.t, pipeline.WriteCounts{Blocked: len(ideas)}, w.write(r))
+	require.Equal(w.t, schema.WriteCounts{Blocked: len(ideas)}, w.write(r))
 	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
 	return r
 }

@@ -22,7 +22,7 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 	ofWorld := func(w *world) {
 		w.fading("It is of a world.", func(m *schema.MemoryRecord) { m.WorldID, m.Lifecycle.Pinned, m.Importance = "w", true, 1 })
 	}
-	for step, fill := range map[lifecycle.PurgeStep]func(w *world){
+	for step, fill := range map[schema.PurgeStep]func(w *world){
 		lifecycle.PurgeHistory: func(w *world) {
 			ofWorld(w)
 			filler(`INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, created_at, action)
@@ -79,7 +79,7 @@ func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 			fill(w)
 			w.now = w.now.Add(1000 * day)
 			removed, batches := 0, 0
-			var after sweeping.HistoryCursor
+			var after schema.HistoryCursor
 			for more := true; more; batches++ {
 				b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
 				require.NoError(t, err)

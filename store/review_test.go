@@ -19,7 +19,7 @@ import (
 func (w *world) proposed(source string, d idea) (uuid.UUID, schema.ReviewItem) {
 	w.t.Helper()
 	parent, r := w.source(source, d)
-	require.Equal(w.t, pipeline.WriteCounts{Blocked: 1}, w.write(r))
+	require.Equal(w.t, schema.WriteCounts{Blocked: 1}, w.write(r))
 	for _, item := range w.reviews(pipeline.ReviewFilter{}) {
 		if item.SourceID == parent.String() {
 			return parent, item
@@ -528,7 +528,7 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	for i, id := range ack.MemoryIDs {
 		w.decided(r, uuid.MustParse(id), idea{fact: fact(fmt.Sprintf("the sky is %d", i)), action: schema.ActionUpdate, target: target})
 	}
-	require.Equal(t, pipeline.WriteCounts{Blocked: 2}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Blocked: 2}, w.write(r))
 	n, err := w.ToReview(ctx, r)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)

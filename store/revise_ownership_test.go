@@ -181,7 +181,7 @@ func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
 					require.Equal(t, schema.ProposalApplied, out.State)
 					return
 				}
-				require.Equal(t, pipeline.WriteCounts{Blocked: 1}, counts)
+				require.Equal(t, schema.WriteCounts{Blocked: 1}, counts)
 				require.Equal(t, schema.ProposalBlocked, out.State)
 				require.Equal(t, proposals.ReasonRevisionPolicy, out.Skipped)
 				require.True(t, out.ReviewNeeded)
@@ -300,11 +300,11 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 		t.Parallel()
 		w, sides := contested(t)
 		_, r := w.source("a chat with Ana", idea{fact: lives("Ana lives in Faro now.", "Ana", "Faro"), action: schema.ActionAdd})
-		require.Equal(t, pipeline.WriteCounts{Blocked: 1}, w.write(r))
+		require.Equal(t, schema.WriteCounts{Blocked: 1}, w.write(r))
 		require.Equal(t, "active_fact_exists", w.outcomes(r)[0].Skipped)
 		for i, town := range []string{"Lisbon", "Porto"} {
 			_, r = w.source("a chat about "+town, idea{fact: lives("Ana lives in "+town+".", "Ana", town), action: schema.ActionAdd})
-			require.Equal(t, pipeline.WriteCounts{Skipped: 1}, w.write(r), "a side of it is no news")
+			require.Equal(t, schema.WriteCounts{Skipped: 1}, w.write(r), "a side of it is no news")
 			require.Equal(t, sides[i].String(), w.outcomes(r)[0].MemoryID)
 		}
 		resolve(w, sides)

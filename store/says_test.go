@@ -147,7 +147,7 @@ func TestForgetEverywhere(t *testing.T) {
 				lifecycle.ForgetDigest([]lifecycle.SelectedRow{{ID: facts[0], Version: 1}, {ID: source, Version: 1}})))
 			narrow := w.selects(w.forgets(mode, onlyNamed(facts[0])))
 			_, err := w.confirm(preview, w.token(narrow))
-			require.ErrorIs(t, err, lifecycle.ErrTokenOther)
+			require.ErrorIs(t, err, schema.ErrTokenOther)
 
 			receipt := w.forgetAll(req)
 			require.Equal(t, []string{facts[0].String(), source.String()}, receipt.IDs)

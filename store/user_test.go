@@ -72,7 +72,7 @@ func TestUsersWhoSayTheSameAreKeptApart(t *testing.T) {
 	}
 
 	_, r := maya.source("Maya has moved.", idea{fact: moved, action: schema.ActionUpdate, target: held[maya]})
-	require.Equal(t, pipeline.WriteCounts{Updated: 1}, maya.write(r))
+	require.Equal(t, schema.WriteCounts{Updated: 1}, maya.write(r))
 	require.Equal(t, schema.StatusSuperseded, maya.get(held[maya]).Status)
 	require.Equal(t, schema.StatusActive, tom.get(held[tom]).Status)
 	require.Equal(t, schema.StatusActive, agent.get(held[agent]).Status)

@@ -155,7 +155,7 @@ func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r pipel
 	return parent, r
 }
 
-func (w *world) write(r pipeline.Range) pipeline.WriteCounts {
+func (w *world) write(r pipeline.Range) schema.WriteCounts {
 	w.t.Helper()
 	counts, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
 	require.NoError(w.t, err)

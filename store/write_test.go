@@ -27,7 +27,7 @@ func TestWriteAddsAFactWithItsEvidence(t *testing.T) {
 	parent := uuid.MustParse(ack.MemoryIDs[0])
 	f := lives("Alice lives in Paris.", "Alice", "Paris")
 	w.decided(r, parent, idea{fact: f, action: schema.ActionAdd, vector: embed(t, f.Content)})
-	require.Equal(t, pipeline.WriteCounts{Added: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Added: 1}, w.write(r))
 
 	out := w.outcomes(r)
 	require.Len(t, out, 1)
@@ -68,7 +68,7 @@ func TestEveryProposalLeavesHistoryWithItsMetadata(t *testing.T) {
 		idea{fact: fact("Something wholly new was said."), action: schema.ActionAdd},
 		idea{fact: fact("Deploys are not allowed on Friday mornings."), action: schema.ActionUpdate, target: target},
 		idea{fact: memory.Fact{Content: "a vague idea", Category: schema.CategoryFact, Confidence: 0.2}, action: schema.ActionAdd})
-	require.Equal(t, pipeline.WriteCounts{Added: 1, Blocked: 1, Skipped: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Added: 1, Blocked: 1, Skipped: 1}, w.write(r))
 	h := w.history(parent)
 	require.Len(t, h, 4)
 	states := map[string]map[string]any{}
@@ -178,7 +178,7 @@ func TestShadowWritesProposalsToHistoryOnly(t *testing.T) {
 	w.policy.Mode = schema.ModeShadow
 	parent, r := w.source("they moved", idea{fact: fact("the office is in Hamburg"), action: schema.ActionUpdate, target: target}, idea{fact: fact("moving was hard"), action: schema.ActionAdd})
 	before := w.snapshot()
-	require.Equal(t, pipeline.WriteCounts{Blocked: 2}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Blocked: 2}, w.write(r))
 	after := w.snapshot()
 	for _, table := range []string{"memories", "memory_relations", "memory_embeddings", "index_outbox", "lexeme_stats", "entity_claims"} {
 		require.Equal(t, before[table], after[table], table)
@@ -198,7 +198,7 @@ func TestUpdateSupersedesItsTarget(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("Alice lives in Paris")
 	parent, r := w.source("a chat with Alice", idea{fact: lives("Alice lives in Rome now", "Alice", "Rome"), action: schema.ActionUpdate, target: target})
-	require.Equal(t, pipeline.WriteCounts{Updated: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 	next := uuid.MustParse(w.outcomes(r)[0].MemoryID)
 	old := w.get(target)
 	require.Equal(t, schema.StatusSuperseded, old.Status)
@@ -231,7 +231,7 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 		ack, r := w.stage(schema.Candidate{Content: "Alice lives in Rome now", SourceKind: schema.SourceMemory})
 		parent := uuid.MustParse(ack.MemoryIDs[0])
 		w.decided(r, parent, idea{fact: to, action: schema.ActionUpdate, target: target})
-		require.Equal(t, pipeline.WriteCounts{Updated: 1}, w.write(r))
+		require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 		require.Equal(t, parent.String(), w.get(target).SupersededBy)
 		require.Equal(t, 2, w.count("memories", "true"))
 		require.Equal(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1}}, w.get(parent).Relations)
@@ -242,7 +242,7 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 		w := newWorld(t)
 		target := w.explicit("Alice lives in Paris")
 		parent, r := w.source("Alice lives in Rome now", idea{fact: to, action: schema.ActionUpdate, target: target})
-		require.Equal(t, pipeline.WriteCounts{Updated: 1}, w.write(r))
+		require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 		next := w.get(uuid.MustParse(w.get(target).SupersededBy))
 		require.Equal(t, schema.TypeSemantic, next.Type)
 		require.Equal(t, schema.TierPersistent, next.Tier)
@@ -274,7 +274,7 @@ func TestDeleteForgetsItsTarget(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("the coffee machine is broken")
 	_, r := w.source("someone repaired it", idea{fact: fact("a mechanic came by"), action: schema.ActionDelete, target: target})
-	require.Equal(t, pipeline.WriteCounts{Deleted: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Deleted: 1}, w.write(r))
 	m := w.get(target)
 	require.NotNil(t, m.DeletedAt)
 	require.Equal(t, 2, m.Version)
@@ -311,12 +311,12 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 				parent, r := w.source("a new timetable", d)
 				change(w, known)
 				before := w.snapshot()
-				require.Equal(t, pipeline.WriteCounts{Stale: 1}, w.write(r))
+				require.Equal(t, schema.WriteCounts{Stale: 1}, w.write(r))
 				after := w.snapshot()
 				delete(before, "proposals")
 				delete(after, "proposals")
 				require.Equal(t, before, after, "nothing is done with a stale proposal")
-				require.Equal(t, pipeline.WriteCounts{}, w.write(r), "not before it is decided again")
+				require.Equal(t, schema.WriteCounts{}, w.write(r), "not before it is decided again")
 				require.Equal(t, schema.ProposalStale, w.outcomes(r)[0].State)
 
 				// Decided again on what stands, it is written.
@@ -324,7 +324,7 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, []int{0}, due[0].Stale)
 				w.decide(r, parent, idea{fact: d.fact, action: schema.ActionAdd})
-				require.Equal(t, pipeline.WriteCounts{Added: 1}, w.write(r))
+				require.Equal(t, schema.WriteCounts{Added: 1}, w.write(r))
 			})
 		}
 	}
@@ -338,11 +338,11 @@ func TestGroundThatKeepsMovingEndsInReview(t *testing.T) {
 	parent, r := w.source("a new timetable", d)
 	for range 2 {
 		w.touch(known)
-		require.Equal(t, pipeline.WriteCounts{Stale: 1}, w.write(r))
+		require.Equal(t, schema.WriteCounts{Stale: 1}, w.write(r))
 		w.decide(r, parent, d)
 	}
 	w.touch(known)
-	require.Equal(t, pipeline.WriteCounts{Blocked: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Blocked: 1}, w.write(r))
 	out := w.outcomes(r)[0]
 	require.Equal(t, schema.ProposalBlocked, out.State)
 	require.True(t, out.ReviewNeeded)
@@ -360,8 +360,8 @@ func TestProposalsOfOneChangeSeeEachOther(t *testing.T) {
 		idea{fact: fact("the train leaves at ten"), action: schema.ActionUpdate, target: known},
 		idea{fact: fact("the train leaves at eleven"), action: schema.ActionUpdate, target: known},
 		idea{fact: fact("the train leaves at about nine"), action: schema.ActionNone, target: known})
-	require.Equal(t, pipeline.WriteCounts{Updated: 1, Stale: 2}, w.write(r), "the first took the ground of the others: they are decided again")
-	require.Equal(t, pipeline.WriteCounts{}, w.write(r), "an attempt after it finds nothing to write")
+	require.Equal(t, schema.WriteCounts{Updated: 1, Stale: 2}, w.write(r), "the first took the ground of the others: they are decided again")
+	require.Equal(t, schema.WriteCounts{}, w.write(r), "an attempt after it finds nothing to write")
 	stale, err := w.StaleProposals(ctx, r)
 	require.NoError(t, err)
 	require.Equal(t, 2, stale, "and still has to say what is to be decided again")
@@ -378,7 +378,7 @@ func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
 	parent, r := w.source("a storm", ideas(1)...)
 	w.forget(parent)
 	before := w.snapshot()
-	require.Equal(t, pipeline.WriteCounts{Skipped: 2}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Skipped: 2}, w.write(r))
 	after := w.snapshot()
 	for table := range before {
 		if table != "proposals" && table != "memory_history" {
@@ -392,7 +392,7 @@ func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
 	a, b := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
 	w.decided(r, a, idea{fact: fact("unrelated words"), action: schema.ActionDelete, target: b})
 	w.decided(r, b, idea{fact: fact("drawn from the second"), action: schema.ActionAdd})
-	require.Equal(t, pipeline.WriteCounts{Deleted: 1, Skipped: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Deleted: 1, Skipped: 1}, w.write(r))
 }
 
 func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
@@ -419,12 +419,12 @@ func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
 		}
 	}
 	require.Equal(t, holder, out[0].MemoryID, "it names the fact that stands")
-	require.Equal(t, pipeline.WriteCounts{Added: 1, Blocked: 2, Stale: 1}, counts)
+	require.Equal(t, schema.WriteCounts{Added: 1, Blocked: 2, Stale: 1}, counts)
 	require.Equal(t, schema.StatusActive, w.get(other).Status)
 
 	// The update that names the holder may replace it.
 	_, r = w.source("third talk", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionUpdate, target: uuid.MustParse(holder)})
-	require.Equal(t, pipeline.WriteCounts{Updated: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 }
 
 func TestTheSameFactTwiceIsADuplicateNotAConflict(t *testing.T) {
@@ -435,9 +435,9 @@ func TestTheSameFactTwiceIsADuplicateNotAConflict(t *testing.T) {
 	for _, id := range ack.MemoryIDs {
 		w.decided(r, uuid.MustParse(id), idea{fact: f, action: schema.ActionAdd})
 	}
-	require.Equal(t, pipeline.WriteCounts{Added: 1, Skipped: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Added: 1, Skipped: 1}, w.write(r))
 	_, late := w.source("well, Alice lives in Paris", idea{fact: f, action: schema.ActionAdd})
-	require.Equal(t, pipeline.WriteCounts{Skipped: 1}, w.write(late))
+	require.Equal(t, schema.WriteCounts{Skipped: 1}, w.write(late))
 	out := append(w.outcomes(r), w.outcomes(late)...)
 	require.Equal(t, "duplicate_content_hash", out[1].Skipped)
 	require.Equal(t, "duplicate_content_hash", out[2].Skipped)
@@ -450,9 +450,9 @@ func TestWritingARangeAgainChangesNothing(t *testing.T) {
 	one, two := w.memory("the first thing"), w.memory("the second thing")
 	_, r := w.source("much was said", idea{fact: fact("an addition"), action: schema.ActionAdd, vector: embed(t, "an addition")},
 		idea{fact: fact("the first thing, corrected"), action: schema.ActionUpdate, target: one}, idea{fact: fact("other words"), action: schema.ActionDelete, target: two})
-	require.Equal(t, pipeline.WriteCounts{Added: 1, Updated: 1, Deleted: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Added: 1, Updated: 1, Deleted: 1}, w.write(r))
 	before := w.snapshot()
-	require.Equal(t, pipeline.WriteCounts{}, w.write(r))
+	require.Equal(t, schema.WriteCounts{}, w.write(r))
 	require.Equal(t, before, w.snapshot())
 }
 
@@ -461,19 +461,19 @@ func TestWriteByManyAtOnceAppliesEachProposalOnce(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("the first thing")
 	_, r := w.source("much was said", idea{fact: fact("an addition"), action: schema.ActionAdd}, idea{fact: fact("a correction"), action: schema.ActionUpdate, target: target})
-	counts := make([]pipeline.WriteCounts, 8)
+	counts := make([]schema.WriteCounts, 8)
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
 	for i := range counts {
 		wg.Go(func() { counts[i], errs[i] = w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now}) })
 	}
 	wg.Wait()
-	var sum pipeline.WriteCounts
+	var sum schema.WriteCounts
 	for i := range counts {
 		require.NoError(t, errs[i])
 		sum = sum.Add(counts[i])
 	}
-	require.Equal(t, pipeline.WriteCounts{Added: 1, Updated: 1}, sum)
+	require.Equal(t, schema.WriteCounts{Added: 1, Updated: 1}, sum)
 	require.Equal(t, 1, w.count("memory_history", "event = 'modified'"))
 }
 
@@ -486,7 +486,7 @@ func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
 		_, r := w.source(fmt.Sprintf("timetable %d", i), idea{fact: fact(fmt.Sprintf("the train leaves at %d", i)), action: schema.ActionUpdate, target: target})
 		ranges = append(ranges, r)
 	}
-	counts := make([]pipeline.WriteCounts, len(ranges))
+	counts := make([]schema.WriteCounts, len(ranges))
 	errs := make([]error, len(ranges))
 	var wg sync.WaitGroup
 	for i, r := range ranges {
@@ -514,19 +514,19 @@ func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
 	// Slow inserts, so that writers that do not wait for each other do meet.
 	w.exec(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END'`)
 	w.exec(`CREATE TRIGGER slow BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION slow()`)
-	counts := make([]pipeline.WriteCounts, len(ranges))
+	counts := make([]schema.WriteCounts, len(ranges))
 	errs := make([]error, len(ranges))
 	var wg sync.WaitGroup
 	for i, r := range ranges {
 		wg.Go(func() { counts[i], errs[i] = w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now}) })
 	}
 	wg.Wait()
-	var sum pipeline.WriteCounts
+	var sum schema.WriteCounts
 	for i := range counts {
 		require.NoError(t, errs[i], "writers of one scope wait for each other")
 		sum = sum.Add(counts[i])
 	}
-	require.Equal(t, pipeline.WriteCounts{Added: 1, Blocked: 7}, sum)
+	require.Equal(t, schema.WriteCounts{Added: 1, Blocked: 7}, sum)
 }
 
 // Something outside the pipeline, such as Forget, does not take the scope's lock.
@@ -539,7 +539,7 @@ func TestWriteWaitsForAChangeOfItsGroundThatIsUnderWay(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(ctx, `UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, known)
 	require.NoError(t, err)
-	var counts pipeline.WriteCounts
+	var counts schema.WriteCounts
 	done := make(chan error, 1)
 	go func() {
 		var err error
@@ -553,7 +553,7 @@ func TestWriteWaitsForAChangeOfItsGroundThatIsUnderWay(t *testing.T) {
 	}
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, <-done)
-	require.Equal(t, pipeline.WriteCounts{Stale: 1}, counts)
+	require.Equal(t, schema.WriteCounts{Stale: 1}, counts)
 }
 
 func TestWriteLeavesNothingHalfWritten(t *testing.T) {
@@ -572,7 +572,7 @@ func TestWriteLeavesNothingHalfWritten(t *testing.T) {
 		})
 		require.Equal(t, before, w.snapshot(), table)
 	}
-	require.Equal(t, pipeline.WriteCounts{Added: 1, Updated: 1, Deleted: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Added: 1, Updated: 1, Deleted: 1}, w.write(r))
 }
 
 func TestWriteStaysInItsRangeAndTenant(t *testing.T) {
@@ -582,10 +582,10 @@ func TestWriteStaysInItsRangeAndTenant(t *testing.T) {
 	for i, id := range ack.MemoryIDs {
 		w.decided(r, uuid.MustParse(id), idea{fact: fact(fmt.Sprintf("fact number %d", i)), action: schema.ActionAdd})
 	}
-	require.Equal(t, pipeline.WriteCounts{Added: 1}, w.write(pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}))
+	require.Equal(t, schema.WriteCounts{Added: 1}, w.write(pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}))
 	_, err := w.Write(ctx, pipeline.WriteInput{Range: pipeline.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 2}, MaxRounds: 3, Now: w.now})
 	require.ErrorIs(t, err, pg.ErrNotFound)
-	require.Equal(t, pipeline.WriteCounts{Added: 1}, w.write(r))
+	require.Equal(t, schema.WriteCounts{Added: 1}, w.write(r))
 }
 
 func TestSourcesAreEmbeddedWithTheWrite(t *testing.T) {

@@ -15,11 +15,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/workflows"
 )
 
 const (
@@ -52,7 +52,7 @@ const (
 type health struct {
 	store     *store.Store // openHealth's
 	temporal  client.Client
-	schedules workflows.Schedules
+	schedules mneme.Schedules
 	policies  *config.Policies
 	jobAge    time.Duration // how long a job may wait; 0 for ever
 	indexLag  time.Duration // how far behind the index may be; 0 for ever
@@ -153,7 +153,7 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 		if h.missed++; err == nil {
 			h.scheduled, h.paused, h.missed = now, nil, 0
 			for _, s := range known {
-				if s.PausedBy == workflows.PausedByFailure { // its note quotes a failure: that is for those who may see the namespace
+				if s.PausedBy == mneme.PausedByFailure { // its note quotes a failure: that is for those who may see the namespace
 					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which", s.Name))
 				}
 			}
@@ -169,7 +169,7 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 	return h.paused
 }
 
-func age(d time.Duration) string { return workflows.ShortDuration(d.Truncate(time.Second)) }
+func age(d time.Duration) string { return mneme.ShortDuration(d.Truncate(time.Second)) }
 
 // register adds the two endpoints. A rules file that could not be taken over does not make the worker
 // unready: it works on under the rules before, and every worker that reads the file would be unready at

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/workflows"
 )
 
 // probed is a health endpoint whose clock the test turns.
@@ -41,7 +41,7 @@ func newProbed(t *testing.T, databaseURL string) *probed {
 	require.NoError(t, err)
 	p := &probed{t: t, mux: http.NewServeMux(), at: time.Now()}
 	p.health = &health{store: testkit.OpenStore(t, databaseURL), temporal: c, policies: policies, jobAge: 15 * time.Minute, indexLag: 15 * time.Minute, now: p.now,
-		schedules: workflows.Schedules{Client: c, Namespace: namespace, TaskQueue: "none", Index: "pgvector"}}
+		schedules: mneme.Schedules{Client: c, Namespace: namespace, TaskQueue: "none", Index: "pgvector"}}
 	p.register(p.mux)
 	return p
 }
@@ -92,7 +92,7 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 		_, err := db.Exec(ctx, query, args...)
 		require.NoError(t, err)
 	}
-	require.NoError(t, p.schedules.Ensure(ctx, workflows.DefaultSchedules()))
+	require.NoError(t, p.schedules.Ensure(ctx, mneme.DefaultSchedules()))
 	require.Empty(t, p.unready())
 
 	exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, migrations.Latest()+1)
@@ -238,7 +238,7 @@ func TestReadinessThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	p := newProbed(t, testkit.DatabaseURL(t))
-	require.NoError(t, p.schedules.Ensure(ctx, workflows.DefaultSchedules()))
+	require.NoError(t, p.schedules.Ensure(ctx, mneme.DefaultSchedules()))
 	var silent atomic.Bool
 	p.schedules.Client = deaf{p.temporal, &silent}
 	after := func(d time.Duration) []string {

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/telemetry"
@@ -91,7 +92,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer temporal.Close()
-	if err := workflows.RegisterSearchAttributes(ctx, temporal, cfg.Namespace); err != nil {
+	if err := mneme.RegisterSearchAttributes(ctx, temporal, cfg.Namespace); err != nil {
 		return err
 	}
 
@@ -104,7 +105,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if _, err := vector.Ensure(ctx, st, index, brain.Embedder.Model(), time.Now()); err != nil {
 		log.Warn("vector index not ready", "index", index.Name(), "error", err)
 	}
-	schedules := workflows.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue, Index: index.Name()}
+	schedules := mneme.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue, Index: index.Name()}
 	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies, jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
 	fatal := make(chan error, 1)
 	options := cfg.WorkerOptions()
@@ -128,7 +129,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	defer w.Stop()
-	if err := schedules.Ensure(ctx, workflows.DefaultSchedules()); err != nil {
+	if err := schedules.Ensure(ctx, mneme.DefaultSchedules()); err != nil {
 		return err
 	}
 	defer watch(ctx, policies, cfg.PolicyFile)()

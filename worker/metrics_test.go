@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // The worker gives its own metrics, Temporal's and those of Postgres at one address, and sends its last
@@ -38,7 +38,7 @@ func TestTellsHowItDoes(t *testing.T) {
 		"OTEL_BSP_SCHEDULE_DELAY": "3600000"})) // only the end flushes
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	started, err := workflows.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The "+canary+" is in here."))
+	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The "+canary+" is in here."))
 	require.NoError(t, err)
 	testkit.Wait(t, started.Run)
 

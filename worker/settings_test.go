@@ -9,11 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // The process gives every setting of its environment to what the setting is for.
@@ -28,8 +29,8 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 		_, err := db.Exec(ctx, sql, args...)
 		require.NoError(t, err)
 	}
-	ingest := func(p schema.Principal) workflows.IngestResult {
-		started, err := workflows.StartIngest(ctx, at.client, at.queue, testkit.Request(p, schema.SourceUserInput, "Nadia works at Corvex. Nadia lives in Bergen."))
+	ingest := func(p schema.Principal) api.IngestResult {
+		started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(p, schema.SourceUserInput, "Nadia works at Corvex. Nadia lives in Bergen."))
 		require.NoError(t, err)
 		return testkit.Wait(t, started.Run)
 	}
@@ -44,9 +45,9 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	require.Zero(t, testkit.Rows(t, db, "entities", ""), "MNEME_GRAPH")
 
 	exec(`UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days', recorded_at = now() - interval '2 days'`)
-	run, err := workflows.StartRecall(ctx, at.client, at.queue, schema.RecallRequest{Principal: p, Query: "where does Nadia live"})
+	run, err := mneme.StartRecall(ctx, at.client, at.queue, schema.RecallRequest{Principal: p, Query: "where does Nadia live"})
 	require.NoError(t, err)
-	answer, err := workflows.Outcome[schema.RecallResponse](ctx, run)
+	answer, err := mneme.Outcome[schema.RecallResponse](ctx, run)
 	require.NoError(t, err)
 	require.NotEmpty(t, answer.Results)
 	require.InDelta(t, memory.Importance(0.8, 48*time.Hour, rate, false), answer.Results[0].ImportanceNow, 1e-3, "MNEME_IMPORTANCE_DECAY")
@@ -56,7 +57,7 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	exec(`CREATE TRIGGER zzz_see AFTER DELETE ON retrievals FOR EACH ROW EXECUTE FUNCTION see()`)
 	exec(`INSERT INTO retrievals (tenant, id, agent_id, query_hash, memory_ids, took_ms, created_at)
 		SELECT $1, gen_random_uuid(), $2, 'h', '{}', 1, now() - interval '60 days' FROM generate_series(1, 10)`, p.Tenant, p.Agent)
-	run, err = workflows.StartRetentionPurge(ctx, at.client, at.queue, workflows.SweepInput{Tenant: p.Tenant})
+	run, err = mneme.StartRetentionPurge(ctx, at.client, at.queue, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	var most int
@@ -66,7 +67,7 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	// What fails is tried again after the delay of its own key: no setting, but a part of the worker likewise.
 	exec(`CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$`)
 	exec(`CREATE TRIGGER broken BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION broken()`)
-	started, err := workflows.StartIngest(ctx, at.client, at.queue, testkit.Request(p, schema.SourceMemory, "The ferry sails at noon."))
+	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(p, schema.SourceMemory, "The ferry sails at noon."))
 	require.NoError(t, err)
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		d, err := at.client.DescribeWorkflowExecution(ctx, started.ID, started.RunID)
@@ -112,9 +113,9 @@ func TestTheWorkerAsksAModelAsOftenAsItMay(t *testing.T) {
 		"MNEME_MODEL_CONCURRENCY": "1"}))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var runs []workflows.Started
+	var runs []mneme.Started
 	for i := range 4 {
-		started, err := workflows.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceObservation, "Hall "+strconv.Itoa(i)+" is long."))
+		started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceObservation, "Hall "+strconv.Itoa(i)+" is long."))
 		require.NoError(t, err)
 		runs = append(runs, started)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 const (
@@ -88,14 +88,14 @@ func TestWorksAndStops(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	principal := testkit.Principal()
-	started, err := workflows.StartIngest(ctx, at.client, at.queue, testkit.Request(principal, schema.SourceObservation,
+	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(principal, schema.SourceObservation,
 		"The "+canary+" is in here.", "A poison "+canary+"."))
 	require.NoError(t, err)
 	result := testkit.Wait(t, started.Run)
 	require.Equal(t, 1, result.Dead)
 	require.Equal(t, 1, result.Written.Added)
 
-	started, err = workflows.StartIngest(ctx, at.client, at.queue, testkit.Request(principal, schema.SourceObservation, "A slow "+canary+"."))
+	started, err = mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(principal, schema.SourceObservation, "A slow "+canary+"."))
 	require.NoError(t, err)
 	<-asked
 	stopped := make(chan error, 1)
@@ -207,7 +207,7 @@ func TestScheduleDrainsTheOutbox(t *testing.T) {
 	defer cancel()
 	testkit.StartProcess(t, at.settings)
 	db := testkit.Owner(t, url)
-	started, err := workflows.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceMemory, "The outbox is to be drained."))
+	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceMemory, "The outbox is to be drained."))
 	require.NoError(t, err)
 	testkit.Wait(t, started.Run)
 	_, err = db.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'upsert', now() FROM memories`)

@@ -11,6 +11,8 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
@@ -32,7 +34,7 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 	require.Len(t, jobs, 1)
 	h.StopWorker()
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
-	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
+	_, err = resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	left, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
@@ -74,7 +76,7 @@ func TestRateLimitStopsTheRange(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
+	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
 	require.Never(t, func() bool { return len(model.Calls(testkit.Extraction)) > 10 }, 900e6, 50e6)
 	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, started.ID, started.RunID, "seen enough"))

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/rank"
@@ -91,7 +92,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 
 	embedded.Store(0) // the question
 	y.StartWorker(t)
-	rebuilt, err := y.reindex(workflows.ReindexInput{})
+	rebuilt, err := y.reindex(api.ReindexInput{})
 	require.NoError(t, err)
 	require.NotZero(t, rebuilt.Memories)
 	require.Equal(t, rebuilt.Memories, rebuilt.Filled)

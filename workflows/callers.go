@@ -9,11 +9,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/temporalnexus"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 )
-
-// ErrTypeForbidden is the type of the application error behind a refused caller.
-const ErrTypeForbidden = "Forbidden"
 
 // Callers says which tenants a caller of the Nexus service may act for: by the namespace of the workflow
 // that calls, by the endpoint that it calls through, and for whoever calls. Each kind that is set has to
@@ -120,5 +118,5 @@ func (c Callers) admitCancel(tenant, endpoint string) error {
 func forbidden() error {
 	const message = "principal.tenant: this caller may not act for it"
 	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnauthorized, Message: message, RetryBehavior: nexus.HandlerErrorRetryBehaviorNonRetryable,
-		Cause: temporal.NewNonRetryableApplicationError(message, ErrTypeForbidden, nil)}
+		Cause: temporal.NewNonRetryableApplicationError(message, api.ErrTypeForbidden, nil)}
 }

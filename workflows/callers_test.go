@@ -10,6 +10,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporalnexus"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -72,13 +73,13 @@ func TestCancelReachesOwnRunsAlone(t *testing.T) {
 	t.Parallel()
 	bound, err := ParseCallers("*=acme/eu")
 	require.NoError(t, err)
-	own := workflowID(KindForget, "acme/eu", "bot", "key/1")
+	own := api.WorkflowID(api.KindForget, "acme/eu", "bot", "key/1")
 	for _, c := range []struct{ kind, id string }{
-		{KindRecall, own}, {KindForget, "somebody-elses"}, {KindForget, "forget/acme"}, {KindForget, workflowID(KindForget, "acme", "bot", "k")},
-		{KindForget, workflowID(KindForget, "umbra", "bot", "k")}, {KindForget, SyncIndexWorkflowID("pgvector")},
+		{api.KindRecall, own}, {api.KindForget, "somebody-elses"}, {api.KindForget, "forget/acme"}, {api.KindForget, api.WorkflowID(api.KindForget, "acme", "bot", "k")},
+		{api.KindForget, api.WorkflowID(api.KindForget, "umbra", "bot", "k")}, {api.KindForget, api.SyncIndexWorkflowID("pgvector")},
 	} {
 		var refused *nexus.HandlerError
 		require.ErrorAs(t, nexusHandlers{callers: bound}.cancellable(t.Context(), nil, c.kind, c.id, ""), &refused, c.id)
 	}
-	require.NoError(t, nexusHandlers{callers: bound}.cancellable(t.Context(), nil, KindForget, own, ""))
+	require.NoError(t, nexusHandlers{callers: bound}.cancellable(t.Context(), nil, api.KindForget, own, ""))
 }

@@ -15,9 +15,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // What an ingest leaves in its history, compared with what the first version left for the same batch: one upsert of
@@ -41,7 +42,7 @@ func TestHistoryOfAnIngest(t *testing.T) {
 		fields := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
 		upserted = append(upserted, slices.Collect(maps.Keys(fields))...)
 	}
-	require.Equal(t, []string{"TemporalChangeVersion", workflows.AttrOutcome.GetName()}, upserted, "the first is of the form's marker")
+	require.Equal(t, []string{"TemporalChangeVersion", mneme.AttrOutcome.GetName()}, upserted, "the first is of the form's marker")
 	text := now.String()
 	for _, id := range result.MemoryIDs {
 		require.Equal(t, 2, strings.Count(text, id), id)
@@ -57,12 +58,12 @@ func TestStartsBeforeTheFirstWorker(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	p := testkit.Principal()
-	_, err = workflows.StartRecall(t.Context(), c, workflows.TaskQueue, schema.RecallRequest{Principal: p, Query: "tea"})
+	_, err = mneme.StartRecall(t.Context(), c, api.TaskQueue, schema.RecallRequest{Principal: p, Query: "tea"})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	req := testkit.Request(p, schema.SourceMemory, "Tea is served hot.")
-	_, err = workflows.StartIngest(ctx, c, workflows.TaskQueue, req)
+	_, err = mneme.StartIngest(ctx, c, api.TaskQueue, req)
 	require.Error(t, err, "nobody stages it yet")
-	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, workflows.IngestWorkflowID(req)))
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, api.IngestWorkflowID(req)))
 }

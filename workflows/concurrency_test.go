@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
@@ -92,19 +93,19 @@ func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
 	var guarded, forgotten atomic.Int32
 	ways := []func() (bool, error){
 		func() (bool, error) {
-			run, err := workflows.StartModify(ctx, h.Temporal, h.TaskQueue, modify)
+			run, err := mneme.StartModify(ctx, h.Temporal, h.TaskQueue, modify)
 			if err != nil {
 				return false, err
 			}
-			r, err := workflows.Outcome[schema.ModifyResult](ctx, run)
+			r, err := mneme.Outcome[schema.ModifyResult](ctx, run)
 			return r.Updated == 1, err
 		},
 		func() (bool, error) {
-			run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forget)
+			run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forget)
 			if err != nil {
 				return false, err
 			}
-			r, err := workflows.Outcome[schema.ForgetReceipt](ctx, run)
+			r, err := mneme.Outcome[schema.ForgetReceipt](ctx, run)
 			if r.Forgotten == 1 {
 				forgotten.Store(1)
 			}
@@ -113,11 +114,11 @@ func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
 	}
 	for _, req := range []schema.ReviseRequest{supersede, contest, retract} {
 		ways = append(ways, func() (bool, error) {
-			run, err := workflows.StartRevise(ctx, h.Temporal, h.TaskQueue, req)
+			run, err := mneme.StartRevise(ctx, h.Temporal, h.TaskQueue, req)
 			if err != nil {
 				return false, err
 			}
-			r, err := workflows.Outcome[schema.ReviseResult](ctx, run)
+			r, err := mneme.Outcome[schema.ReviseResult](ctx, run)
 			return r.Status == schema.ReviseApplied, err
 		})
 	}
@@ -216,7 +217,7 @@ func TestForgottenWhileThePipelineRuns(t *testing.T) {
 			known(t, h, p, seed)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "Something embarrassing happened to Ana."))
+			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "Something embarrassing happened to Ana."))
 			require.NoError(t, err)
 			<-asked
 			db := testkit.Owner(t, h.DatabaseURL)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
@@ -357,12 +358,12 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		put := atOnce(func(n int) string {
-			run, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "at once"},
+			run, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "at once"},
 				Records: []schema.MemoryRecord{prefers(fmt.Sprintf("language %d", n), "")}})
 			if err != nil {
 				return err.Error()
 			}
-			result, err := workflows.Outcome[schema.PutResult](ctx, run)
+			result, err := mneme.Outcome[schema.PutResult](ctx, run)
 			if err != nil {
 				return err.Error()
 			}
@@ -372,11 +373,11 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		first := o.live()[0]
 		revised := atOnce(func(n int) string {
 			record := prefers(fmt.Sprintf("newer language %d", n), "")
-			run, err := workflows.StartRevise(ctx, h.Temporal, h.TaskQueue, reviseRequest(o.p, schema.ReviseSupersede, &record, schema.Target{ID: first, IfVersion: 1}))
+			run, err := mneme.StartRevise(ctx, h.Temporal, h.TaskQueue, reviseRequest(o.p, schema.ReviseSupersede, &record, schema.Target{ID: first, IfVersion: 1}))
 			if err != nil {
 				return err.Error()
 			}
-			result, err := workflows.Outcome[schema.ReviseResult](ctx, run)
+			result, err := mneme.Outcome[schema.ReviseResult](ctx, run)
 			if err != nil {
 				return err.Error()
 			}
@@ -594,7 +595,7 @@ func TestSection15_5ProcessModel(t *testing.T) {
 	defer cancel()
 	req := testkit.Request(o.p, schema.SourceUserInput, "I moved to Lisbon.")
 	req.Candidates[0].Speaker = "Ana"
-	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
+	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
 	require.Equal(t, started.Ack.MemoryIDs, o.live(), "it is stored")
 	require.Equal(t, started.Ack.MemoryIDs, o.found("moved to Lisbon", ""), "and can be found")
@@ -664,7 +665,7 @@ func TestSection15_6DistinctSchemas(t *testing.T) {
 			if i == n {
 				continue
 			}
-			_, err := workflows.StartPut(context.Background(), h.Temporal, h.TaskQueue, putRequest(t, o.p, fmt.Sprintf(`{"type": %q, "confidence": 1, "content": "x", "payload": %s}`, kind, payload)))
+			_, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue, putRequest(t, o.p, fmt.Sprintf(`{"type": %q, "confidence": 1, "content": "x", "payload": %s}`, kind, payload)))
 			var invalid *schema.ValidationError
 			require.ErrorAs(t, err, &invalid, "%s as %s", payload, kind)
 			require.Contains(t, invalid.Fields[0].Field, "records[0].payload")

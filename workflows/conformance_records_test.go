@@ -12,13 +12,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
-	"github.com/mneme/mneme/workflows"
 )
 
 // The conformance suite of document 004 §4 to §9, §15A (both versions) and §15B: what these sections
@@ -55,7 +55,7 @@ func (c *conforming) made(t testing.TB, record string) string {
 // refused starts a put that the request's validation refuses, and returns the fields that it names.
 func (c *conforming) refused(t testing.TB, record string) []string {
 	t.Helper()
-	_, err := workflows.StartPut(context.Background(), c.Temporal, c.TaskQueue, putRequest(t, c.p, record))
+	_, err := mneme.StartPut(context.Background(), c.Temporal, c.TaskQueue, putRequest(t, c.p, record))
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid, record)
 	fields := make([]string, 0, len(invalid.Fields))
@@ -323,7 +323,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		require.Equal(t, schema.ReviseEpisodic, c.revise(t, schema.ReviseSupersede, semantic("The build", "fine", everywhere), id).Status)
 		req := reviseRequest(c.p, schema.ReviseSupersede, new(schema.MemoryRecord), c.as(t, id)...)
 		require.NoError(t, json.Unmarshal([]byte(buildFailure("", fixed)), req.Record))
-		_, err := workflows.StartRevise(ctx, c.Temporal, c.TaskQueue, req)
+		_, err := mneme.StartRevise(ctx, c.Temporal, c.TaskQueue, req)
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		require.Equal(t, "record.type", invalid.Fields[0].Field)
@@ -478,14 +478,14 @@ func TestSection7SemanticMemory(t *testing.T) {
 				req.Record = &m
 			}
 			req.Evidence = nil
-			_, err := workflows.StartRevise(ctx, c.Temporal, c.TaskQueue, req)
+			_, err := mneme.StartRevise(ctx, c.Temporal, c.TaskQueue, req)
 			require.ErrorAs(t, err, &invalid)
 			require.Equal(t, []schema.FieldError{{Field: "evidence", Problem: "must hold at least one ref"}}, invalid.Fields)
 		}
 		text := "Dora prefers OCaml."
 		unexplained := modifyRequest(c.p, schema.Patch{ID: id, Content: &text})
 		unexplained.Reason = ""
-		_, err := workflows.StartModify(ctx, c.Temporal, c.TaskQueue, unexplained)
+		_, err := mneme.StartModify(ctx, c.Temporal, c.TaskQueue, unexplained)
 		require.ErrorAs(t, err, &invalid)
 		require.JSONEq(t, before, c.shown(t, id, schema.ShapeAppendix), "nothing of that changed it")
 

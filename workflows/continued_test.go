@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
@@ -38,17 +40,17 @@ func (p *pagesOf) around(_ context.Context, name string, run func() (any, error)
 	}
 	p.left[name]--
 	switch page := out.(type) {
-	case activities.SweepResult:
-		page.Done, page.Cursor = false, activities.SweepCursor{}
+	case api.SweepResult:
+		page.Done, page.Cursor = false, api.SweepCursor{}
 		return page, nil
 	case activities.DrainResult:
 		page.More = true
 		return page, nil
 	case activities.FillResult:
-		page.Done, page.Cursor = false, activities.Cursor{}
+		page.Done, page.Cursor = false, api.IndexCursor{}
 		return page, nil
 	case activities.CompareResult:
-		page.Done, page.Cursor, page.Points = false, activities.Cursor{}, ""
+		page.Done, page.Cursor, page.Points = false, api.IndexCursor{}, ""
 		return page, nil
 	}
 	return out, err
@@ -83,7 +85,7 @@ func recordContinued(t *testing.T) {
 		last, err := h.Temporal.DescribeWorkflow(ctx, run.GetID(), "")
 		require.NoError(t, err)
 		if tenant != "" {
-			is, _ := last.TypedSearchAttributes.GetKeyword(workflows.AttrTenant)
+			is, _ := last.TypedSearchAttributes.GetKeyword(mneme.AttrTenant)
 			require.Equal(t, tenant, is, "the new run says whose it is")
 		}
 		if os.Getenv("MNEME_UPDATE_HISTORIES") != "" {
@@ -118,9 +120,9 @@ func recordContinued(t *testing.T) {
 			require.Equal(t, schema.ReviewVersionConflict, decide(t, h, stale, result.BatchID).Status)
 		}
 		require.Equal(t, schema.ReviewApplied, decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
-		var out workflows.ReviewProgress
+		var out api.ReviewProgress
 		continued(t, "review", h.Temporal.GetWorkflow(ctx, result.ReviewID, ""), first, p.Tenant, &out)
-		require.Equal(t, workflows.ReviewProgress{Approved: 1}, out)
+		require.Equal(t, api.ReviewProgress{Approved: 1}, out)
 	})
 	t.Run("forget", func(t *testing.T) {
 		q := testkit.Principal()
@@ -138,31 +140,31 @@ func recordContinued(t *testing.T) {
 			q := testkit.Principal()
 			faded(t, h, q, 3)
 			many("SweepDecay", "PurgeExpired")
-			run := start(t, fn, workflows.SweepInput{Tenant: q.Tenant, BatchSize: 1}, q.Tenant)
-			var out workflows.SweepResult
+			run := start(t, fn, api.SweepInput{Tenant: q.Tenant, BatchSize: 1}, q.Tenant)
+			var out api.SweepResult
 			continued(t, name, run, run.GetRunID(), q.Tenant, &out)
 			require.True(t, out.Done)
 		}
 	})
 	t.Run("index", func(t *testing.T) {
 		many("DrainOutbox")
-		run := start(t, workflows.SyncIndex, workflows.SyncIndexInput{}, "")
-		var synced workflows.SyncIndexResult
+		run := start(t, workflows.SyncIndex, api.SyncIndexInput{}, "")
+		var synced api.SyncIndexResult
 		continued(t, "sync-index", run, run.GetRunID(), "", &synced)
 
 		many("CompareMemories", "ComparePoints")
-		run = start(t, workflows.DriftCheck, workflows.DriftInput{}, "")
-		var drift workflows.DriftResult
+		run = start(t, workflows.DriftCheck, api.DriftInput{}, "")
+		var drift api.DriftResult
 		continued(t, "drift", run, run.GetRunID(), "", &drift)
 		require.Equal(t, 1, drift.Rounds, "it went on inside its round")
 		require.Zero(t, drift.Left.Found())
 
 		many("FillGeneration", "CompareMemories", "ComparePoints")
-		run = start(t, workflows.Reindex, workflows.ReindexInput{GraceSeconds: -1}, "")
-		var rebuilt workflows.ReindexResult
+		run = start(t, workflows.Reindex, api.ReindexInput{GraceSeconds: -1}, "")
+		var rebuilt api.ReindexResult
 		continued(t, "reindex", run, run.GetRunID(), "", &rebuilt)
 		require.Equal(t, 1, rebuilt.Rounds, "it went on inside its round")
-		require.Equal(t, workflows.PhaseDone, rebuilt.Phase)
+		require.Equal(t, api.PhaseDone, rebuilt.Phase)
 		require.Nil(t, rebuilt.Comparing)
 	})
 }

@@ -13,22 +13,22 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // atOnce delivers requests at the same time and waits for every run.
-func atOnce(t *testing.T, h *testkit.Harness, requests ...schema.IngestRequest) []workflows.Started {
+func atOnce(t *testing.T, h *testkit.Harness, requests ...schema.IngestRequest) []mneme.Started {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	defer cancel()
-	started := make([]workflows.Started, len(requests))
+	started := make([]mneme.Started, len(requests))
 	errs := make([]error, len(requests))
 	var wg sync.WaitGroup
 	for i, req := range requests {
 		wg.Go(func() {
-			if started[i], errs[i] = workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req); errs[i] == nil {
+			if started[i], errs[i] = mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, req); errs[i] == nil {
 				errs[i] = started[i].Run.Get(ctx, nil)
 			}
 		})
@@ -175,13 +175,13 @@ func TestAHandOverWaitsForWorkersThatAreSlow(t *testing.T) {
 	var server unready
 	server.refusals.Store(1)
 	c := testkit.TemporalWith(t, func(o *client.Options) { o.Interceptors = []interceptor.ClientInterceptor{&server} })
-	started, err := workflows.StartIngest(context.Background(), c, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane is out of order."))
+	started, err := mneme.StartIngest(context.Background(), c, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane is out of order."))
 	require.NoError(t, err)
 	require.Len(t, started.Ack.MemoryIDs, 1)
 
 	server.refusals.Store(1 << 20)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = workflows.StartIngest(ctx, c, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane works again."))
+	_, err = mneme.StartIngest(ctx, c, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane works again."))
 	require.ErrorIs(t, err, context.Canceled)
 }

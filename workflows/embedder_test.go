@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
@@ -34,14 +35,14 @@ func (e switchable) Embed(ctx context.Context, texts []string) ([][]float32, inf
 	return e.Embedder.Embed(ctx, texts)
 }
 
-func syncIndex(t *testing.T, h *testkit.Harness) (client.WorkflowRun, workflows.SyncIndexResult, error) {
+func syncIndex(t *testing.T, h *testkit.Harness) (client.WorkflowRun, api.SyncIndexResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: workflows.SyncIndexWorkflowID(uuid.NewString()), TaskQueue: h.TaskQueue},
-		workflows.SyncIndex, workflows.SyncIndexInput{})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: api.SyncIndexWorkflowID(uuid.NewString()), TaskQueue: h.TaskQueue},
+		workflows.SyncIndex, api.SyncIndexInput{})
 	require.NoError(t, err)
-	var result workflows.SyncIndexResult
+	var result api.SyncIndexResult
 	err = run.Get(ctx, &result)
 	return run, result, err
 }
@@ -59,7 +60,7 @@ func TestEmbedderDown(t *testing.T) {
 	started, result := h.Ingest(t, req)
 
 	require.Zero(t, result.Dead)
-	require.Equal(t, []string{workflows.PhaseIndex}, result.Deferred)
+	require.Equal(t, []string{api.PhaseIndex}, result.Deferred)
 	require.True(t, result.Decided.WithoutVectors)
 	require.Equal(t, 2, result.Written.Added)
 	db := testkit.Owner(t, h.DatabaseURL)

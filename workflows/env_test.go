@@ -17,8 +17,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -49,7 +49,7 @@ func (s *stage) note(name string, r activities.Range) {
 
 // refused is an error that no retry can cure.
 func refused(what string) error {
-	return temporal.NewNonRetryableApplicationError(what, activities.ErrTypeInvalidRequest, nil)
+	return temporal.NewNonRetryableApplicationError(what, api.ErrTypeInvalidRequest, nil)
 }
 
 // newStage fakes the activities. A function that is given for one decides what it returns.
@@ -73,28 +73,28 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 			ack.MemoryIDs = append(ack.MemoryIDs, uuid.NewString())
 		}
 		if err := in.Request.Validate(); err != nil {
-			return activities.StageResult{}, temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrTypeInvalidRequest, nil)
+			return activities.StageResult{}, temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil)
 		}
 		return activities.StageResult{IngestAck: ack}, do("stage", activities.Range{To: len(ack.MemoryIDs)})
 	}).Maybe()
-	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.ExtractResult, error) {
-		return activities.ExtractResult{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
+	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (api.ExtractResult, error) {
+		return api.ExtractResult{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
 	}).Maybe()
-	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.DecideRequest) (activities.DecideResult, error) {
-		return activities.DecideResult{Candidates: r.To - r.From}, do("decide", r.Range)
+	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.DecideRequest) (api.DecideResult, error) {
+		return api.DecideResult{Candidates: r.To - r.From}, do("decide", r.Range)
 	}).Maybe()
-	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.WriteRequest) (pipeline.WriteCounts, error) {
+	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.WriteRequest) (schema.WriteCounts, error) {
 		err := do("write", in.Range)
 		if errors.Is(err, errStale) {
-			return pipeline.WriteCounts{Stale: 1}, nil
+			return schema.WriteCounts{Stale: 1}, nil
 		}
-		return pipeline.WriteCounts{Added: in.Range.To - in.Range.From}, err
+		return schema.WriteCounts{Added: in.Range.To - in.Range.From}, err
 	}).Maybe()
-	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (pipeline.LinkCounts, error) {
-		return pipeline.LinkCounts{Mentions: 1}, do("link", r)
+	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (schema.LinkCounts, error) {
+		return schema.LinkCounts{Mentions: 1}, do("link", r)
 	}).Maybe()
-	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (activities.IndexResult, error) {
-		return activities.IndexResult{Upserted: 1}, do("index", r)
+	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (api.IndexResult, error) {
+		return api.IndexResult{Upserted: 1}, do("index", r)
 	}).Maybe()
 	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) (activities.CompleteResult, error) {
 		return activities.CompleteResult{ToReview: s.toReview}, do("complete", in.Range)
@@ -110,7 +110,7 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 
 var errStale = errors.New("stale")
 
-func (s *stage) run(t *testing.T, candidates int) (workflows.IngestResult, error) {
+func (s *stage) run(t *testing.T, candidates int) (api.IngestResult, error) {
 	t.Helper()
 	req := schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}}
 	for i := range candidates {
@@ -118,7 +118,7 @@ func (s *stage) run(t *testing.T, candidates int) (workflows.IngestResult, error
 	}
 	s.ExecuteWorkflow(workflows.Ingest, req)
 	require.True(t, s.IsWorkflowCompleted())
-	var result workflows.IngestResult
+	var result api.IngestResult
 	if err := s.GetWorkflowError(); err != nil {
 		return result, err
 	}
@@ -144,7 +144,7 @@ func TestInvalidRequestRunsNothing(t *testing.T) {
 	_, err := s.run(t, 0)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+	require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 	require.Empty(t, s.calls)
 }
 
@@ -164,7 +164,7 @@ func TestRangeThatFailsIsBuried(t *testing.T) {
 			require.Equal(t, 250, result.Dead)
 			name := phase
 			if phase == "complete" {
-				name = workflows.PhaseDone
+				name = api.PhaseDone
 			}
 			require.Contains(t, s.calls, "bury "+name+" no way 0-250")
 			require.Contains(t, s.calls, "complete 250-300")
@@ -190,7 +190,7 @@ func TestTemporaryFailureIsRetriedWithBackoff(t *testing.T) {
 
 func TestTolerablePhases(t *testing.T) {
 	t.Parallel()
-	for _, phase := range []string{workflows.PhaseLink, workflows.PhaseIndex} {
+	for _, phase := range []string{api.PhaseLink, api.PhaseIndex} {
 		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, map[string]func(activities.Range) error{phase: func(activities.Range) error { return errors.New("is away") }})
@@ -260,10 +260,10 @@ func TestStagedUpdate(t *testing.T) {
 		var before, after answer
 		var s *stage
 		s = newStage(t, map[string]func(activities.Range) error{"write": func(activities.Range) error {
-			s.UpdateWorkflow(workflows.UpdateStaged, "2", after.callbacks(t))
+			s.UpdateWorkflow(api.UpdateStaged, "2", after.callbacks(t))
 			return nil
 		}})
-		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(workflows.UpdateStaged, "1", before.callbacks(t)) }, 0)
+		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(api.UpdateStaged, "1", before.callbacks(t)) }, 0)
 		result, err := s.run(t, 2)
 		require.NoError(t, err)
 		for _, a := range []answer{before, after} {
@@ -276,7 +276,7 @@ func TestStagedUpdate(t *testing.T) {
 		t.Parallel()
 		var a answer
 		s := newStage(t, map[string]func(activities.Range) error{"stage": func(activities.Range) error { return refused("no room") }})
-		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(workflows.UpdateStaged, "1", a.callbacks(t)) }, 0)
+		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(api.UpdateStaged, "1", a.callbacks(t)) }, 0)
 		_, err := s.run(t, 2)
 		require.ErrorContains(t, err, "no room")
 		require.True(t, a.completed)
@@ -287,14 +287,14 @@ func TestStagedUpdate(t *testing.T) {
 
 func TestProgressQuery(t *testing.T) {
 	t.Parallel()
-	var seen []workflows.Progress
+	var seen []api.Progress
 	var s *stage
 	look := func(activities.Range) error {
-		encoded, err := s.QueryWorkflow(workflows.QueryProgress)
+		encoded, err := s.QueryWorkflow(api.QueryProgress)
 		if err != nil {
 			return err
 		}
-		var p workflows.Progress
+		var p api.Progress
 		if err := encoded.Get(&p); err != nil {
 			return err
 		}
@@ -305,10 +305,10 @@ func TestProgressQuery(t *testing.T) {
 	_, err := s.run(t, 300)
 	require.NoError(t, err)
 	require.Len(t, seen, 4)
-	for i, want := range []workflows.Progress{
-		{Phase: "write", Total: 300, Staged: 300}, {Phase: "index", Total: 300, Staged: 300, Written: pipeline.WriteCounts{Added: 250}},
-		{Phase: "write", Total: 300, Staged: 300, Processed: 250, Written: pipeline.WriteCounts{Added: 250}},
-		{Phase: "index", Total: 300, Staged: 300, Processed: 250, Written: pipeline.WriteCounts{Added: 300}}} {
+	for i, want := range []api.Progress{
+		{Phase: "write", Total: 300, Staged: 300}, {Phase: "index", Total: 300, Staged: 300, Written: schema.WriteCounts{Added: 250}},
+		{Phase: "write", Total: 300, Staged: 300, Processed: 250, Written: schema.WriteCounts{Added: 250}},
+		{Phase: "index", Total: 300, Staged: 300, Processed: 250, Written: schema.WriteCounts{Added: 300}}} {
 		require.Equal(t, want, seen[i])
 	}
 }
@@ -337,10 +337,10 @@ func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 	pages := 0
 	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, activities.DrainRequest) (activities.DrainResult, error) {
 		pages++
-		return activities.DrainResult{IndexResult: activities.IndexResult{Upserted: 10}, More: pages < 3}, nil
+		return activities.DrainResult{IndexResult: api.IndexResult{Upserted: 10}, More: pages < 3}, nil
 	})
-	env.ExecuteWorkflow(workflows.SyncIndex, workflows.SyncIndexInput{Sofar: activities.IndexResult{Upserted: 5}})
-	var result workflows.SyncIndexResult
+	env.ExecuteWorkflow(workflows.SyncIndex, api.SyncIndexInput{Sofar: api.IndexResult{Upserted: 5}})
+	var result api.SyncIndexResult
 	require.NoError(t, env.GetWorkflowResult(&result))
 	require.Equal(t, 35, result.Upserted)
 }
@@ -354,11 +354,11 @@ func TestSyncIndexHasALostIndexFilled(t *testing.T) {
 	pages := 0
 	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, activities.DrainRequest) (activities.DrainResult, error) {
 		pages++
-		return activities.DrainResult{IndexResult: activities.IndexResult{Deleted: 1}, More: pages < 3, Lost: pages > 1, Index: "i"}, nil
+		return activities.DrainResult{IndexResult: api.IndexResult{Deleted: 1}, More: pages < 3, Lost: pages > 1, Index: "i"}, nil
 	})
-	env.OnWorkflow(workflows.DriftCheck, mock.Anything, workflows.DriftInput{Index: "i"}).Return(workflows.DriftResult{}, nil).Once()
-	env.ExecuteWorkflow(workflows.SyncIndex, workflows.SyncIndexInput{})
-	var result workflows.SyncIndexResult
+	env.OnWorkflow(workflows.DriftCheck, mock.Anything, api.DriftInput{Index: "i"}).Return(api.DriftResult{}, nil).Once()
+	env.ExecuteWorkflow(workflows.SyncIndex, api.SyncIndexInput{})
+	var result api.SyncIndexResult
 	require.NoError(t, env.GetWorkflowResult(&result))
 	require.Equal(t, 3, result.Deleted, "it goes on")
 	env.AssertExpectations(t)

@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"go.temporal.io/sdk/client"
+
+	mneme "github.com/mneme/mneme/client"
 )
 
 // RenewReview is renewReview, for tests.
-var RenewReview = renewReview
+var RenewReview = mneme.RenewReview
 
 // OfTenant is ofTenant, for tests.
-var OfTenant = ofTenant
+var OfTenant = mneme.OfTenant
 
 // Cancellable checks that callers may cancel a run, for tests.
 func Cancellable(ctx context.Context, c client.Client, callers Callers, kind, workflowID string) error {

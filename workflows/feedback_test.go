@@ -12,19 +12,19 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 func feedback(t testing.TB, h *testkit.Harness, req schema.FeedbackRequest) (client.WorkflowRun, schema.FeedbackResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	run, err := workflows.StartFeedback(ctx, h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartFeedback(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
-	result, err := workflows.Outcome[schema.FeedbackResult](ctx, run)
+	result, err := mneme.Outcome[schema.FeedbackResult](ctx, run)
 	return run, result, err
 }
 
@@ -89,12 +89,12 @@ func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 		_, _, err := feedback(t, h, req)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app)
-		require.Equal(t, []any{activities.ErrTypeNotFound, true}, []any{app.Type(), app.NonRetryable()})
+		require.Equal(t, []any{api.ErrTypeNotFound, true}, []any{app.Type(), app.NonRetryable()})
 	}
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 	require.Zero(t, testkit.Rows(t, db, "retrieval_feedback", ""))
-	_, err := workflows.StartFeedback(context.Background(), h.Temporal, h.TaskQueue, schema.FeedbackRequest{})
+	_, err := mneme.StartFeedback(context.Background(), h.Temporal, h.TaskQueue, schema.FeedbackRequest{})
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
 }
@@ -109,21 +109,21 @@ func TestNexusFeedback(t *testing.T) {
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
 	var answer schema.RecallResponse
-	require.NoError(t, within(t, a.start(t, workflows.OperationRecall, schema.RecallRequest{Principal: p, Query: "tea"}), &answer))
+	require.NoError(t, within(t, a.start(t, api.OperationRecall, schema.RecallRequest{Principal: p, Query: "tea"}), &answer))
 	req := schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
 		Items: []schema.FeedbackItem{{MemoryID: id, Verdict: schema.VerdictPartly}}}
 	var result schema.FeedbackResult
-	require.NoError(t, within(t, a.start(t, workflows.OperationFeedback, req), &result))
+	require.NoError(t, within(t, a.start(t, api.OperationFeedback, req), &result))
 	require.Equal(t, schema.FeedbackReinforced, result.Items[0].Status)
 	require.Positive(t, lossy.lost.Load())
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "action = 'reinforce'"))
 
 	req.Principal.Agent = "stranger"
-	for retrieval, wanted := range map[string]string{answer.RetrievalID: activities.ErrTypeNotFound, "x": activities.ErrTypeInvalidRequest} {
+	for retrieval, wanted := range map[string]string{answer.RetrievalID: api.ErrTypeNotFound, "x": api.ErrTypeInvalidRequest} {
 		req.RetrievalID = retrieval
 		var app *temporal.ApplicationError
-		require.ErrorAs(t, within(t, a.start(t, workflows.OperationFeedback, req), nil), &app)
+		require.ErrorAs(t, within(t, a.start(t, api.OperationFeedback, req), nil), &app)
 		require.Equal(t, wanted, app.Type())
 	}
 }

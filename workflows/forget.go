@@ -1,18 +1,16 @@
 package workflows
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
@@ -45,7 +43,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 			return schema.ForgetReceipt{}, run.selectErr
 		}
 	}
-	run.begin(ctx, PhaseSelect, "choosing what to forget", req.Principal)
+	run.begin(ctx, api.PhaseSelect, "choosing what to forget", req.Principal)
 	run.selectErr = run.selects(ctx, req)
 	run.selected = true
 	if run.selectErr != nil {
@@ -95,13 +93,13 @@ func (run *forgetRun) ref() activities.ForgetRef {
 }
 
 func (run *forgetRun) setup(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, QueryPreview, func() (schema.ForgetPreview, error) { return run.preview, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryPreview, func() (schema.ForgetPreview, error) { return run.preview, nil }); err != nil {
 		return err
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (schema.ForgetReceipt, error) { return run.receipt, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (schema.ForgetReceipt, error) { return run.receipt, nil }); err != nil {
 		return err
 	}
-	err := workflow.SetUpdateHandler(ctx, UpdateSelected, func(ctx workflow.Context) (schema.ForgetPreview, error) {
+	err := workflow.SetUpdateHandler(ctx, api.UpdateSelected, func(ctx workflow.Context) (schema.ForgetPreview, error) {
 		if err := workflow.Await(ctx, func() bool { return run.selected }); err != nil {
 			return schema.ForgetPreview{}, err
 		}
@@ -111,7 +109,7 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 		return err
 	}
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for signals := workflow.GetSignalChannel(ctx, SignalConfirm); ; {
+		for signals := workflow.GetSignalChannel(ctx, api.SignalConfirm); ; {
 			var in schema.ForgetConfirmation
 			if !signals.Receive(ctx, &in) {
 				return
@@ -125,7 +123,7 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 			}
 		}
 	})
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateConfirm, run.confirm, workflow.UpdateHandlerOptions{
+	return workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateConfirm, run.confirm, workflow.UpdateHandlerOptions{
 		Validator: func(_ workflow.Context, in schema.ForgetConfirmation) error { return invalidRequest(in.Validate()) },
 	})
 }
@@ -150,7 +148,7 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 
 // selects stages the request and has it selected.
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
-	ref, err := accept(ctx, operation{kind: KindForget, common: req.Operation, request: &req}, run.lean)
+	ref, err := accept(ctx, operation{kind: api.KindForget, common: req.Operation, request: &req}, run.lean)
 	if err == nil {
 		options := embedOptions("select what to forget", infrastructureAttempts)
 		options.StartToCloseTimeout = 10 * time.Minute // all that is stored may be looked through
@@ -174,7 +172,7 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 // wait waits for the confirmation, until the token expires or the run is cancelled; then the run has
 // ended. The database has the last word: a confirmation that came in time counts.
 func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
-	run.display.wait(ctx, PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
+	run.display.wait(ctx, api.PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
 		run.preview.Total, run.preview.Mode, run.preview.ExpiresAt.UTC().Format("2006-01-02 15:04:05 MST")))
 	confirmed, err := workflow.AwaitWithTimeout(ctx, run.preview.ExpiresAt.Sub(workflow.Now(ctx)), func() bool { return run.confirmed })
 	if confirmed && err == nil {
@@ -204,7 +202,7 @@ func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
 // goAhead shows that the run does not wait for a person any more.
 func (run *forgetRun) goAhead(ctx workflow.Context) {
 	if run.lean {
-		run.display.wait(ctx, PhaseForget, run.described())
+		run.display.wait(ctx, api.PhaseForget, run.described())
 	}
 }
 
@@ -237,7 +235,7 @@ func (run *forgetRun) conflict() error {
 		return nil
 	}
 	conflict := &schema.VersionConflict{ID: run.preview.Sample[0], IfVersion: run.ifVersion}
-	return temporal.NewNonRetryableApplicationError(conflict.Error(), activities.ErrTypeVersion, nil, conflict)
+	return temporal.NewNonRetryableApplicationError(conflict.Error(), api.ErrTypeVersion, nil, conflict)
 }
 
 func (run *forgetRun) batches(ctx workflow.Context) error {
@@ -268,7 +266,7 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 		return nil
 	}
 	ref := run.ref()
-	run.display.show(ctx, PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
+	run.display.show(ctx, api.PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete from the index", indexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err) // the outbox keeps it; SyncIndex makes up for it
@@ -302,11 +300,11 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 	if errors.As(err, &next) {
 		return run.receipt, err
 	}
-	outcome := OutcomeFailed
+	outcome := api.OutcomeFailed
 	if err == nil {
 		outcome = run.receipt.Summary()
 	}
-	run.display.show(ctx, PhaseDone, run.described(), AttrOutcome.ValueSet(outcome))
+	run.display.show(ctx, api.PhaseDone, run.described(), mneme.AttrOutcome.ValueSet(outcome))
 	drainHandlers(ctx)
 	if err != nil {
 		return schema.ForgetReceipt{}, err
@@ -315,64 +313,11 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 }
 
 func (run *forgetRun) show(ctx workflow.Context) {
-	run.display.show(ctx, PhaseForget, run.described())
+	run.display.show(ctx, api.PhaseForget, run.described())
 }
 
 func (run *forgetRun) described() string {
 	r := run.receipt
 	skipped := r.Processed() - r.Forgotten //workflowcheck:ignore: a sum over a map is the same in any order
 	return fmt.Sprintf("%s: %d of %d forgotten (%s), %d left alone, %d to go", r.State, r.Forgotten, r.Total, r.Mode, skipped, r.Remaining)
-}
-
-// StartForget starts a Forget run, or joins the one that has the same request and still waits.
-func StartForget(ctx context.Context, c client.Client, taskQueue string, req schema.ForgetRequest) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, KindForget, req.Operation, req.Validate(), Forget, req, "forget")
-}
-
-// ForgetPreview waits until a run has selected, and returns what it would forget.
-func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun) (schema.ForgetPreview, error) {
-	var preview schema.ForgetPreview
-	options := client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: UpdateSelected, UpdateID: uuid.NewString(),
-		WaitForStage: client.WorkflowUpdateStageCompleted}
-	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &preview) })
-	var ended *serviceerror.NotFound
-	if errors.As(err, &ended) { // it needed no confirmation
-		value, err := c.QueryWorkflow(ctx, run.GetID(), "", QueryPreview)
-		if err == nil {
-			err = value.Get(&preview)
-		}
-		if err == nil && preview.RunID == "" {
-			err = run.Get(ctx, nil) // it failed before it had selected
-		}
-		return preview, forgetError("preview", err)
-	}
-	return preview, forgetError("preview", err)
-}
-
-// ConfirmForget lets a run go ahead. A refused token is lifecycle.ErrTokenMalformed, ErrTokenExpired,
-// ErrTokenOther or forgetting.ErrForgetClosed; the workflow's own NotFound says that the run has ended.
-func ConfirmForget(ctx context.Context, c client.Client, workflowID string, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
-	var out schema.ForgetApproval
-	if err := in.Validate(); err != nil {
-		return out, err
-	}
-	options := client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: UpdateConfirm, UpdateID: uuid.NewString(),
-		Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted}
-	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &out) })
-	return out, forgetError("confirm", err)
-}
-
-// forgetError turns what Temporal wraps around a refusal into the refusal.
-func forgetError(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var app *temporal.ApplicationError
-	if errors.As(err, &app) && app.Type() == activities.ErrTypeTokenRefused {
-		var reason string
-		if app.Details(&reason) == nil && activities.TokenError(reason) != nil {
-			return activities.TokenError(reason)
-		}
-	}
-	return fmt.Errorf("%s: %w", what, invalidOr(err))
 }

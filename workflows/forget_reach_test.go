@@ -18,6 +18,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
@@ -171,10 +173,10 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 			}
 			return run()
 		}))
-		forget, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
+		forget, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
 		require.NoError(t, err)
 		<-selecting
-		put, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, putOf(t, p, canary))
+		put, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, putOf(t, p, canary))
 		require.NoError(t, err)
 		<-putting
 		db := testkit.Owner(t, h.DatabaseURL)
@@ -187,7 +189,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 		// At once: before the worker has seen it.
 		h.StopWorker()
-		forget, err = workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary + " again"}))
+		forget, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary + " again"}))
 		require.NoError(t, err)
 		require.NoError(t, h.Temporal.CancelWorkflow(ctx, forget.GetID(), ""))
 		h.StartWorker(t)
@@ -200,7 +202,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		defer cancel()
 		h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
 		p := testkit.Principal()
-		run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
+		run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
 		require.NoError(t, err)
 		require.ErrorContains(t, run.Get(ctx, nil), proposals.ReasonMutationsFrozen)
 		require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "staged_requests", ""))
@@ -208,7 +210,7 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		h.StartWorkerWith(t, around(func(_ context.Context, name string, run func() (any, error)) (any, error) {
 			return nil, temporal.NewNonRetryableApplicationError("it cannot be", "Impossible", nil)
 		}))
-		put, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, putOf(t, p, canary))
+		put, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, putOf(t, p, canary))
 		require.NoError(t, err)
 		require.Error(t, put.Get(ctx, nil))
 		require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "staged_requests", ""))
@@ -232,7 +234,7 @@ func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 	for name, age := range map[string]time.Duration{"old": 8 * 24 * time.Hour, "young": 6 * 24 * time.Hour} {
 		require.NoError(t, h.Store.Accept(ctx, pipeline.Operation{Tenant: "t-" + name, ID: name}, "put", map[string]string{"x": canary}, time.Now().Add(-age)))
 	}
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.SyncIndex, workflows.SyncIndexInput{})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.SyncIndex, api.SyncIndexInput{})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	require.Equal(t, []string{"young"}, testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT id FROM staged_requests`))
@@ -258,7 +260,7 @@ func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
 	token := forgetToken(t, h, p, preview)
 	for _, in := range []schema.ForgetConfirmation{{Token: token, Actor: "a\x00b"}, {}, {Token: token, Reason: strings.Repeat("x", 100_000)}, {Token: token, Actor: "person:bo"}} {
-		require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), "", workflows.SignalConfirm, in))
+		require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), "", api.SignalConfirm, in))
 	}
 	require.Equal(t, 1, receiptOf(t, run).Forgotten)
 	require.EqualValues(t, 1, taken.Load(), "the others are refused")
@@ -331,7 +333,7 @@ func TestForgetKilledTwice(t *testing.T) {
 	require.Equal(t, 120, receipt.Forgotten)
 	require.Empty(t, receipt.Skipped)
 	requireForgottenOnce(t, h, 120)
-	value, err := c.QueryWorkflow(ctx, run.GetID(), "", workflows.QueryProgress)
+	value, err := c.QueryWorkflow(ctx, run.GetID(), "", api.QueryProgress)
 	require.NoError(t, err)
 	var progress schema.ForgetReceipt
 	require.NoError(t, value.Get(&progress))
@@ -352,7 +354,7 @@ func TestForgetStopsNoForeignRun(t *testing.T) {
 	defer cancel()
 	known(t, h, victim, "The victim's tea is served hot.")
 	waiting, _ := startForget(t, h, forgetRequest(victim, "", schema.Selector{Query: "tea"}))
-	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceUserInput, "The "+canary+" came by."))
+	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceUserInput, "The "+canary+" came by."))
 	require.NoError(t, err)
 	<-g.reached
 	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE jobs SET workflow_id = $2 WHERE tenant = $1`, p.Tenant, waiting.GetID())
@@ -386,7 +388,7 @@ func TestForgetCancelledWhileItSelects(t *testing.T) {
 	}))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: "tea"}))
+	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	require.NoError(t, err)
 	<-reached
 	require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), ""))

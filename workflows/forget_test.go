@@ -27,6 +27,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
@@ -51,9 +53,9 @@ func startForget(t testing.TB, h *testkit.Harness, req schema.ForgetRequest) (cl
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
-	preview, err := workflows.ForgetPreview(ctx, h.Temporal, run)
+	preview, err := mneme.ForgetPreview(ctx, h.Temporal, run)
 	require.NoError(t, err)
 	return run, preview
 }
@@ -69,7 +71,7 @@ func confirmForget(t testing.TB, h *testkit.Harness, p schema.Principal, preview
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_, err := workflows.ConfirmForget(ctx, h.Temporal, preview.WorkflowID, schema.ForgetConfirmation{Token: forgetToken(t, h, p, preview), Actor: "person:bo"})
+	_, err := mneme.ConfirmForget(ctx, h.Temporal, preview.WorkflowID, schema.ForgetConfirmation{Token: forgetToken(t, h, p, preview), Actor: "person:bo"})
 	require.NoError(t, err)
 }
 
@@ -77,7 +79,7 @@ func receiptOf(t testing.TB, run client.WorkflowRun) schema.ForgetReceipt {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	receipt, err := workflows.Outcome[schema.ForgetReceipt](ctx, run)
+	receipt, err := mneme.Outcome[schema.ForgetReceipt](ctx, run)
 	require.NoError(t, err)
 	return receipt
 }
@@ -95,8 +97,8 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	require.Equal(t, preview, again, "the same request joins the run that waits")
 	_, other := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	ctx := context.Background()
-	for token, want := range map[string]error{"x": lifecycle.ErrTokenMalformed, forgetToken(t, h, p, other): lifecycle.ErrTokenOther} {
-		_, err := workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
+	for token, want := range map[string]error{"x": schema.ErrTokenMalformed, forgetToken(t, h, p, other): schema.ErrTokenOther} {
+		_, err := mneme.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
 		require.ErrorIs(t, err, want)
 		require.NotContains(t, err.Error(), token+"x")
 	}
@@ -109,7 +111,7 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	var first, failed atomic.Int32
 	for range 4 {
 		wg.Go(func() {
-			out, err := workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
+			out, err := mneme.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
 			var ended *serviceerror.NotFound
 			switch {
 			case errors.As(err, &ended):
@@ -129,13 +131,13 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	require.Equal(t, 2, receipt.Removed["vectors/pgvector"])
 	require.Equal(t, 2, testkit.Rows(t, db, "memory_history", "event = 'deleted' AND changed_by = 'person:mia'"))
 	require.Zero(t, testkit.Rows(t, db, "index_outbox", "op = 'delete'"))
-	_, err := workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
+	_, err := mneme.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
 	var ended *serviceerror.NotFound
 	require.ErrorAs(t, err, &ended)
 
 	// By signal, which answers nothing.
-	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", workflows.SignalConfirm, schema.ForgetConfirmation{Token: token}))
-	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", workflows.SignalConfirm, schema.ForgetConfirmation{Token: forgetToken(t, h, p, other)}))
+	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", api.SignalConfirm, schema.ForgetConfirmation{Token: token}))
+	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", api.SignalConfirm, schema.ForgetConfirmation{Token: forgetToken(t, h, p, other)}))
 	require.Equal(t, 1, receiptOf(t, h.Temporal.GetWorkflow(ctx, other.WorkflowID, "")).Forgotten)
 }
 
@@ -160,21 +162,21 @@ func TestForgetIsRefused(t *testing.T) {
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
 	p := testkit.Principal()
 	ctx := context.Background()
-	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{All: true}))
+	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{All: true}))
 	require.NoError(t, err)
-	_, err = workflows.ForgetPreview(ctx, h.Temporal, run)
+	_, err = mneme.ForgetPreview(ctx, h.Temporal, run)
 	require.ErrorContains(t, err, proposals.ReasonMutationsFrozen)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, run.Get(ctx, nil), &app)
-	require.Equal(t, activities.ErrTypeFrozen, app.Type())
+	require.Equal(t, api.ErrTypeFrozen, app.Type())
 
-	_, err = workflows.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "gone", schema.Selector{IDs: []string{canary}}))
+	_, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "gone", schema.Selector{IDs: []string{canary}}))
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.NotContains(t, err.Error(), canary)
 	plain, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Forget, schema.ForgetRequest{})
 	require.NoError(t, err)
-	_, err = workflows.Outcome[schema.ForgetReceipt](ctx, plain)
+	_, err = mneme.Outcome[schema.ForgetReceipt](ctx, plain)
 	require.ErrorAs(t, err, &invalid)
 }
 
@@ -251,7 +253,7 @@ func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 	status, err := h.Store.ForgetStatus(context.Background(), p, uuid.MustParse(preview.RunID))
 	require.NoError(t, err)
 	require.Equal(t, []int{100, 20}, []int{status.Forgotten, status.Remaining})
-	value, err := h.Temporal.QueryWorkflow(context.Background(), run.GetID(), "", workflows.QueryProgress)
+	value, err := h.Temporal.QueryWorkflow(context.Background(), run.GetID(), "", api.QueryProgress)
 	require.NoError(t, err)
 	var progress schema.ForgetReceipt
 	require.NoError(t, value.Get(&progress))
@@ -403,7 +405,7 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 			if !alone {
 				texts = append(texts, "I prefer tabs over spaces. I live in Porto.")
 			}
-			started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceUserInput, texts...))
+			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceUserInput, texts...))
 			require.NoError(t, err)
 			<-g.reached
 			req := forgetRequest(p, "", schema.Selector{IDs: started.Ack.MemoryIDs[:1]})
@@ -469,7 +471,7 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	var record schema.MemoryRecord
 	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "`+canary+`",
 		"predicate": "is_near", "object": "the sea", "validity": {"mode": "global"}}}`)))
-	putRun, err := workflows.StartPut(ctx, c, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}})
+	putRun, err := mneme.StartPut(ctx, c, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}})
 	require.NoError(t, err)
 	require.NoError(t, putRun.Get(ctx, &put))
 	require.Equal(t, schema.PutCreated, put.Items[0].Status)
@@ -626,7 +628,7 @@ func TestForgetConfirmedAtTheLastMoment(t *testing.T) {
 func TestLongForgetContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	s := newForgetStage(t, 400*500+700)
-	s.RegisterDelayedCallback(func() { s.SignalWorkflow(workflows.SignalConfirm, schema.ForgetConfirmation{Token: "t"}) }, time.Hour)
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalConfirm, schema.ForgetConfirmation{Token: "t"}) }, time.Hour)
 	s.ExecuteWorkflow(workflows.Forget, forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{Query: canary}))
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, s.GetWorkflowError(), &next)

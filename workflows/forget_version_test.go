@@ -10,11 +10,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // A memory is forgotten at the version that the request names, or the request fails with a typed error and nothing
@@ -48,11 +48,11 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	}
 
 	// By Go.
-	run, err := workflows.StartForget(ctx, h.Temporal, h.TaskQueue, request(version-1))
+	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, request(version-1))
 	require.NoError(t, err)
-	_, err = workflows.ForgetPreview(ctx, h.Temporal, run)
+	_, err = mneme.ForgetPreview(ctx, h.Temporal, run)
 	refused(err, schema.VersionConflict{ID: id, IfVersion: version - 1, Version: version})
-	_, err = workflows.Outcome[schema.ForgetReceipt](ctx, run)
+	_, err = mneme.Outcome[schema.ForgetReceipt](ctx, run)
 	refused(err, schema.VersionConflict{ID: id, IfVersion: version - 1, Version: version})
 
 	// By a client that knows names alone, and by an agent's workflow.
@@ -60,10 +60,10 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Forget", plain)
 	require.NoError(t, err)
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
-	for _, err := range []error{run.Get(ctx, nil), within(t, a.start(t, workflows.OperationForget, plain), nil)} {
+	for _, err := range []error{run.Get(ctx, nil), within(t, a.start(t, api.OperationForget, plain), nil)} {
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app)
-		require.Equal(t, activities.ErrTypeVersion, app.Type())
+		require.Equal(t, api.ErrTypeVersion, app.Type())
 		var details map[string]any
 		require.NoError(t, app.Details(&details))
 		require.Equal(t, map[string]any{"id": id, "if_version": float64(version + 1), "version": float64(version)}, details)
@@ -76,11 +76,11 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	require.Equal(t, schema.ForgetPreviewed, preview.State)
 	now := change()
 	confirmForget(t, h, o.p, preview)
-	_, err = workflows.Outcome[schema.ForgetReceipt](ctx, run)
+	_, err = mneme.Outcome[schema.ForgetReceipt](ctx, run)
 	refused(err, schema.VersionConflict{ID: id, IfVersion: version})
 
 	// At its version it goes.
-	run, err = workflows.StartForget(ctx, h.Temporal, h.TaskQueue, request(now))
+	run, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue, request(now))
 	require.NoError(t, err)
 	receipt := receiptOf(t, run)
 	require.Equal(t, 1, receipt.Forgotten)

@@ -1,19 +1,16 @@
 package workflows
 
 import (
-	"context"
 	"fmt"
 
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 )
-
-// ErrTypeNotRead is the type of the error of a query for a record that the run has not read.
-const ErrTypeNotRead = "NotRead"
 
 // Get reads records by id, for clients that speak only Temporal. The query QueryRecord returns one of them, as long
 // as the run is kept. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
@@ -22,18 +19,18 @@ const ErrTypeNotRead = "NotRead"
 // result.
 func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error) {
 	var out activities.GetResult
-	if err := workflow.SetQueryHandler(ctx, QueryRecord, func(id string) (schema.MemoryRecord, error) {
+	if err := workflow.SetQueryHandler(ctx, api.QueryRecord, func(id string) (schema.MemoryRecord, error) {
 		for _, record := range out.Records {
 			if record.ID == id {
 				return record, nil
 			}
 		}
-		return schema.MemoryRecord{}, temporal.NewNonRetryableApplicationError("this run has read no such record", ErrTypeNotRead, nil)
+		return schema.MemoryRecord{}, temporal.NewNonRetryableApplicationError("this run has read no such record", api.ErrTypeNotRead, nil)
 	}); err != nil {
 		return schema.GetResponse{}, err
 	}
 	shown := display{lean: true} // there are no runs of the first form
-	shown.begin(ctx, PhaseRecall, "reading", req.Principal)
+	shown.begin(ctx, api.PhaseRecall, "reading", req.Principal)
 	options := recallOptions
 	options.Summary = "get"
 	in := activities.GetRequest{Request: req, Misread: req.Misread(), Unknown: req.Unknown()}
@@ -41,33 +38,13 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 	if err == nil {
 		err = invalidRequest(out.Err())
 	}
-	outcome := OutcomeOK
+	outcome := api.OutcomeOK
 	if err != nil {
-		outcome = OutcomeFailed
+		outcome = api.OutcomeFailed
 	}
-	shown.show(ctx, PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)), AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)), mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.GetResponse{}, err
 	}
 	return out.GetResponse, nil
-}
-
-// GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
-func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Principal, r) }
-
-func getStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptions {
-	return readStart(taskQueue, GetWorkflowID(req), KindGet, req.Principal)
-}
-
-// StartGet starts a Get run, or joins the one that is reading the same. It returns a *schema.ValidationError for a
-// request that will never be accepted; Outcome waits for the records.
-func StartGet(ctx context.Context, c client.Client, taskQueue string, req schema.GetRequest) (client.WorkflowRun, error) {
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
-	run, err := startRun(ctx, c, getStart(taskQueue, req), Get, req)
-	if err != nil {
-		return nil, fmt.Errorf("start get: %w", err)
-	}
-	return run, nil
 }

@@ -13,9 +13,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // getBy reads by id through the workflow.
@@ -23,7 +24,7 @@ func getBy(t testing.TB, h *testkit.Harness, req schema.GetRequest) client.Workf
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := workflows.StartGet(ctx, h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartGet(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
 	return run
 }
@@ -79,28 +80,28 @@ func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 	steps(read.Records[0])
 	require.Equal(t, []string{unknown}, read.Missing)
 
-	value, err := h.Temporal.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), workflows.QueryRecord, id)
+	value, err := h.Temporal.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), api.QueryRecord, id)
 	require.NoError(t, err)
 	var one recipe
 	require.NoError(t, value.Get(&one))
 	steps(one)
-	_, err = h.Temporal.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), workflows.QueryRecord, unknown)
+	_, err = h.Temporal.QueryWorkflow(ctx, run.GetID(), run.GetRunID(), api.QueryRecord, unknown)
 	require.Error(t, err)
 
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	read.Records = nil
-	require.NoError(t, within(t, a.start(t, workflows.OperationGet, map[string]any{"principal": who, "ids": []string{id}}), &read))
+	require.NoError(t, within(t, a.start(t, api.OperationGet, map[string]any{"principal": who, "ids": []string{id}}), &read))
 	require.Len(t, read.Records, 1)
 	steps(read.Records[0])
 
 	// Others see no record that is private, and do not learn that it is there.
 	other := p
 	other.Agent = "other"
-	out, err := workflows.Outcome[schema.GetResponse](ctx, getBy(t, h, schema.GetRequest{Principal: other, IDs: []string{id, unknown}, ReadPolicy: schema.ReadShared}))
+	out, err := mneme.Outcome[schema.GetResponse](ctx, getBy(t, h, schema.GetRequest{Principal: other, IDs: []string{id, unknown}, ReadPolicy: schema.ReadShared}))
 	require.NoError(t, err)
 	require.Empty(t, out.Records)
 	require.Equal(t, []string{id, unknown}, out.Missing)
-	whole, err := workflows.Outcome[schema.GetResponse](ctx, getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{id}}))
+	whole, err := mneme.Outcome[schema.GetResponse](ctx, getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{id}}))
 	require.NoError(t, err)
 	stored, err := h.Store.Get(ctx, p, uuid.MustParse(id))
 	require.NoError(t, err)
@@ -118,14 +119,14 @@ func TestGetOfAnInvalidRequest(t *testing.T) {
 	} {
 		run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Get", in)
 		require.NoError(t, err)
-		_, err = workflows.Outcome[schema.GetResponse](context.Background(), run)
+		_, err = mneme.Outcome[schema.GetResponse](context.Background(), run)
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		require.Equal(t, field, invalid.Fields[0].Field)
 		require.NotContains(t, err.Error(), canary)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, run.Get(context.Background(), nil), &app)
-		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+		require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 	}
 }
 
@@ -136,7 +137,7 @@ func TestEraseReachesReadsByID(t *testing.T) {
 	p := testkit.Principal()
 	id := known(t, h, p, "The "+canary+" sleeps in the attic.")[0]
 	run := getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{id}})
-	out, err := workflows.Outcome[schema.GetResponse](context.Background(), run)
+	out, err := mneme.Outcome[schema.GetResponse](context.Background(), run)
 	require.NoError(t, err)
 	require.Len(t, out.Records, 1)
 	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
@@ -161,7 +162,7 @@ func TestGetOfMoreThanTemporalTakes(t *testing.T) {
 		}
 		ids = append(ids, known(t, h, p, string(long))...)
 	}
-	out, err := workflows.Outcome[schema.GetResponse](context.Background(), getBy(t, h, schema.GetRequest{Principal: p, IDs: ids}))
+	out, err := mneme.Outcome[schema.GetResponse](context.Background(), getBy(t, h, schema.GetRequest{Principal: p, IDs: ids}))
 	require.NoError(t, err)
 	require.NotEmpty(t, out.Records)
 	require.NotEmpty(t, out.LeftOut)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
@@ -94,20 +95,20 @@ func (x indexed) ask(r *recall.Recaller) (schema.RecallResponse, bool) {
 	return answer, answer.Meta.Channels[rank.ChannelVector] > 0
 }
 
-func (x indexed) reindex(in workflows.ReindexInput) (workflows.ReindexResult, error) {
+func (x indexed) reindex(in api.ReindexInput) (api.ReindexResult, error) {
 	x.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	in.GraceSeconds = -1
 	run, err := x.start(ctx, in)
 	require.NoError(x.t, err)
-	var result workflows.ReindexResult
+	var result api.ReindexResult
 	err = run(&result)
 	return result, err
 }
 
 // start starts a rebuild under an id of the test's own: tests share the server.
-func (x indexed) start(ctx context.Context, in workflows.ReindexInput) (func(any) error, error) {
+func (x indexed) start(ctx context.Context, in api.ReindexInput) (func(any) error, error) {
 	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", x.TaskQueue), workflows.Reindex, in)
 	if err != nil {
 		return nil, err
@@ -115,13 +116,13 @@ func (x indexed) start(ctx context.Context, in workflows.ReindexInput) (func(any
 	return func(result any) error { return run.Get(ctx, result) }, nil
 }
 
-func (x indexed) drift() workflows.DriftResult {
+func (x indexed) drift() api.DriftResult {
 	x.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck, workflows.DriftInput{})
+	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck, api.DriftInput{})
 	require.NoError(x.t, err)
-	var result workflows.DriftResult
+	var result api.DriftResult
 	require.NoError(x.t, run.Get(ctx, &result))
 	return result
 }
@@ -207,7 +208,7 @@ func TestALostIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, x.qdrant.Drop(context.Background(), known[0]))
 	_, late := x.Ingest(t, testkit.Request(x.p, schema.SourceUserInput, "The lighthouse of Nazaré burns oil."))
-	require.Equal(t, []string{workflows.PhaseIndex}, late.Deferred)
+	require.Equal(t, []string{api.PhaseIndex}, late.Deferred)
 	require.Zero(t, late.Dead)
 	without := func() {
 		t.Helper()
@@ -236,8 +237,8 @@ func TestALostIndex(t *testing.T) {
 	close(release)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var result workflows.DriftResult
-	require.NoError(t, x.Temporal.GetWorkflow(ctx, workflows.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, &result))
+	var result api.DriftResult
+	require.NoError(t, x.Temporal.GetWorkflow(ctx, api.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, &result))
 	require.Positive(t, result.Repaired)
 	require.Zero(t, result.Left.Found())
 	answer, byVector := x.ask(recaller)
@@ -307,10 +308,10 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 		return nil
 	})
 	done := make(chan error, 1)
-	var result workflows.ReindexResult
+	var result api.ReindexResult
 	go func() {
 		var err error
-		result, err = x.reindex(workflows.ReindexInput{Model: "next-v1"})
+		result, err = x.reindex(api.ReindexInput{Model: "next-v1"})
 		done <- err
 	}()
 	<-reached
@@ -324,7 +325,7 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	require.Empty(t, late.Deferred)
 	close(release)
 	require.NoError(t, <-done)
-	require.Equal(t, workflows.PhaseDone, result.Phase)
+	require.Equal(t, api.PhaseDone, result.Phase)
 	require.Equal(t, "next-v1", result.Generation.Model)
 	require.EqualValues(t, result.Filled, result.Embedded)
 	require.Positive(t, result.Verified.Sampled)
@@ -366,10 +367,10 @@ func TestReindexIsTakenUp(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	wait, err := x.start(ctx, workflows.ReindexInput{GraceSeconds: -1})
+	wait, err := x.start(ctx, api.ReindexInput{GraceSeconds: -1})
 	require.NoError(t, err)
 	done := make(chan error, 1)
-	var result workflows.ReindexResult
+	var result api.ReindexResult
 	go func() { done <- wait(&result) }()
 	for ended := false; !ended; {
 		select {
@@ -384,7 +385,7 @@ func TestReindexIsTakenUp(t *testing.T) {
 	mu.Lock()
 	require.Empty(t, left, "every step was interrupted")
 	mu.Unlock()
-	require.Equal(t, workflows.PhaseDone, result.Phase)
+	require.Equal(t, api.PhaseDone, result.Phase)
 	require.Equal(t, result.Verified.Memories, result.Verified.Points)
 	require.Zero(t, x.drift().Found.Found())
 	_, states := x.generations()
@@ -409,7 +410,7 @@ func TestReindexCancelled(t *testing.T) {
 		}
 		return nil
 	})
-	run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, workflows.ReindexInput{GraceSeconds: -1})
+	run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, api.ReindexInput{GraceSeconds: -1})
 	require.NoError(t, err)
 	require.Error(t, run.Get(ctx, nil))
 	_, states := x.generations()
@@ -429,20 +430,20 @@ func TestReindexInPostgres(t *testing.T) {
 		return strings.Join(testkit.Strings(t, owner, `SELECT indexrelid::text FROM pg_index WHERE indrelid = 'memory_embeddings'::regclass AND NOT indisprimary ORDER BY 1`), " ")
 	}
 	before := rebuilt()
-	same, err := x.reindex(workflows.ReindexInput{})
+	same, err := x.reindex(api.ReindexInput{})
 	require.NoError(t, err)
 	require.Zero(t, same.Embedded)
 	require.NotEqual(t, before, rebuilt(), "the indexes are others than before")
 	require.Equal(t, 5, len(strings.Fields(rebuilt())))
-	next, err := x.reindex(workflows.ReindexInput{Model: "next-v1"})
+	next, err := x.reindex(api.ReindexInput{Model: "next-v1"})
 	require.NoError(t, err)
 	require.Equal(t, next.Filled, next.Embedded)
 	require.Equal(t, 10, len(strings.Fields(rebuilt())))
 	require.EqualValues(t, next.Filled, testkit.Rows(t, owner, "memory_embeddings", "model = 'next-v1'"))
 
-	_, err = x.reindex(workflows.ReindexInput{Model: "unheard-of"})
+	_, err = x.reindex(api.ReindexInput{Model: "unheard-of"})
 	require.ErrorContains(t, err, "no embedder")
-	run, err := x.start(context.Background(), workflows.ReindexInput{Index: "elsewhere"})
+	run, err := x.start(context.Background(), api.ReindexInput{Index: "elsewhere"})
 	require.NoError(t, err)
 	require.ErrorContains(t, run(nil), "this worker's index is pgvector")
 }

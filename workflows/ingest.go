@@ -10,33 +10,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/pipeline"
 )
-
-// IngestResult says what became of a request. It holds ids and counts, never content.
-type IngestResult struct {
-	schema.IngestAck
-	Extracted activities.ExtractResult `json:"extracted"`
-	Decided   activities.DecideResult  `json:"decided"`
-	Written   pipeline.WriteCounts     `json:"written"`
-	Linked    pipeline.LinkCounts      `json:"linked"`
-	Indexed   activities.IndexResult   `json:"indexed"`
-	Dead      int                      `json:"dead"`                // candidates that could not be processed
-	Deferred  []string                 `json:"deferred,omitempty"`  // phases that failed and are made up for later
-	ToReview  int                      `json:"to_review,omitempty"` // proposals that wait for a person
-	ReviewID  string                   `json:"review_id,omitempty"` // of the run that waits for the decisions
-}
-
-// Progress answers QueryProgress.
-type Progress struct {
-	Phase     string               `json:"phase"`
-	Total     int                  `json:"total"` // candidates of the request
-	Staged    int                  `json:"staged"`
-	Processed int                  `json:"processed"` // candidates through all phases
-	Written   pipeline.WriteCounts `json:"written"`
-	Dead      int                  `json:"dead"`
-}
 
 // References to activities by method, so that a renamed activity does not compile.
 var (
@@ -53,10 +30,10 @@ var (
 // only input that carries content; the update UpdateStaged returns the acknowledgement as soon as
 // the candidates are durable. An invalid request fails the run with ErrTypeInvalidRequest before
 // anything is written.
-func Ingest(ctx workflow.Context, req schema.IngestRequest) (IngestResult, error) {
-	run := &ingest{display: display{lean(ctx)}, principal: req.Principal, progress: Progress{Phase: PhaseStage, Total: len(req.Candidates)}}
+func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, error) {
+	run := &ingest{display: display{lean(ctx)}, principal: req.Principal, progress: api.Progress{Phase: api.PhaseStage, Total: len(req.Candidates)}}
 	if err := run.setup(ctx); err != nil {
-		return IngestResult{}, err
+		return api.IngestResult{}, err
 	}
 	err := run.stage(ctx, req)
 	// The texts are in Postgres now. The activity has a list of its own: an attempt that timed out may still read it.
@@ -68,31 +45,22 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (IngestResult, error
 	return run.finish(ctx, err)
 }
 
-// ResumeInput names a dead job to replay.
-type ResumeInput struct {
-	Tenant string `json:"tenant"`
-	JobID  string `json:"job_id"`
-	Actor  string `json:"actor"` // who wants it, for history
-
-	strict
-}
-
 // ResumeIngest replays a dead job from the phase it died in: what earlier attempts achieved is kept.
-func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
-	run := &ingest{display: display{lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant}, progress: Progress{Phase: PhaseStage, Total: 1}}
+func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, error) {
+	run := &ingest{display: display{lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant}, progress: api.Progress{Phase: api.PhaseStage, Total: 1}}
 	if err := run.setup(ctx); err != nil {
-		return IngestResult{}, err
+		return api.IngestResult{}, err
 	}
 	if !run.lean {
 		if err := invalidRequest(validate(ctx, &in)); err != nil {
-			return IngestResult{}, err
+			return api.IngestResult{}, err
 		}
-		run.show(ctx, PhaseStage, AttrTenant.ValueSet(in.Tenant))
+		run.show(ctx, api.PhaseStage, mneme.AttrTenant.ValueSet(in.Tenant))
 	} else {
-		if err := invalidRequest(in.misread()); err != nil {
-			return IngestResult{}, err
+		if err := invalidRequest(in.MisreadErr()); err != nil {
+			return api.IngestResult{}, err
 		}
-		run.display.begin(ctx, PhaseStage, run.details(), run.principal)
+		run.display.begin(ctx, api.PhaseStage, run.details(), run.principal)
 	}
 	var r activities.Range
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("put the dead job back", infrastructureAttempts)),
@@ -112,17 +80,17 @@ func ResumeIngest(ctx workflow.Context, in ResumeInput) (IngestResult, error) {
 type ingest struct {
 	display
 	principal schema.Principal // of a replayed job the tenant alone
-	progress  Progress
-	result    IngestResult
+	progress  api.Progress
+	result    api.IngestResult
 	staged    bool // or failed to
 	stageErr  error
 }
 
 func (run *ingest) setup(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return run.progress, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.Progress, error) { return run.progress, nil }); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandler(ctx, UpdateStaged, func(ctx workflow.Context) (schema.IngestAck, error) {
+	return workflow.SetUpdateHandler(ctx, api.UpdateStaged, func(ctx workflow.Context) (schema.IngestAck, error) {
 		if err := workflow.Await(ctx, func() bool { return run.staged }); err != nil {
 			return schema.IngestAck{}, err
 		}
@@ -135,7 +103,7 @@ func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	defer func() { run.staged = true }()
 	in := activities.StageRequest{OperationID: operationID(ctx, req), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Compact: run.lean}
 	if req.IdempotencyKey != "" {
-		in.OtherIDs = otherKeys(in.OperationID, KindIngest, req.Principal, req.IdempotencyKey)
+		in.OtherIDs = api.EarlierOperationKeys(in.OperationID, api.KindIngest, req.Principal, req.IdempotencyKey)
 	}
 	if run.lean {
 		in.Misread, in.Unknown = req.Misread(), req.Unknown()
@@ -147,7 +115,7 @@ func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	}
 	in.Request = req
 	in.Request.Candidates = slices.Clone(req.Candidates)
-	run.begin(ctx, PhaseStage, run.details(), req.Principal)
+	run.begin(ctx, api.PhaseStage, run.details(), req.Principal)
 	var staged activities.StageResult
 	run.stageErr = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, stageOptions), staging.StageCandidates, in).
 		Get(ctx, &staged)
@@ -205,13 +173,13 @@ func (run *ingest) pipeline(ctx workflow.Context, all []activities.Range) error 
 
 // process runs the phases over one range and returns the phase that failed, if any.
 func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase string, err error) {
-	run.show(ctx, PhaseExtract)
-	extracted := activities.ExtractResult{More: true}
+	run.show(ctx, api.PhaseExtract)
+	extracted := api.ExtractResult{More: true}
 	for extracted.More { // it reports the range's totals each time
-		extracted = activities.ExtractResult{}
+		extracted = api.ExtractResult{}
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions("extract facts: "+label(r))), extraction.ExtractFacts, r).Get(ctx, &extracted)
 		if err != nil {
-			return PhaseExtract, err
+			return api.PhaseExtract, err
 		}
 	}
 	run.result.Extracted = run.result.Extracted.Add(extracted)
@@ -220,26 +188,26 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
 	group := 0                                                       // how many candidates a search could be asked for: the next begins with as many
 	for round := 1; round <= MaxDecideRounds; round++ {
-		run.show(ctx, PhaseDecide)
-		decided := activities.DecideResult{More: true}
+		run.show(ctx, api.PhaseDecide)
+		decided := api.DecideResult{More: true}
 		for decided.More { // it reports the range's totals each time
-			decided = activities.DecideResult{}
+			decided = api.DecideResult{}
 			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
 				decision.DecideFacts, activities.DecideRequest{Range: r, Group: group}).Get(ctx, &decided)
 			if err != nil {
-				return PhaseDecide, err
+				return api.PhaseDecide, err
 			}
 			group = decided.Group
 		}
 		run.result.Decided = decidedBefore.Add(decided)
 		run.result.Dead = deadBefore + decided.Dead
 
-		run.show(ctx, PhaseWrite)
-		var written pipeline.WriteCounts
+		run.show(ctx, api.PhaseWrite)
+		var written schema.WriteCounts
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("write proposals: "+label(r), infrastructureAttempts)),
 			writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: MaxDecideRounds}).Get(ctx, &written)
 		if err != nil {
-			return PhaseWrite, err
+			return api.PhaseWrite, err
 		}
 		run.result.Written = run.result.Written.Add(written)
 		run.progress.Written = run.result.Written
@@ -248,16 +216,16 @@ func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase stri
 		}
 	}
 	if err := run.link(ctx, r); err != nil {
-		return PhaseLink, err
+		return api.PhaseLink, err
 	}
 	if err := run.index(ctx, r); err != nil {
-		return PhaseIndex, err
+		return api.PhaseIndex, err
 	}
 	var completed activities.CompleteResult
 	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("complete jobs: "+label(r), infrastructureAttempts)),
-		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: PhaseDone}).Get(ctx, &completed)
+		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: api.PhaseDone}).Get(ctx, &completed)
 	run.result.ToReview += completed.ToReview
-	return PhaseDone, err
+	return api.PhaseDone, err
 }
 
 // changeReview marks the runs that start a review; older ones ended without.
@@ -275,14 +243,14 @@ func (run *ingest) startReview(ctx workflow.Context) {
 	// the review.
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	tenant := run.principal.Tenant
-	id := ReviewWorkflowID(tenant, run.result.BatchID)
+	id := api.ReviewWorkflowID(tenant, run.result.BatchID)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, // a second one at once is refused: the first goes on
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         "review of batch " + run.result.BatchID,
 		TypedSearchAttributes: run.attributes(),
-	}), Review, ReviewInput{Tenant: tenant, BatchID: run.result.BatchID})
+	}), Review, api.ReviewInput{Tenant: tenant, BatchID: run.result.BatchID})
 	err := child.GetChildWorkflowExecution().Get(ctx, nil)
 	var there *temporal.ChildWorkflowExecutionAlreadyStartedError
 	if err != nil && !errors.As(err, &there) {
@@ -294,21 +262,21 @@ func (run *ingest) startReview(ctx workflow.Context) {
 
 // link writes the graph. Its failure is noted and reverts nothing.
 func (run *ingest) link(ctx workflow.Context, r activities.Range) error {
-	run.show(ctx, PhaseLink)
-	var linked pipeline.LinkCounts
+	run.show(ctx, api.PhaseLink)
+	var linked schema.LinkCounts
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, linkOptions("link entities: "+label(r))), linking.LinkEntities, r).Get(ctx, &linked)
 	run.result.Linked = run.result.Linked.Add(linked)
-	return run.tolerate(ctx, r, PhaseLink, err)
+	return run.tolerate(ctx, r, api.PhaseLink, err)
 }
 
 // index drains the outbox of what was written. Its failure is noted: the outbox keeps the change and
 // SyncIndex makes up for it.
 func (run *ingest) index(ctx workflow.Context, r activities.Range) error {
-	run.show(ctx, PhaseIndex)
-	var indexed activities.IndexResult
+	run.show(ctx, api.PhaseIndex)
+	var indexed api.IndexResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index: "+label(r), indexAttempts)), indexing.IndexBatch, r).Get(ctx, &indexed)
 	run.result.Indexed = run.result.Indexed.Add(indexed)
-	return run.tolerate(ctx, r, PhaseIndex, err)
+	return run.tolerate(ctx, r, api.PhaseIndex, err)
 }
 
 // tolerate notes the failure of a phase that may fail. Cancellation is not such a failure.
@@ -346,18 +314,18 @@ func (run *ingest) bury(ctx workflow.Context, r activities.Range, phase string, 
 }
 
 // finish sets the outcome and lets waiting updates return before the run ends.
-func (run *ingest) finish(ctx workflow.Context, err error) (IngestResult, error) {
-	outcome := OutcomeOK
+func (run *ingest) finish(ctx workflow.Context, err error) (api.IngestResult, error) {
+	outcome := api.OutcomeOK
 	switch {
 	case err != nil:
-		outcome = OutcomeFailed
+		outcome = api.OutcomeFailed
 	case run.result.Dead > 0:
-		outcome = OutcomeDead
+		outcome = api.OutcomeDead
 	}
-	run.show(ctx, PhaseDone, AttrOutcome.ValueSet(outcome))
+	run.show(ctx, api.PhaseDone, mneme.AttrOutcome.ValueSet(outcome))
 	drainHandlers(ctx)
 	if err != nil {
-		return IngestResult{}, err
+		return api.IngestResult{}, err
 	}
 	return run.result, nil
 }
@@ -368,9 +336,9 @@ func (run *ingest) attributes() temporal.SearchAttributes {
 	case !run.lean:
 		return temporal.SearchAttributes{} // of the form that older runs have started
 	case run.principal.Agent == "":
-		return ofTenant(run.principal.Tenant)
+		return mneme.OfTenant(run.principal.Tenant)
 	}
-	return ofPrincipal(run.principal)
+	return mneme.OfPrincipal(run.principal)
 }
 
 // show makes the phase visible: to queries, in the UI's current details, and to search.

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
@@ -24,13 +25,13 @@ import (
 // echo extracts one fact that says what its source says, in other words.
 func echo(source string) testkit.ModelReply { return testkit.FactsOf("It is known that " + source) }
 
-func resume(t *testing.T, h *testkit.Harness, in workflows.ResumeInput) (workflows.IngestResult, error) {
+func resume(t *testing.T, h *testkit.Harness, in api.ResumeInput) (api.IngestResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := workflows.StartResume(ctx, h.Temporal, h.TaskQueue, in)
+	run, err := mneme.StartResume(ctx, h.Temporal, h.TaskQueue, in)
 	require.NoError(t, err)
-	var result workflows.IngestResult
+	var result api.IngestResult
 	err = run.Get(ctx, &result)
 	return result, err
 }
@@ -86,7 +87,7 @@ func TestPoisonCandidate(t *testing.T) {
 
 	cured.Store(true)
 	calls := len(model.Calls(testkit.Extraction))
-	result, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: dead.ID, Actor: "operator:test"})
+	result, err = resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: dead.ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	require.Zero(t, result.Dead)
 	require.Equal(t, 1, result.Written.Added)
@@ -96,16 +97,16 @@ func TestPoisonCandidate(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND changed_by = 'operator:test'", dead.MemoryID))
 
 	// Only a dead job can be replayed.
-	for id, wanted := range map[string]string{dead.ID: activities.ErrTypeConflict, uuid.NewString(): activities.ErrTypeNotFound, "no id": activities.ErrTypeInvalidRequest} {
-		_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: id, Actor: "operator:test"})
+	for id, wanted := range map[string]string{dead.ID: api.ErrTypeConflict, uuid.NewString(): api.ErrTypeNotFound, "no id": api.ErrTypeInvalidRequest} {
+		_, err = resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: id, Actor: "operator:test"})
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app, id)
 		require.Equal(t, wanted, app.Type(), id)
 	}
-	_, err = resume(t, h, workflows.ResumeInput{Tenant: testkit.Principal().Tenant, JobID: dead.ID, Actor: "operator:test"})
+	_, err = resume(t, h, api.ResumeInput{Tenant: testkit.Principal().Tenant, JobID: dead.ID, Actor: "operator:test"})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeNotFound, app.Type(), "another tenant's job does not exist")
+	require.Equal(t, api.ErrTypeNotFound, app.Type(), "another tenant's job does not exist")
 }
 
 // stumble answers a source's first calls with failures, and then well.
@@ -219,7 +220,7 @@ func TestCancelledRunBuriesItsJobs(t *testing.T) {
 	p := testkit.Principal()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "nobody wants this any more."))
+	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "nobody wants this any more."))
 	require.NoError(t, err)
 	<-blocked
 	require.NoError(t, h.Temporal.CancelWorkflow(ctx, started.ID, started.RunID))
@@ -233,7 +234,7 @@ func TestCancelledRunBuriesItsJobs(t *testing.T) {
 	require.Contains(t, jobs[0].LastError, "cancel")
 
 	free.Store(true)
-	result, err := resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
+	result, err := resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	require.Equal(t, 1, result.Written.Added)
 }

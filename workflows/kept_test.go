@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
@@ -105,12 +106,12 @@ func TestWhatWasSaidIsKnownAfterMonths(t *testing.T) {
 // kept is a tenant at work, with a clock that can be moved.
 type kept struct{ *year }
 
-func (k *kept) say(ctx workflow.Context, session string, said ...keptStatement) workflows.IngestResult {
+func (k *kept) say(ctx workflow.Context, session string, said ...keptStatement) api.IngestResult {
 	req := schema.IngestRequest{Principal: k.p}
 	for _, s := range said {
 		req.Candidates = append(req.Candidates, schema.Candidate{Content: s.text, SourceKind: s.kind, Speaker: s.who, Session: session})
 	}
-	var out workflows.IngestResult
+	var out api.IngestResult
 	k.must(k.child(ctx, workflows.Ingest, req).Get(ctx, &out))
 	if out.Dead > 0 || len(out.Deduped) > 0 || len(out.Deferred) > 0 {
 		k.complain("%s: an ingest was to bring something new: %+v", session, out)

@@ -16,9 +16,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // project is what the tests of lost acknowledgements ingest: three sources, four facts, entities
@@ -98,12 +98,12 @@ func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			victim := testkit.StartProcess(t, map[string]string{
 				"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue})
 			type answer struct {
-				started workflows.Started
+				started mneme.Started
 				err     error
 			}
 			answers := make(chan answer, 1)
 			go func() {
-				started, err := workflows.StartIngest(ctx, c, queue, project(testkit.Principal()))
+				started, err := mneme.StartIngest(ctx, c, queue, project(testkit.Principal()))
 				answers <- answer{started, err}
 			}()
 			require.NoError(t, gate.WaitHeld(ctx), victim.Output())

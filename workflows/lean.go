@@ -4,6 +4,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -24,27 +25,13 @@ func lean(ctx workflow.Context) bool {
 // are shown, and the server refuses values of more than 2 KB.
 const maxAttribute = 4 * schema.MaxNameLength
 
-// ofPrincipal are the search attributes with which a run is started.
-func ofPrincipal(p schema.Principal) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(whose(p)...)
-}
-
-// ofTenant are those where only the tenant is known.
-func ofTenant(tenant string) temporal.SearchAttributes {
-	return temporal.NewSearchAttributes(AttrTenant.ValueSet(tenant))
-}
-
-func whose(p schema.Principal) []temporal.SearchAttributeUpdate {
-	return []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
-}
-
 // display shows how a run stands: in the UI's details, and to search.
 type display struct{ lean bool }
 
 // begin shows the first phase and whose the run is, unless its start said so.
 func (d display) begin(ctx workflow.Context, phase, details string, p schema.Principal) {
 	if !d.lean {
-		d.show(ctx, phase, details, whose(p)...)
+		d.show(ctx, phase, details, mneme.Whose(p)...)
 		return
 	}
 	have := workflow.GetTypedSearchAttributes(ctx)
@@ -52,7 +39,7 @@ func (d display) begin(ctx workflow.Context, phase, details string, p schema.Pri
 	for _, name := range []struct {
 		key   temporal.SearchAttributeKeyKeyword
 		value string
-	}{{AttrTenant, p.Tenant}, {AttrAgent, p.Agent}, {AttrProject, p.Project}} {
+	}{{mneme.AttrTenant, p.Tenant}, {mneme.AttrAgent, p.Agent}, {mneme.AttrProject, p.Project}} {
 		if _, ok := have.GetKeyword(name.key); !ok && len(name.value) <= maxAttribute {
 			missing = append(missing, name.key.ValueSet(name.value))
 		}
@@ -64,7 +51,7 @@ func (d display) begin(ctx workflow.Context, phase, details string, p schema.Pri
 func (d display) show(ctx workflow.Context, phase, details string, more ...temporal.SearchAttributeUpdate) {
 	workflow.SetCurrentDetails(ctx, "**"+phase+"**: "+details)
 	if !d.lean {
-		more = append(more, AttrPhase.ValueSet(phase))
+		more = append(more, mneme.AttrPhase.ValueSet(phase))
 	}
 	if len(more) == 0 {
 		return
@@ -78,7 +65,7 @@ func (d display) show(ctx workflow.Context, phase, details string, more ...tempo
 // wait shows a phase in which the run waits for a person, or that it does not wait any more: to search, too.
 func (d display) wait(ctx workflow.Context, phase, details string, more ...temporal.SearchAttributeUpdate) {
 	if d.lean {
-		more = append(more, AttrPhase.ValueSet(phase))
+		more = append(more, mneme.AttrPhase.ValueSet(phase))
 	}
 	d.show(ctx, phase, details, more...)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
@@ -25,10 +27,10 @@ func startUnbounded[R any](t *testing.T, h *testkit.Harness, kind string, p sche
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	id := kind + "/" + p.Tenant + "/" + p.Agent + "/" + longKey
-	require.Greater(t, len(id), workflows.MaxIDLength)
+	require.Greater(t, len(id), api.MaxIDLength)
 	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue}, fn, in)
 	require.NoError(t, err)
-	result, err := workflows.Outcome[R](ctx, run)
+	result, err := mneme.Outcome[R](ctx, run)
 	require.NoError(t, err)
 	return result
 }
@@ -44,7 +46,7 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 
 	put := putRequest(t, p, putSkill("paint", "Mix the colours"))
 	put.OperationID = longKey
-	created := startUnbounded[schema.PutResult](t, h, workflows.KindPut, p, workflows.Put, put)
+	created := startUnbounded[schema.PutResult](t, h, api.KindPut, p, workflows.Put, put)
 	require.Equal(t, schema.PutCreated, created.Items[0].Status)
 	deletion := forgetRequest(p, "", schema.Selector{IDs: []string{created.Items[0].ID}})
 	deletion.Execute = true
@@ -52,9 +54,9 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	require.Equal(t, 1, receiptOf(t, deleted).Forgotten)
 	other := putRequest(t, p, putSkill("cook", "Boil the water"))
 	other.OperationID = longKey
-	run, err := workflows.StartPut(t.Context(), h.Temporal, h.TaskQueue, other)
+	run, err := mneme.StartPut(t.Context(), h.Temporal, h.TaskQueue, other)
 	require.NoError(t, err)
-	_, err = workflows.Outcome[schema.PutResult](t.Context(), run)
+	_, err = mneme.Outcome[schema.PutResult](t.Context(), run)
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid, "the key is that of another request")
 	_, _, again := runPut(t, h, put)
@@ -68,7 +70,7 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 	_, hashed := modify(t, h, first)
 	require.Equal(t, 2, hashed.Results[0].NewVersion)
 	modify(t, h, modifyRequest(p, schema.Patch{ID: id, Content: &warm}))
-	by := startUnbounded[schema.ModifyResult](t, h, workflows.KindModify, p, workflows.Modify, first)
+	by := startUnbounded[schema.ModifyResult](t, h, api.KindModify, p, workflows.Modify, first)
 	require.Equal(t, hashed, by, "delivered again by an older client")
 	m, err := h.Store.Get(t.Context(), p, uuid.MustParse(id), policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
@@ -76,14 +78,14 @@ func TestOperationsWithLongKeysAreCarriedOutOnce(t *testing.T) {
 
 	req := testkit.Request(p, schema.SourceMemory, "The kettle is made of copper.")
 	req.IdempotencyKey = longKey
-	ingested := startUnbounded[workflows.IngestResult](t, h, workflows.KindIngest, p, workflows.Ingest, req)
+	ingested := startUnbounded[api.IngestResult](t, h, api.KindIngest, p, workflows.Ingest, req)
 	_, result := h.Ingest(t, req)
 	require.Equal(t, ingested.IngestAck, result.IngestAck)
 	require.Empty(t, result.Deduped)
 
 	forget := forgetRequest(p, "", schema.Selector{IDs: result.MemoryIDs})
 	forget.OperationID, forget.Execute = longKey, true
-	gone := startUnbounded[schema.ForgetReceipt](t, h, workflows.KindForget, p, workflows.Forget, forget)
+	gone := startUnbounded[schema.ForgetReceipt](t, h, api.KindForget, p, workflows.Forget, forget)
 	require.Equal(t, 1, gone.Forgotten)
 	rerun, _ := startForget(t, h, forget)
 	require.Equal(t, gone.RunID, receiptOf(t, rerun).RunID)
@@ -101,7 +103,7 @@ func TestADecisionWithALongKeyIsCarriedOutOnce(t *testing.T) {
 	req := decision(p, item, schema.DecisionApprove)
 	req.OperationID = longKey
 	handle, err := h.Temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
-		WorkflowID: result.ReviewID, UpdateName: workflows.UpdateDecide, UpdateID: longKey + "/" + req.ProposalID,
+		WorkflowID: result.ReviewID, UpdateName: api.UpdateDecide, UpdateID: longKey + "/" + req.ProposalID,
 		Args: []any{req}, WaitForStage: client.WorkflowUpdateStageCompleted})
 	require.NoError(t, err)
 	var first schema.ReviewResult

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/policy"
@@ -31,9 +32,9 @@ func modify(t testing.TB, h *testkit.Harness, req schema.ModifyRequest) (client.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	run, err := workflows.StartModify(ctx, h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartModify(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
-	result, err := workflows.Outcome[schema.ModifyResult](ctx, run)
+	result, err := mneme.Outcome[schema.ModifyResult](ctx, run)
 	require.NoError(t, err)
 	return run, result
 }
@@ -42,9 +43,9 @@ func recoverMemories(t testing.TB, h *testkit.Harness, req schema.RecoverRequest
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	run, err := workflows.StartRecover(ctx, h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartRecover(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
-	result, err := workflows.Outcome[schema.RecoverResult](ctx, run)
+	result, err := mneme.Outcome[schema.RecoverResult](ctx, run)
 	require.NoError(t, err)
 	return result
 }
@@ -89,7 +90,7 @@ func TestModifyAndRecover(t *testing.T) {
 	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue}, workflows.Modify, req)
 	require.NoError(t, err)
 	require.NotEqual(t, run.GetRunID(), anew.GetRunID())
-	same, err = workflows.Outcome[schema.ModifyResult](ctx, anew)
+	same, err = mneme.Outcome[schema.ModifyResult](ctx, anew)
 	require.NoError(t, err)
 	require.Equal(t, result, same)
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
@@ -104,7 +105,7 @@ func TestModifyAndRecover(t *testing.T) {
 		{ID: ids[1], Status: schema.RecoverNotDeleted, CurrentVersion: 1}}, got.Items)
 	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""))
 
-	_, err = workflows.StartModify(ctx, h.Temporal, h.TaskQueue, modifyRequest(p))
+	_, err = mneme.StartModify(ctx, h.Temporal, h.TaskQueue, modifyRequest(p))
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
 }
@@ -193,13 +194,13 @@ func TestModifyWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			settings := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
 			victim := testkit.StartProcess(t, settings)
 			cold := "Tea is served cold."
-			run, err := workflows.StartModify(ctx, c, h.TaskQueue, modifyRequest(p, schema.Patch{ID: ids[0], IfVersion: 1, Content: &cold}))
+			run, err := mneme.StartModify(ctx, c, h.TaskQueue, modifyRequest(p, schema.Patch{ID: ids[0], IfVersion: 1, Content: &cold}))
 			require.NoError(t, err)
 			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 			victim.Kill()
 			settings["TEMPORAL_ADDRESS"] = address
 			testkit.StartProcess(t, settings)
-			result, err := workflows.Outcome[schema.ModifyResult](ctx, run)
+			result, err := mneme.Outcome[schema.ModifyResult](ctx, run)
 			require.NoError(t, err)
 			require.Equal(t, []schema.PatchResult{{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true, Embedded: true}}, result.Results)
 			requireOneModification(t, h, ids[0])
@@ -221,12 +222,12 @@ func TestModifyStartedManyTimes(t *testing.T) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
-			run, err := workflows.StartModify(ctx, h.Temporal, h.TaskQueue, req)
+			run, err := mneme.StartModify(ctx, h.Temporal, h.TaskQueue, req)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			result, err := workflows.Outcome[schema.ModifyResult](ctx, run)
+			result, err := mneme.Outcome[schema.ModifyResult](ctx, run)
 			if err != nil || result.Updated != 1 {
 				t.Error(err, result)
 			}
@@ -255,7 +256,7 @@ func TestModifyKeepsContentOutOfHistory(t *testing.T) {
 	text, who := "Tea is drunk by the "+canary+".", "the "+canary
 	req := modifyRequest(p, schema.Patch{ID: ids[0], Content: &text, Who: &who, Tags: &[]string{"tag" + canary}, Reason: "because of the " + canary},
 		schema.Patch{ID: ids[1], Who: &who, IfVersion: 9})
-	run, err := workflows.StartModify(ctx, h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartModify(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		described, err := h.Temporal.DescribeWorkflowExecution(ctx, run.GetID(), run.GetRunID())
@@ -272,7 +273,7 @@ func TestModifyKeepsContentOutOfHistory(t *testing.T) {
 	}))
 	_, err = db.Exec(ctx, `ALTER TABLE memories DROP CONSTRAINT broken`)
 	require.NoError(t, err)
-	result, err := workflows.Outcome[schema.ModifyResult](ctx, run)
+	result, err := mneme.Outcome[schema.ModifyResult](ctx, run)
 	require.NoError(t, err)
 	require.Equal(t, 1, result.Updated)
 	require.Equal(t, []string{enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED.String()}, barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary))

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -28,10 +30,10 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 				p.User = user
 				for _, key := range keys {
 					for _, id := range []string{
-						workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
-						workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: key}}}),
-						workflows.OperationWorkflowID(workflows.KindPut, schema.Operation{Principal: p, OperationID: key}, nil),
-						workflows.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}),
+						api.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
+						api.IngestWorkflowID(schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: key}}}),
+						api.OperationWorkflowID(api.KindPut, schema.Operation{Principal: p, OperationID: key}, nil),
+						api.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}),
 					} {
 						require.Equal(t, schema.Principal{}, seen[id], id)
 						seen[id] = p
@@ -39,15 +41,15 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 				}
 			}
 		}
-		for _, id := range []string{workflows.ResumeWorkflowID(tenant, "k"), workflows.ReviewWorkflowID(tenant, "k")} {
+		for _, id := range []string{api.ResumeWorkflowID(tenant, "k"), api.ReviewWorkflowID(tenant, "k")} {
 			require.NotContains(t, seen, id)
 			seen[id] = schema.Principal{Tenant: tenant}
 		}
 	}
-	require.Equal(t, "ingest/acme/bot/import/42", workflows.IngestWorkflowID(schema.IngestRequest{
+	require.Equal(t, "ingest/acme/bot/import/42", api.IngestWorkflowID(schema.IngestRequest{
 		Principal: schema.Principal{Tenant: "acme", Agent: "bot"}, IdempotencyKey: "import/42"}), "what is plain stays readable")
 	of := schema.IngestRequest{Principal: schema.Principal{Tenant: "acme", Agent: "bot", User: "maya@acme.example"}, IdempotencyKey: "import/42"}
-	require.Regexp(t, "^ingest/acme/bot%40[0-9a-f]{32}/import/42$", workflows.IngestWorkflowID(of), "a user's name stays out of ids")
+	require.Regexp(t, "^ingest/acme/bot%40[0-9a-f]{32}/import/42$", api.IngestWorkflowID(of), "a user's name stays out of ids")
 }
 
 // Temporal keeps 255 characters of an id where its persistence is SQL. Names and keys may be longer together.
@@ -66,27 +68,27 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 		}
 		p := schema.Principal{Tenant: part("tenant", schema.MaxNameLength), Agent: part("agent", schema.MaxNameLength)}
 		key := part("key", schema.MaxIdempotencySize)
-		id := workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key})
-		require.LessOrEqual(r, len(id), workflows.MaxIDLength)
+		id := api.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key})
+		require.LessOrEqual(r, len(id), api.MaxIDLength)
 		of := [3]string{p.Tenant, p.Agent, key}
 		if before, ok := seen[id]; ok {
 			require.Equal(r, before, of, "two runs have one id")
 		}
 		seen[id] = of
-		require.Equal(r, id, workflows.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}), "delivered again, it finds its run")
+		require.Equal(r, id, api.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}), "delivered again, it finds its run")
 		plain := "ingest/" + p.Tenant + "/" + p.Agent + "/" + key
-		if !strings.ContainsAny(p.Tenant+p.Agent, "/%") && len(plain) <= workflows.MaxIDLength {
+		if !strings.ContainsAny(p.Tenant+p.Agent, "/%") && len(plain) <= api.MaxIDLength {
 			require.Equal(r, plain, id, "a short id stays as it is")
 		}
-		for _, id := range []string{workflows.OperationWorkflowID(workflows.KindForget, schema.Operation{Principal: p, OperationID: key}, nil),
-			workflows.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}), workflows.ReviewWorkflowID(p.Tenant, key),
-			workflows.ResumeWorkflowID(p.Tenant, key)} {
-			require.LessOrEqual(r, len(id), workflows.MaxIDLength)
+		for _, id := range []string{api.OperationWorkflowID(api.KindForget, schema.Operation{Principal: p, OperationID: key}, nil),
+			api.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}), api.ReviewWorkflowID(p.Tenant, key),
+			api.ResumeWorkflowID(p.Tenant, key)} {
+			require.LessOrEqual(r, len(id), api.MaxIDLength)
 		}
 	})
 	longest := schema.IngestRequest{Principal: schema.Principal{Tenant: strings.Repeat("t", schema.MaxNameLength), Agent: strings.Repeat("a", schema.MaxNameLength)},
 		IdempotencyKey: strings.Repeat("k", schema.MaxIdempotencySize)}
-	require.Equal(t, "ingest/a33a2e903da822977e5e160e74a26716/", workflows.IngestWorkflowID(longest)[:40], "the scheme stays: a key finds its run after an upgrade")
+	require.Equal(t, "ingest/a33a2e903da822977e5e160e74a26716/", api.IngestWorkflowID(longest)[:40], "the scheme stays: a key finds its run after an upgrade")
 }
 
 // What a run does with its id works with a hashed one: delivering again, reviews, and taking an operation
@@ -112,12 +114,12 @@ func TestRunsWithTheLongestNames(t *testing.T) {
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	forget := forgetRequest(p, "", schema.Selector{Query: "tea"})
 	forget.OperationID = strings.Repeat("f", schema.MaxIdempotencySize)
-	run := a.start(t, workflows.OperationForget, forget)
+	run := a.start(t, api.OperationForget, forget)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	joined, err := waitFor(ctx, h.Temporal, workflows.OperationWorkflowID(workflows.KindForget, forget.Operation, forget))
+	joined, err := waitFor(ctx, h.Temporal, api.OperationWorkflowID(api.KindForget, forget.Operation, forget))
 	require.NoError(t, err)
-	_, err = workflows.ForgetPreview(ctx, h.Temporal, joined)
+	_, err = mneme.ForgetPreview(ctx, h.Temporal, joined)
 	require.NoError(t, err)
 	require.NoError(t, a.temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
 	var receipt schema.ForgetReceipt

@@ -14,16 +14,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
-)
-
-// References to the operations, for workflows that call them with types. Others name them.
-var (
-	Remembering = nexus.NewOperationReference[schema.IngestRequest, IngestResult](OperationRemember)
-	Recalled    = nexus.NewOperationReference[schema.RecallRequest, schema.RecallResponse](OperationRecall)
-	Got         = nexus.NewOperationReference[schema.GetRequest, schema.GetResponse](OperationGet)
-	Forgetting  = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
-	FedBack     = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
 )
 
 // nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
@@ -35,7 +28,7 @@ type nexusHandlers struct {
 
 // newNexusService builds the service.
 func newNexusService(h nexusHandlers) *nexus.Service {
-	service := nexus.NewService(NexusService)
+	service := nexus.NewService(api.NexusService)
 	service.MustRegister(h.operations()...)
 	return service
 }
@@ -44,11 +37,11 @@ func newNexusService(h nexusHandlers) *nexus.Service {
 // constructors can neither answer at once nor see which run a cancellation is for.
 func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 	return []nexus.RegisterableOperation{
-		operationOf(h, OperationRemember, KindIngest, h.remember),
-		operationOf(h, OperationRecall, KindRecall, h.recall),
-		operationOf(h, OperationGet, KindGet, h.get),
-		operationOf(h, OperationForget, KindForget, h.forget),
-		operationOf(h, OperationFeedback, KindFeedback, h.feedback),
+		operationOf(h, api.OperationRemember, api.KindIngest, h.remember),
+		operationOf(h, api.OperationRecall, api.KindRecall, h.recall),
+		operationOf(h, api.OperationGet, api.KindGet, h.get),
+		operationOf(h, api.OperationForget, api.KindForget, h.forget),
+		operationOf(h, api.OperationFeedback, api.KindFeedback, h.feedback),
 	}
 }
 
@@ -78,7 +71,7 @@ func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperat
 
 // remember starts Ingest, or joins the run that has the request, and completes with its result. With an
 // idempotency key it also finds a run that has ended, unless that failed: the result is the first one.
-func (h nexusHandlers) remember(ctx context.Context, nc temporalnexus.NexusClient, req schema.IngestRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[IngestResult], error) {
+func (h nexusHandlers) remember(ctx context.Context, nc temporalnexus.NexusClient, req schema.IngestRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[api.IngestResult], error) {
 	err := h.admit(ctx, &req.Principal, o)
 	if err == nil {
 		err = refusal(req.Validate())
@@ -87,9 +80,9 @@ func (h nexusHandlers) remember(ctx context.Context, nc temporalnexus.NexusClien
 		err = refusal(schema.CheckEncoded("candidates", req))
 	}
 	if err != nil {
-		return temporalnexus.TemporalOperationResult[IngestResult]{}, err
+		return temporalnexus.TemporalOperationResult[api.IngestResult]{}, err
 	}
-	return attach(ctx, nc, ingestStart("", req), Ingest, req)
+	return attach(ctx, nc, mneme.IngestStart("", req), Ingest, req)
 }
 
 // recall answers at once where it can. What takes too long for a handler, or fails for now, goes to the
@@ -110,7 +103,7 @@ func (h nexusHandlers) recall(ctx context.Context, nc temporalnexus.NexusClient,
 		return none, err
 	}
 	temporalnexus.GetLogger(ctx).Warn("recall handed over to a workflow", "error", err)
-	return attach(ctx, nc, recallStart("", req), Recall, req)
+	return attach(ctx, nc, mneme.RecallStart("", req), Recall, req)
 }
 
 // get answers at once where it can, as recall does.
@@ -133,7 +126,7 @@ func (h nexusHandlers) get(ctx context.Context, nc temporalnexus.NexusClient, re
 		return none, err
 	}
 	temporalnexus.GetLogger(ctx).Warn("get handed over to a workflow", "error", err)
-	return attach(ctx, nc, getStart("", req), Get, req)
+	return attach(ctx, nc, mneme.GetStart("", req), Get, req)
 }
 
 // neverAccepted is the refusal of a request that fails however often it is made, and nil for any other failure.
@@ -164,12 +157,12 @@ func (h nexusHandlers) forget(ctx context.Context, nc temporalnexus.NexusClient,
 		err = refusal(req.Validate())
 	}
 	if err == nil {
-		err = refusal(schema.CheckEncoded(activities.LargeField(KindForget), req))
+		err = refusal(schema.CheckEncoded(api.LargeField(api.KindForget), req))
 	}
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[schema.ForgetReceipt]{}, err
 	}
-	return attach(ctx, nc, operationStart("", KindForget, req.Operation, req, "forget"), Forget, req)
+	return attach(ctx, nc, mneme.OperationStart("", api.KindForget, req.Operation, req, "forget"), Forget, req)
 }
 
 // feedback starts Feedback, or joins the run that has the request, and completes with its result.
@@ -179,12 +172,12 @@ func (h nexusHandlers) feedback(ctx context.Context, nc temporalnexus.NexusClien
 		err = refusal(req.Validate())
 	}
 	if err == nil {
-		err = refusal(schema.CheckEncoded(activities.LargeField(KindFeedback), req))
+		err = refusal(schema.CheckEncoded(api.LargeField(api.KindFeedback), req))
 	}
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[schema.FeedbackResult]{}, err
 	}
-	return attach(ctx, nc, operationStart("", KindFeedback, req.Operation, req, "feedback"), Feedback, req)
+	return attach(ctx, nc, mneme.OperationStart("", api.KindFeedback, req.Operation, req, "feedback"), Feedback, req)
 }
 
 func (h nexusHandlers) admit(ctx context.Context, p *schema.Principal, o temporalnexus.StartTemporalOperationOptions) error {
@@ -197,7 +190,7 @@ func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, w
 	if !strings.HasPrefix(workflowID, kind+"/") || strings.Count(workflowID, "/") < 2 {
 		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: "the token is not of this operation"}
 	}
-	tenant, ok := tenantOfID(workflowID)
+	tenant, ok := api.TenantOfID(workflowID)
 	if !ok && h.callers.Bound() {
 		var err error
 		if tenant, err = tenantOfRun(ctx, c, workflowID); err != nil {
@@ -217,7 +210,7 @@ func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (strin
 	if err != nil {
 		return "", &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable, Message: "the run cannot be read now"}
 	}
-	tenant, ok := found.TypedSearchAttributes.GetKeyword(AttrTenant)
+	tenant, ok := found.TypedSearchAttributes.GetKeyword(mneme.AttrTenant)
 	if !ok {
 		return "", forbidden()
 	}
@@ -228,7 +221,7 @@ func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (strin
 // Of a run that has ended and may not start again, the result is the operation's.
 func attach[I, O any](ctx context.Context, nc temporalnexus.NexusClient, options client.StartWorkflowOptions, fn func(workflow.Context, I) (O, error), in I) (temporalnexus.TemporalOperationResult[O], error) {
 	out, err := temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
-	if withoutAttributes(err, &options) {
+	if mneme.WithoutAttributes(err, &options) {
 		out, err = temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
 	}
 	var ended *serviceerror.WorkflowExecutionAlreadyStarted

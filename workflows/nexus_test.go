@@ -19,7 +19,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
@@ -46,7 +47,7 @@ type nexusCall struct {
 // callMneme calls one operation, and returns what it returns.
 func callMneme(ctx workflow.Context, in nexusCall) (json.RawMessage, error) {
 	var out json.RawMessage
-	mneme := workflow.NewNexusClient(in.Endpoint, workflows.NexusService)
+	mneme := workflow.NewNexusClient(in.Endpoint, api.NexusService)
 	err := mneme.ExecuteOperation(ctx, in.Operation, in.Input, workflow.NexusOperationOptions{ScheduleToCloseTimeout: 2 * time.Minute}).Get(ctx, &out)
 	return out, err
 }
@@ -60,49 +61,49 @@ type diary struct {
 }
 
 type diaryResult struct {
-	Learned workflows.IngestResult `json:"learned"`
-	Known   schema.RecallResponse  `json:"known"`
-	Receipt schema.ForgetReceipt   `json:"receipt"`
-	Left    schema.RecallResponse  `json:"left"`
+	Learned api.IngestResult      `json:"learned"`
+	Known   schema.RecallResponse `json:"known"`
+	Receipt schema.ForgetReceipt  `json:"receipt"`
+	Left    schema.RecallResponse `json:"left"`
 }
 
 // keepDiary remembers, recalls what it remembered, forgets it, and asks again.
 func keepDiary(ctx workflow.Context, in diary) (out diaryResult, err error) {
-	mneme := workflow.NewNexusClient(in.Endpoint, workflows.NexusService)
+	mneme := workflow.NewNexusClient(in.Endpoint, api.NexusService)
 	options := workflow.NexusOperationOptions{ScheduleToCloseTimeout: 2 * time.Minute}
-	err = mneme.ExecuteOperation(ctx, workflows.Remembering, schema.IngestRequest{Principal: in.By,
+	err = mneme.ExecuteOperation(ctx, api.Remembering, schema.IngestRequest{Principal: in.By,
 		Candidates: []schema.Candidate{{Content: in.Text, SourceKind: schema.SourceMemory}}}, options).Get(ctx, &out.Learned)
 	question := schema.RecallRequest{Principal: in.By, Query: in.Question}
 	if err == nil {
-		err = mneme.ExecuteOperation(ctx, workflows.Recalled, question, options).Get(ctx, &out.Known)
+		err = mneme.ExecuteOperation(ctx, api.Recalling, question, options).Get(ctx, &out.Known)
 	}
 	if err == nil {
-		err = mneme.ExecuteOperation(ctx, workflows.Forgetting, schema.ForgetRequest{Operation: schema.Operation{Principal: in.By, Reason: "the diary is closed"},
+		err = mneme.ExecuteOperation(ctx, api.Forgetting, schema.ForgetRequest{Operation: schema.Operation{Principal: in.By, Reason: "the diary is closed"},
 			Selector: schema.Selector{IDs: out.Learned.MemoryIDs}, Execute: true}, options).Get(ctx, &out.Receipt)
 	}
 	if err == nil {
-		err = mneme.ExecuteOperation(ctx, workflows.Recalled, question, options).Get(ctx, &out.Left)
+		err = mneme.ExecuteOperation(ctx, api.Recalling, question, options).Get(ctx, &out.Left)
 	}
 	return out, err
 }
 
 // newAgents starts the worker of the agents, and makes an endpoint that leads to a task queue of Mneme's.
-func newAgents(t testing.TB, mneme client.Client, namespace, taskQueue string) *agents {
+func newAgents(t testing.TB, served client.Client, namespace, taskQueue string) *agents {
 	t.Helper()
-	return newAgentsWith(t, mneme, namespace, taskQueue, func(*client.Options) {})
+	return newAgentsWith(t, served, namespace, taskQueue, func(*client.Options) {})
 }
 
 // newAgentsWith is newAgents with options of their client.
-func newAgentsWith(t testing.TB, mneme client.Client, namespace, taskQueue string, change func(*client.Options)) *agents {
+func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue string, change func(*client.Options)) *agents {
 	t.Helper()
 	address := testkit.TemporalAddress(t)
 	a := &agents{namespace: testkit.NewNamespace(t, address), queue: "agents", endpoint: "t-" + uuid.NewString()}
 	a.temporal = testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = a.namespace; change(o) })
-	made, changed, err := workflows.EnsureNexusEndpoint(context.Background(), mneme, workflows.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
+	made, changed, err := mneme.EnsureNexusEndpoint(context.Background(), served, mneme.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
 	require.NoError(t, err)
 	require.True(t, changed)
 	t.Cleanup(func() {
-		_, _ = mneme.OperatorService().DeleteNexusEndpoint(context.Background(), &operatorservice.DeleteNexusEndpointRequest{Id: made.ID, Version: made.Version})
+		_, _ = served.OperatorService().DeleteNexusEndpoint(context.Background(), &operatorservice.DeleteNexusEndpointRequest{Id: made.ID, Version: made.Version})
 	})
 	w := worker.New(a.temporal, a.queue, worker.Options{WorkerStopTimeout: time.Second})
 	w.RegisterWorkflow(callMneme)
@@ -163,8 +164,8 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 		p.User = user
 		req := testkit.Request(p, schema.SourceMemory, text)
 		req.IdempotencyKey = "import/1"
-		var learned workflows.IngestResult
-		require.NoError(t, within(t, a.start(t, workflows.OperationRemember, req), &learned))
+		var learned api.IngestResult
+		require.NoError(t, within(t, a.start(t, api.OperationRemember, req), &learned))
 		require.Empty(t, learned.Deduped)
 		ids[user] = learned.MemoryIDs[0]
 	}
@@ -172,7 +173,7 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 	ask := func(user string) schema.RecallResponse {
 		p.User = user
 		var out schema.RecallResponse
-		require.NoError(t, within(t, a.start(t, workflows.OperationRecall, schema.RecallRequest{Principal: p, Query: question}), &out))
+		require.NoError(t, within(t, a.start(t, api.OperationRecall, schema.RecallRequest{Principal: p, Query: question}), &out))
 		_, by := recallBy(t, h, schema.RecallRequest{Principal: p, Query: question}) // and by the workflow
 		require.Equal(t, len(out.Results), len(by.Results))
 		return out
@@ -184,17 +185,17 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 
 	// Tom can neither rate nor forget what is Maya's, by whatever it is named.
 	p.User = "tom"
-	err := within(t, a.start(t, workflows.OperationFeedback, schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
+	err := within(t, a.start(t, api.OperationFeedback, schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
 		Outcome: schema.OutcomeSuccess}), nil)
 	require.Error(t, err)
 	var receipt schema.ForgetReceipt
-	require.NoError(t, within(t, a.start(t, workflows.OperationForget, schema.ForgetRequest{Operation: schema.Operation{Principal: p, Reason: "mine"},
+	require.NoError(t, within(t, a.start(t, api.OperationForget, schema.ForgetRequest{Operation: schema.Operation{Principal: p, Reason: "mine"},
 		Selector: schema.Selector{IDs: []string{ids["maya"]}}, Execute: true}), &receipt))
 	require.Zero(t, receipt.Forgotten)
 	require.Len(t, ask("maya").Results, 1)
 
 	p.User, p.Scope = "maya", "kitchen"
-	err = within(t, a.start(t, workflows.OperationRecall, schema.RecallRequest{Principal: p, Query: question}), nil)
+	err = within(t, a.start(t, api.OperationRecall, schema.RecallRequest{Principal: p, Query: question}), nil)
 	require.ErrorContains(t, err, "BAD_REQUEST")
 }
 
@@ -206,8 +207,8 @@ func TestNexusRememberWithAKey(t *testing.T) {
 	req := testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot.")
 	req.IdempotencyKey = "import/1"
 	started, first := h.Ingest(t, req) // by another way than Nexus
-	var got workflows.IngestResult
-	require.NoError(t, within(t, a.start(t, workflows.OperationRemember, req), &got))
+	var got api.IngestResult
+	require.NoError(t, within(t, a.start(t, api.OperationRemember, req), &got))
 	require.Equal(t, first, got)
 	described, err := h.Temporal.DescribeWorkflowExecution(context.Background(), started.ID, "")
 	require.NoError(t, err)
@@ -242,7 +243,7 @@ func (i *unheardOperation) StartOperation(ctx context.Context, in interceptor.Ne
 
 func TestNexusDeliveredTwice(t *testing.T) {
 	t.Parallel()
-	for _, operation := range []string{workflows.OperationRemember, workflows.OperationRecall, workflows.OperationForget} {
+	for _, operation := range []string{api.OperationRemember, api.OperationRecall, api.OperationForget} {
 		t.Run(operation, func(t *testing.T) {
 			t.Parallel()
 			lossy := &unheard{}
@@ -252,20 +253,20 @@ func TestNexusDeliveredTwice(t *testing.T) {
 			p := testkit.Principal()
 			db := testkit.Owner(t, h.DatabaseURL)
 			switch operation {
-			case workflows.OperationRemember:
-				var out workflows.IngestResult
+			case api.OperationRemember:
+				var out api.IngestResult
 				require.NoError(t, within(t, a.start(t, operation, testkit.Request(p, schema.SourceMemory, "Tea is served hot.")), &out))
 				require.Empty(t, out.Deduped, "the result is that of the run that learned it")
 				require.Equal(t, 1, testkit.Rows(t, db, "memories", ""))
 				require.Equal(t, 1, testkit.Rows(t, db, "ingest_batches", ""))
-			case workflows.OperationRecall:
+			case api.OperationRecall:
 				id := known(t, h, p, "Tea is served hot.")[0]
 				var out schema.RecallResponse
 				require.NoError(t, within(t, a.start(t, operation, schema.RecallRequest{Principal: p, Query: "tea"}), &out))
 				require.Len(t, out.Results, 1)
 				require.Equal(t, 1, accesses(t, h, id))
 				require.Equal(t, 1, testkit.Rows(t, db, "retrievals", ""))
-			case workflows.OperationForget:
+			case api.OperationForget:
 				ids := known(t, h, p, "Tea is served hot.")
 				req := forgetRequest(p, "", schema.Selector{IDs: ids})
 				req.Execute = true
@@ -293,12 +294,12 @@ func TestNexusHandlerKilled(t *testing.T) {
 	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": "mneme"}
 	victim := testkit.StartProcess(t, settings)
 	a := newAgents(t, c, namespace, "mneme")
-	run := a.start(t, workflows.OperationRemember, testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot."))
+	run := a.start(t, api.OperationRemember, testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot."))
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()
 	settings["TEMPORAL_ADDRESS"] = address
 	testkit.StartProcess(t, settings)
-	var out workflows.IngestResult
+	var out api.IngestResult
 	require.NoError(t, within(t, run, &out))
 	require.Len(t, out.MemoryIDs, 1)
 	require.Empty(t, out.Deduped)
@@ -330,10 +331,10 @@ func TestNexusCallerCancelled(t *testing.T) {
 	}
 
 	forget := forgetRequest(p, "", schema.Selector{Query: "tea"})
-	run := a.start(t, workflows.OperationForget, forget)
-	joined, err := waitFor(ctx, h.Temporal, workflows.OperationWorkflowID(workflows.KindForget, forget.Operation, forget))
+	run := a.start(t, api.OperationForget, forget)
+	joined, err := waitFor(ctx, h.Temporal, api.OperationWorkflowID(api.KindForget, forget.Operation, forget))
 	require.NoError(t, err)
-	preview, err := workflows.ForgetPreview(ctx, h.Temporal, joined)
+	preview, err := mneme.ForgetPreview(ctx, h.Temporal, joined)
 	require.NoError(t, err)
 	require.Equal(t, schema.ForgetPreviewed, preview.State)
 	cancelled(run)
@@ -345,7 +346,7 @@ func TestNexusCallerCancelled(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "id = $1 AND deleted_at IS NULL", ids[0]))
 
 	req := testkit.Request(p, schema.SourceObservation, "An endless story about tea.")
-	run = a.start(t, workflows.OperationRemember, req)
+	run = a.start(t, api.OperationRemember, req)
 	select {
 	case <-asked:
 	case <-ctx.Done():
@@ -354,7 +355,7 @@ func TestNexusCallerCancelled(t *testing.T) {
 	cancelled(run)
 	var stopped *temporal.CanceledError
 	require.ErrorAs(t, within(t, run, nil), &stopped)
-	require.ErrorAs(t, within(t, h.Temporal.GetWorkflow(ctx, workflows.IngestWorkflowID(req), ""), nil), &stopped)
+	require.ErrorAs(t, within(t, h.Temporal.GetWorkflow(ctx, api.IngestWorkflowID(req), ""), nil), &stopped)
 }
 
 // waitFor waits until a workflow has been started.
@@ -372,12 +373,12 @@ func TestNexusInvalidInput(t *testing.T) {
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	p := testkit.Principal()
 	for operation, cases := range map[string]map[string]any{
-		workflows.OperationRemember: {"candidates[1].content": badRequests()["candidates[1].content"],
+		api.OperationRemember: {"candidates[1].content": badRequests()["candidates[1].content"],
 			"candidates[0].colour": map[string]any{"principal": p, "candidates": []any{map[string]any{"content": "x", "colour": canary}}}},
-		workflows.OperationFeedback: {"colour": map[string]any{"principal": p, "retrieval_id": uuid.NewString(), "outcome": "success", "colour": canary}},
-		workflows.OperationRecall:   {"limt": map[string]any{"principal": p, "query": "x", "limt": canary}, "query": schema.RecallRequest{Principal: p, Query: canary + "\x00"}, "principal.agent": schema.RecallRequest{Principal: schema.Principal{Tenant: "t"}, Query: canary}},
-		workflows.OperationGet:      {"id": map[string]any{"principal": p, "ids": []string{uuid.NewString()}, "id": canary}, "ids[0]": schema.GetRequest{Principal: p, IDs: []string{canary}}, "ids": schema.GetRequest{Principal: p}},
-		workflows.OperationForget: {"reason": schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{Query: canary}},
+		api.OperationFeedback: {"colour": map[string]any{"principal": p, "retrieval_id": uuid.NewString(), "outcome": "success", "colour": canary}},
+		api.OperationRecall:   {"limt": map[string]any{"principal": p, "query": "x", "limt": canary}, "query": schema.RecallRequest{Principal: p, Query: canary + "\x00"}, "principal.agent": schema.RecallRequest{Principal: schema.Principal{Tenant: "t"}, Query: canary}},
+		api.OperationGet:      {"id": map[string]any{"principal": p, "ids": []string{uuid.NewString()}, "id": canary}, "ids[0]": schema.GetRequest{Principal: p, IDs: []string{canary}}, "ids": schema.GetRequest{Principal: p}},
+		api.OperationForget: {"reason": schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{Query: canary}},
 			"selector.ids[0]": forgetRequest(p, "", schema.Selector{IDs: []string{canary}})},
 	} {
 		for field, input := range cases {
@@ -388,7 +389,7 @@ func TestNexusInvalidInput(t *testing.T) {
 			require.Equal(t, nexus.HandlerErrorTypeBadRequest, bad.Type)
 			var app *temporal.ApplicationError
 			require.True(t, errors.As(bad, &app), "%v", bad)
-			require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+			require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 			var invalid schema.ValidationError
 			require.NoError(t, app.Details(&invalid))
 			require.Len(t, invalid.Fields, 1)
@@ -415,7 +416,7 @@ func TestNexusCallersAreBound(t *testing.T) {
 	known(t, h, p, "Tea is served hot.")
 	ask := func(by *agents, tenant string) (schema.RecallResponse, error) {
 		var out schema.RecallResponse
-		err := within(t, by.start(t, workflows.OperationRecall, schema.RecallRequest{Principal: schema.Principal{Tenant: tenant, Agent: p.Agent}, Query: "tea"}), &out)
+		err := within(t, by.start(t, api.OperationRecall, schema.RecallRequest{Principal: schema.Principal{Tenant: tenant, Agent: p.Agent}, Query: "tea"}), &out)
 		return out, err
 	}
 	for _, tenant := range []string{p.Tenant, ""} { // bound to one, a caller need not name it
@@ -430,8 +431,8 @@ func TestNexusCallersAreBound(t *testing.T) {
 		require.Equal(t, nexus.HandlerErrorTypeUnauthorized, refused.Type)
 		require.NotContains(t, err.Error(), tenant)
 	}
-	for operation, input := range map[string]any{workflows.OperationRemember: testkit.Request(p, schema.SourceMemory, "Coffee is cold."),
-		workflows.OperationForget: forgetRequest(p, "", schema.Selector{All: true})} {
+	for operation, input := range map[string]any{api.OperationRemember: testkit.Request(p, schema.SourceMemory, "Coffee is cold."),
+		api.OperationForget: forgetRequest(p, "", schema.Selector{All: true})} {
 		var refused *nexus.HandlerError
 		require.ErrorAs(t, within(t, foreign.start(t, operation, input), nil), &refused)
 		require.Equal(t, nexus.HandlerErrorTypeUnauthorized, refused.Type)
@@ -468,8 +469,8 @@ func TestNexusRecallTakesLong(t *testing.T) {
 	_, err = db.Exec(ctx, "LOCK TABLE memories IN ACCESS EXCLUSIVE MODE")
 	require.NoError(t, err)
 	req := schema.RecallRequest{Principal: p, Query: "tea"}
-	run := a.start(t, workflows.OperationRecall, req)
-	_, err = waitFor(ctx, h.Temporal, workflows.RecallWorkflowID(req))
+	run := a.start(t, api.OperationRecall, req)
+	_, err = waitFor(ctx, h.Temporal, api.RecallWorkflowID(req))
 	require.NoError(t, err)
 	_, err = db.Exec(ctx, "ROLLBACK")
 	require.NoError(t, err)
@@ -484,22 +485,22 @@ func TestEnsureNexusEndpoint(t *testing.T) {
 	t.Parallel()
 	c := testkit.Temporal(t)
 	ctx := context.Background()
-	want := workflows.Endpoint{Name: "t-" + uuid.NewString(), Namespace: testkit.Namespace, TaskQueue: "q1"}
-	made, changed, err := workflows.EnsureNexusEndpoint(ctx, c, want, false)
+	want := mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: testkit.Namespace, TaskQueue: "q1"}
+	made, changed, err := mneme.EnsureNexusEndpoint(ctx, c, want, false)
 	require.NoError(t, err)
 	require.True(t, changed)
 	t.Cleanup(func() {
-		last, _, _ := workflows.NexusEndpointNamed(ctx, c, want.Name)
+		last, _, _ := mneme.NexusEndpointNamed(ctx, c, want.Name)
 		_, _ = c.OperatorService().DeleteNexusEndpoint(ctx, &operatorservice.DeleteNexusEndpointRequest{Id: last.ID, Version: last.Version})
 	})
-	again, changed, err := workflows.EnsureNexusEndpoint(ctx, c, want, false)
+	again, changed, err := mneme.EnsureNexusEndpoint(ctx, c, want, false)
 	require.NoError(t, err)
 	require.False(t, changed)
 	require.Equal(t, made, again)
 	want.TaskQueue = "q2"
-	_, _, err = workflows.EnsureNexusEndpoint(ctx, c, want, false)
-	require.ErrorIs(t, err, workflows.ErrEndpointElsewhere)
-	moved, changed, err := workflows.EnsureNexusEndpoint(ctx, c, want, true)
+	_, _, err = mneme.EnsureNexusEndpoint(ctx, c, want, false)
+	require.ErrorIs(t, err, mneme.ErrEndpointElsewhere)
+	moved, changed, err := mneme.EnsureNexusEndpoint(ctx, c, want, true)
 	require.NoError(t, err)
 	require.True(t, changed)
 	require.Equal(t, "q2", moved.TaskQueue)

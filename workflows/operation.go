@@ -1,34 +1,16 @@
 package workflows
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
-)
-
-// Kinds of operations: the first part of their workflow ids.
-const (
-	KindPut      = "put"
-	KindRevise   = "revise"
-	KindModify   = "modify"
-	KindForget   = "forget"
-	KindRecover  = "recover"
-	KindReview   = "review"
-	KindFeedback = "feedback"
-	KindIngest   = "ingest" // of IngestWorkflowID
-	KindRecall   = "recall" // of RecallWorkflowID
-	KindGet      = "get"    // of GetWorkflowID
 )
 
 var accepting *activities.Accepting
@@ -69,7 +51,7 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 		}
 	}
 	p := op.common.Principal
-	shown.begin(ctx, PhaseWrite, op.summary, p)
+	shown.begin(ctx, api.PhaseWrite, op.summary, p)
 	ref, err := accept(ctx, op, shown.lean)
 	op.request = nil // it is in Postgres
 	if op.release != nil {
@@ -79,14 +61,14 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)), op.step, ref).Get(ctx, &result)
 	}
 	if err != nil {
-		shown.show(ctx, PhaseDone, op.summary, AttrOutcome.ValueSet(OutcomeFailed))
+		shown.show(ctx, api.PhaseDone, op.summary, mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 		if ref.ID != "" {
 			drop(ctx, ref)
 		}
 		return result, err
 	}
 	indexChanged(ctx, p.Tenant, result.Changed())
-	shown.show(ctx, PhaseDone, op.summary+": "+result.Summary(), AttrOutcome.ValueSet(result.Summary()))
+	shown.show(ctx, api.PhaseDone, op.summary+": "+result.Summary(), mneme.AttrOutcome.ValueSet(result.Summary()))
 	return result, nil
 }
 
@@ -96,16 +78,16 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 func accept(ctx workflow.Context, op operation, check bool) (activities.OperationRef, error) {
 	ref := activities.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
 	if op.common.OperationID != "" {
-		ref.Others = otherKeys(ref.ID, op.kind, op.common.Principal, op.common.OperationID)
+		ref.Others = api.EarlierOperationKeys(ref.ID, op.kind, op.common.Principal, op.common.OperationID)
 	}
 	body, err := json.Marshal(op.request) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
-		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
+		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", api.ErrTypeInvalidRequest, nil)
 	}
 	in := activities.AcceptRequest{Operation: ref, Kind: op.kind, Body: body, Check: check}
 	if check {
 		in.Misread = op.request.Misread()
-	} else if err := schema.CheckEncodedSize(activities.LargeField(op.kind), len(body)); err != nil {
+	} else if err := schema.CheckEncodedSize(api.LargeField(op.kind), len(body)); err != nil {
 		return ref, invalidRequest(err)
 	}
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
@@ -149,22 +131,6 @@ func operationKey(ctx workflow.Context, op schema.Operation) string {
 	return info.WorkflowExecution.ID + "#" + info.FirstRunID
 }
 
-// otherKeys are the keys under which other versions of the program have carried out the operation of a key that its
-// caller chose.
-func otherKeys(id, kind string, p schema.Principal, key string) []string {
-	owner := ownerOf(p)
-	return without(bothForms(id, boundedID(kind, owner, key), plainID(kind, owner, key)), id)
-}
-
-func without(keys []string, own string) (others []string) {
-	for _, key := range keys {
-		if key != own {
-			others = append(others, key)
-		}
-	}
-	return others
-}
-
 // indexChanged brings the index up to date. Its failure reverts nothing: the outbox keeps the change
 // and SyncIndex makes up for it.
 func indexChanged(ctx workflow.Context, tenant string, ids []string) {
@@ -185,62 +151,5 @@ func invalidRequest(err error) error {
 	}
 	var invalid *schema.ValidationError
 	errors.As(err, &invalid)
-	return temporal.NewNonRetryableApplicationError(err.Error(), activities.ErrTypeInvalidRequest, nil, invalid)
-}
-
-// OperationWorkflowID is the id of the run of an operation (principalID), the key being the
-// operation id or, without one, a digest of the request.
-func OperationWorkflowID(kind string, op schema.Operation, request any) string {
-	key := op.OperationID
-	if key == "" {
-		encoded, err := json.Marshal(request)
-		if err != nil {
-			encoded = []byte(err.Error()) // unreachable for a decoded request
-		}
-		sum := sha256.Sum256(encoded)
-		key = "content-" + hex.EncodeToString(sum[:16])
-	}
-	return principalID(kind, op.Principal, key)
-}
-
-// startOperation starts a run, or joins the one that has the request already. With an operation id it
-// also finds one that has ended, unless that failed: its result is the first one.
-func startOperation(ctx context.Context, c client.Client, taskQueue, kind string, op schema.Operation, invalid error, fn, request any, summary string) (client.WorkflowRun, error) {
-	if invalid != nil {
-		return nil, invalid
-	}
-	if err := schema.CheckEncoded(activities.LargeField(kind), request); err != nil {
-		return nil, err
-	}
-	run, err := startRun(ctx, c, operationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", kind, err)
-	}
-	return run, nil
-}
-
-// operationStart is how the run of an operation is started.
-func operationStart(taskQueue, kind string, op schema.Operation, request any, summary string) client.StartWorkflowOptions {
-	options := client.StartWorkflowOptions{
-		ID:                       OperationWorkflowID(kind, op, request),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            summary,
-		TypedSearchAttributes:    ofPrincipal(op.Principal),
-	}
-	if op.OperationID != "" {
-		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
-	}
-	return options
-}
-
-// Outcome waits for a run and returns its result. A request that was refused is a
-// *schema.ValidationError.
-func Outcome[R any](ctx context.Context, run client.WorkflowRun) (R, error) {
-	var result R
-	if err := run.Get(ctx, &result); err != nil {
-		return result, invalidOr(err)
-	}
-	return result, nil
+	return temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil, invalid)
 }

@@ -12,7 +12,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -30,7 +31,7 @@ func refusedPlainly(t testing.TB, h *testkit.Harness, id string, fn, request any
 	err = run.Get(ctx, nil)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeInvalidRequest, app.Type(), err.Error())
+	require.Equal(t, api.ErrTypeInvalidRequest, app.Type(), err.Error())
 	var invalid schema.ValidationError
 	require.NoError(t, app.Details(&invalid))
 	return invalid.Fields
@@ -76,10 +77,10 @@ func TestOperationTooLargeAsJSON(t *testing.T) {
 		Evidence: []schema.Ref{{Kind: "human", Ref: "x"}}, Record: &put.Records[0]}
 	ctx := context.Background()
 	for field, start := range map[string]func() error{
-		"patches":    func() error { _, err := workflows.StartModify(ctx, h.Temporal, h.TaskQueue, modify); return err },
-		"candidates": func() error { _, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, ingest); return err },
-		"records":    func() error { _, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, put); return err },
-		"record":     func() error { _, err := workflows.StartRevise(ctx, h.Temporal, h.TaskQueue, revise); return err },
+		"patches":    func() error { _, err := mneme.StartModify(ctx, h.Temporal, h.TaskQueue, modify); return err },
+		"candidates": func() error { _, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, ingest); return err },
+		"records":    func() error { _, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, put); return err },
+		"record":     func() error { _, err := mneme.StartRevise(ctx, h.Temporal, h.TaskQueue, revise); return err },
 	} {
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, start(), &invalid, field)

@@ -6,13 +6,14 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 )
 
 // Every timeout and retry policy, each with its reason.
 
 // permanentErrors are the error types that no retry can cure.
-var permanentErrors = []string{activities.ErrTypeInvalidRequest, activities.ErrTypeNotFound, activities.ErrTypeConflict}
+var permanentErrors = []string{api.ErrTypeInvalidRequest, api.ErrTypeNotFound, api.ErrTypeConflict}
 
 // backoff is document 002's: one second, doubling, at most thirty. Thirty attempts outlast a
 // thirteen-minute outage of Postgres. Of a model's endpoint they outlast more than three hours, because a run
@@ -143,18 +144,11 @@ func linkOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// unreadyPause is between two attempts to reach a run whose workers fail or are too slow.
-const unreadyPause = time.Second
-
-// recallTimeout is how long a client waits for an answer at most. Whoever asks wants to go on: what is not
-// there within a minute is given up, and asked again if it still matters.
-const recallTimeout = time.Minute
-
 // recallOptions: a recall bounds itself, channel by channel, well below ten seconds. It runs as a local
 // activity, so that the question stands in the history once, and the answer needs no second round trip.
 var recallOptions = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    10 * time.Second,
-	ScheduleToCloseTimeout: recallTimeout - 10*time.Second,
+	ScheduleToCloseTimeout: mneme.RecallTimeout - 10*time.Second,
 	RetryPolicy:            backoff(infrastructureAttempts),
 	Summary:                "recall",
 }

@@ -14,13 +14,13 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
-	"github.com/mneme/mneme/workflows"
 )
 
 // More work than the worker has connections waits in Temporal, not in activities whose time runs: nothing is tried
@@ -60,7 +60,7 @@ func TestOverloadWaits(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range requests {
 		all.Go(func() {
-			started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceMemory, fmt.Sprintf("Machine number %d stands in hall %d.", i, i)))
+			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceMemory, fmt.Sprintf("Machine number %d stands in hall %d.", i, i)))
 			if err == nil {
 				err = started.Run.Get(ctx, nil)
 			}
@@ -84,11 +84,11 @@ func TestARunKeepsNoContentAfterStaging(t *testing.T) {
 	text := func(i int) string { return strings.Repeat(fmt.Sprintf("Hall %d is long. ", i), size/16) }
 	for activity, start := range map[string]func(h *testkit.Harness, i int) error{
 		"ExtractFacts": func(h *testkit.Harness, i int) error {
-			_, err := workflows.StartIngest(t.Context(), h.Temporal, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceMemory, text(i)))
+			_, err := mneme.StartIngest(t.Context(), h.Temporal, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceMemory, text(i)))
 			return err
 		},
 		"Put": func(h *testkit.Harness, i int) error {
-			_, err := workflows.StartPut(t.Context(), h.Temporal, h.TaskQueue, putRequest(t, testkit.Principal(), putSkill("walk", text(i))))
+			_, err := mneme.StartPut(t.Context(), h.Temporal, h.TaskQueue, putRequest(t, testkit.Principal(), putSkill("walk", text(i))))
 			return err
 		},
 	} {

@@ -10,7 +10,8 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
 )
 
 // An attempt whose time is over returns what it has, and the run asks for the rest before it goes on. What it reports
@@ -22,28 +23,28 @@ func TestARunAsksForTheRest(t *testing.T) {
 	r := activities.Range{Tenant: "t", BatchID: uuid.NewString(), From: 0, To: 3}
 	extractions, decisions := 0, 0
 	env.OnActivity(jobs.ReviveJob, mock.Anything, mock.Anything).Return(r, nil)
-	env.OnActivity(extraction.ExtractFacts, mock.Anything, r).Return(func(context.Context, activities.Range) (activities.ExtractResult, error) {
+	env.OnActivity(extraction.ExtractFacts, mock.Anything, r).Return(func(context.Context, activities.Range) (api.ExtractResult, error) {
 		extractions++
-		return activities.ExtractResult{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
+		return api.ExtractResult{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
 	})
-	decide := func(_ context.Context, in activities.DecideRequest) (activities.DecideResult, error) {
+	decide := func(_ context.Context, in activities.DecideRequest) (api.DecideResult, error) {
 		require.Equal(t, 3, extractions, "all of the range is extracted first")
 		require.Equal(t, activities.DecideRequest{Range: r, Group: 7 * decisions}, in, "it begins with what was not too much")
 		decisions++
-		return activities.DecideResult{Candidates: decisions, More: decisions < 2, Group: 7}, nil
+		return api.DecideResult{Candidates: decisions, More: decisions < 2, Group: 7}, nil
 	}
 	env.OnActivity(decision.DecideFacts, mock.Anything, mock.Anything).Return(decide)
-	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context, activities.WriteRequest) (pipeline.WriteCounts, error) {
+	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context, activities.WriteRequest) (schema.WriteCounts, error) {
 		require.Equal(t, 2, decisions, "all of the range is decided first")
-		return pipeline.WriteCounts{Added: 3}, nil
+		return schema.WriteCounts{Added: 3}, nil
 	}).Once()
-	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(pipeline.LinkCounts{}, nil)
-	env.OnActivity(indexing.IndexBatch, mock.Anything, mock.Anything).Return(activities.IndexResult{}, nil)
+	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(schema.LinkCounts{}, nil)
+	env.OnActivity(indexing.IndexBatch, mock.Anything, mock.Anything).Return(api.IndexResult{}, nil)
 	env.OnActivity(jobs.CompleteJobs, mock.Anything, mock.Anything).Return(activities.CompleteResult{}, nil)
 
-	env.ExecuteWorkflow(ResumeIngest, ResumeInput{Tenant: "t", JobID: uuid.NewString(), Actor: "x"})
+	env.ExecuteWorkflow(ResumeIngest, api.ResumeInput{Tenant: "t", JobID: uuid.NewString(), Actor: "x"})
 	require.NoError(t, env.GetWorkflowError())
-	var out IngestResult
+	var out api.IngestResult
 	require.NoError(t, env.GetWorkflowResult(&out))
 	require.Equal(t, 3, out.Extracted.Candidates)
 	require.Equal(t, 2, out.Decided.Candidates)

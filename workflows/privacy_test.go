@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
@@ -117,15 +118,15 @@ func noisyRun(t *testing.T, h *testkit.Harness, embedderDown *atomic.Bool, p sch
 		req.Candidates[i].Refs = []schema.Ref{{Kind: "event", Ref: "ref-" + canary}}
 	}
 	started, result := h.Ingest(t, req)
-	require.Equal(t, []string{workflows.PhaseLink, workflows.PhaseIndex}, result.Deferred)
+	require.Equal(t, []string{api.PhaseLink, api.PhaseIndex}, result.Deferred)
 	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	require.NotContains(t, fmt.Sprint(jobs[0]), canary)
-	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
+	_, err = resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	again, _ := h.Ingest(t, req)
-	return [][2]string{{started.ID, started.RunID}, {again.ID, again.RunID}, {workflows.ResumeWorkflowID(p.Tenant, jobs[0].ID), ""}}
+	return [][2]string{{started.ID, started.RunID}, {again.ID, again.RunID}, {api.ResumeWorkflowID(p.Tenant, jobs[0].ID), ""}}
 }
 
 // noisyHarness has a model, an embedder and a database that can fail with content in their messages.

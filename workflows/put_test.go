@@ -15,7 +15,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/recall"
@@ -43,9 +44,9 @@ func runPut(t testing.TB, h *testkit.Harness, req schema.PutRequest) (id, runID 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := workflows.StartPut(ctx, h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
-	result, err = workflows.Outcome[schema.PutResult](ctx, run)
+	result, err = mneme.Outcome[schema.PutResult](ctx, run)
 	require.NoError(t, err)
 	return run.GetID(), run.GetRunID(), result
 }
@@ -94,7 +95,7 @@ func TestPutOfAnInvalidRequestFailsAtOnce(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
 	req := putRequest(t, p, putSkill("s", "x"), `{"type": "semantic", "confidence": 1, "payload": {"kind": "working", "thread_id": "`+canary+`", "state": "planning"}}`)
-	_, err := workflows.StartPut(context.Background(), h.Temporal, h.TaskQueue, req)
+	_, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue, req)
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "records[1].payload.kind", invalid.Fields[0].Field)
@@ -104,7 +105,7 @@ func TestPutOfAnInvalidRequestFailsAtOnce(t *testing.T) {
 	err = run.Get(context.Background(), nil)
 	var failure *temporal.ApplicationError
 	require.True(t, errors.As(err, &failure), err)
-	require.Equal(t, activities.ErrTypeInvalidRequest, failure.Type())
+	require.Equal(t, api.ErrTypeInvalidRequest, failure.Type())
 	require.NotContains(t, err.Error(), canary)
 }
 

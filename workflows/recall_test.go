@@ -17,7 +17,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
@@ -29,9 +30,9 @@ func recallBy(t testing.TB, h *testkit.Harness, req schema.RecallRequest) (clien
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := workflows.StartRecall(ctx, h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartRecall(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
-	out, err := workflows.Outcome[schema.RecallResponse](ctx, run)
+	out, err := mneme.Outcome[schema.RecallResponse](ctx, run)
 	require.NoError(t, err)
 	return run, out
 }
@@ -51,7 +52,7 @@ func TestRecallWorkflow(t *testing.T) {
 	described, err := h.Temporal.DescribeWorkflowExecution(context.Background(), run.GetID(), run.GetRunID())
 	require.NoError(t, err)
 	require.False(t, bares(t, described, canary))
-	require.Contains(t, described.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields(), workflows.AttrOutcome.GetName())
+	require.Contains(t, described.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields(), mneme.AttrOutcome.GetName())
 
 	_, anew := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "who sleeps in the attic"})
 	require.NotEqual(t, out.RetrievalID, anew.RetrievalID, "asked again, it is another retrieval")
@@ -84,23 +85,23 @@ func TestRecallOfAnInvalidRequest(t *testing.T) {
 		"read_policy":      {Principal: testkit.Principal(), Query: canary, ReadPolicy: schema.ReadPolicy(canary)},
 	} {
 		var invalid *schema.ValidationError
-		_, err := workflows.StartRecall(context.Background(), h.Temporal, h.TaskQueue, req)
+		_, err := mneme.StartRecall(context.Background(), h.Temporal, h.TaskQueue, req)
 		require.ErrorAs(t, err, &invalid)
 
 		// A client in another language starts it plainly.
 		run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Recall", req)
 		require.NoError(t, err)
-		_, err = workflows.Outcome[schema.RecallResponse](context.Background(), run)
+		_, err = mneme.Outcome[schema.RecallResponse](context.Background(), run)
 		require.ErrorAs(t, err, &invalid)
 		require.Len(t, invalid.Fields, 1)
 		require.Equal(t, field, invalid.Fields[0].Field)
 		require.NotContains(t, err.Error(), canary)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, run.Get(context.Background(), nil), &app)
-		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+		require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 		described, err := h.Temporal.DescribeWorkflow(context.Background(), run.GetID(), run.GetRunID())
 		require.NoError(t, err)
-		tenant, _ := described.TypedSearchAttributes.GetKeyword(workflows.AttrTenant)
+		tenant, _ := described.TypedSearchAttributes.GetKeyword(mneme.AttrTenant)
 		require.Equal(t, req.Principal.Tenant, tenant, "an erasure finds it")
 	}
 }
@@ -201,7 +202,7 @@ func TestPayloadKeyHidesRecalls(t *testing.T) {
 	require.Empty(t, barers(t, testkit.Temporal(t), run.GetID(), run.GetRunID(), canary))
 
 	a := newAgentsWith(t, h.Temporal, testkit.Namespace, h.TaskQueue, seal)
-	call := a.start(t, workflows.OperationRecall, req)
+	call := a.start(t, api.OperationRecall, req)
 	require.NoError(t, within(t, call, &out))
 	require.Contains(t, out.Results[0].Content, canary)
 	anyone := testkit.DialTemporal(t, testkit.TemporalAddress(t), func(o *client.Options) { o.Namespace = a.namespace })

@@ -6,6 +6,9 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/client/inprocess"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
@@ -45,12 +48,10 @@ func (d Dependencies) recaller() *recall.Recaller {
 	if d.Recaller != nil {
 		return d.Recaller
 	}
-	embedder := d.Brain.Embedder
-	if d.Store != nil && d.Index != nil && embedder != nil { // a query is embedded for the generation that is searched
-		embedder = &vector.Embedders{Configured: embedder, Other: d.Embedders, Store: d.Store, Index: d.Index.Name(), Now: d.Now}
-	}
-	return &recall.Recaller{Store: d.Store, Index: d.Index, Embedder: embedder, Reranking: d.Brain.Reranking, Now: d.Now,
-		TrustKey: d.TrustKey, Policy: d.Rules, With: d.With, Without: d.Without, DailyDecay: d.ImportanceDecay, Observe: d.Observe}
+	r := inprocess.New(inprocess.Options{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Reranking: d.Brain.Reranking,
+		Others: d.Embedders, Now: d.Now})
+	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules, d.With, d.Without, d.ImportanceDecay, d.Observe
+	return r
 }
 
 // Register makes a worker host every workflow and activity, and the Nexus service.
@@ -85,8 +86,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Recovering{Store: d.Store, Policy: d.Policy, Now: d.Now})
 	w.RegisterActivity(&activities.Reinforcing{Store: d.Store, Policy: d.Policy, Now: d.Now})
 	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: ReviewWorkflowID,
-		RenewReview: renewReview, Now: d.Now})
+	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
+		RenewReview: mneme.RenewReview, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recalling := &activities.Recalling{Recaller: d.recaller()}

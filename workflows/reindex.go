@@ -1,27 +1,16 @@
 package workflows
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/store/vector"
-)
-
-// Phases of a rebuild, as AttrPhase and ReindexProgress name them.
-const (
-	PhaseBegin   = "begin"
-	PhaseFill    = "fill"
-	PhaseRebuild = "rebuild"
-	PhaseVerify  = "verify"
-	PhaseSwitch  = "switch"
-	PhaseDrop    = "drop"
 )
 
 // Bounds of a rebuild and of a check.
@@ -34,42 +23,6 @@ const (
 	compareRounds = 4
 )
 
-// ReindexInput asks to rebuild a vector index from Postgres.
-type ReindexInput struct {
-	Index string `json:"index"`           // the worker's index when empty
-	Model string `json:"model,omitempty"` // the embedding model; the worker's configured one when empty
-	Actor string `json:"actor,omitempty"` // who asked
-	// How long what is not searched any more is kept, in seconds; negative for not at all, 0 for the default of
-	// vector.DropGrace. Less than that, and a process may still search it.
-	GraceSeconds int              `json:"grace_seconds,omitempty"`
-	Sofar        *ReindexProgress `json:"so_far,omitempty" decode:"state"` // set by continue-as-new
-
-	strict
-}
-
-// ReindexProgress is how far a rebuild has come. Query progress returns it.
-type ReindexProgress struct {
-	Phase      string                    `json:"phase"`
-	Generation activities.GenerationRef  `json:"generation"`
-	Replaces   *activities.GenerationRef `json:"replaces,omitempty"`
-	Resumed    bool                      `json:"resumed,omitempty"` // it took up what an earlier run had begun
-	Memories   int64                     `json:"memories"`          // live ones when it began
-	Filled     int64                     `json:"filled"`            // of them, brought to the new generation
-	Embedded   int64                     `json:"embedded"`          // of them, embedded first
-	Refused    int64                     `json:"refused"`           // of them, left to the outbox: the embedder does not take them
-	Rounds     int                       `json:"rounds"`            // of comparison
-	Drift      activities.Drift          `json:"drift"`             // what the last one found, or has found so far
-	Verified   activities.VerifyResult   `json:"verified"`
-	Dropped    int                       `json:"dropped"` // generations
-	Cursor     activities.Cursor         `json:"cursor"`  // of the fill
-	FilledAll  bool                      `json:"filled_all,omitempty"`
-	Rebuilt    bool                      `json:"rebuilt,omitempty"` // its indexes in Postgres
-	Comparing  *Comparison               `json:"comparing,omitempty"`
-}
-
-// ReindexResult is what a rebuild did.
-type ReindexResult struct{ ReindexProgress }
-
 // Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs,
 // counts and samples it, has it searched in place of the one before, and drops that. Until then recall goes
 // on with the one before, and every write reaches both. With another model, memories are embedded anew by
@@ -77,20 +30,20 @@ type ReindexResult struct{ ReindexProgress }
 //
 // It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
 // that is searched by then: then it leaves what was searched before to the next run.
-func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
+func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, error) {
 	run := &reindex{display: display{lean(ctx)}, in: in}
 	if !run.lean {
 		if err := invalidRequest(validate(ctx, &in)); err != nil {
-			return ReindexResult{}, err
+			return api.ReindexResult{}, err
 		}
-	} else if err := invalidRequest(in.misread()); err != nil {
-		return ReindexResult{}, err
+	} else if err := invalidRequest(in.MisreadErr()); err != nil {
+		return api.ReindexResult{}, err
 	}
 	if in.Sofar != nil {
 		run.ReindexProgress = *in.Sofar
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (ReindexProgress, error) { return run.ReindexProgress, nil }); err != nil {
-		return ReindexResult{}, err
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.ReindexProgress, error) { return run.ReindexProgress, nil }); err != nil {
+		return api.ReindexResult{}, err
 	}
 	err := run.build(ctx)
 	if temporal.IsCanceledError(err) && run.Generation.ID != "" {
@@ -98,19 +51,19 @@ func Reindex(ctx workflow.Context, in ReindexInput) (ReindexResult, error) {
 	}
 	if err != nil {
 		if !workflow.IsContinueAsNewError(err) {
-			run.show(ctx, run.Phase, AttrOutcome.ValueSet(OutcomeFailed))
+			run.show(ctx, run.Phase, mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 		}
-		return ReindexResult{}, err
+		return api.ReindexResult{}, err
 	}
-	run.show(ctx, PhaseDone, AttrOutcome.ValueSet(OutcomeOK))
-	return ReindexResult{run.ReindexProgress}, nil
+	run.show(ctx, api.PhaseDone, mneme.AttrOutcome.ValueSet(api.OutcomeOK))
+	return api.ReindexResult{ReindexProgress: run.ReindexProgress}, nil
 }
 
 // reindex is one rebuild at work.
 type reindex struct {
 	display
-	ReindexProgress
-	in ReindexInput
+	api.ReindexProgress
+	in api.ReindexInput
 }
 
 func (run *reindex) build(ctx workflow.Context) error {
@@ -124,7 +77,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 	}
 	generation := activities.GenerationRequest{Generation: run.Generation.ID}
 	if run.Replaces != nil && run.Replaces.Model == run.Generation.Model && !run.Rebuilt {
-		run.show(ctx, PhaseRebuild)
+		run.show(ctx, api.PhaseRebuild)
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, rebuildOptions), indexing.RebuildIndexes, generation).Get(ctx, nil); err != nil {
 			return err
 		}
@@ -136,7 +89,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 	if err := run.switchOver(ctx, generation); err != nil {
 		return err
 	}
-	run.show(ctx, PhaseDrop)
+	run.show(ctx, api.PhaseDrop)
 	grace := vector.DropGrace
 	if run.in.GraceSeconds != 0 {
 		grace = time.Duration(run.in.GraceSeconds) * time.Second
@@ -153,7 +106,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 }
 
 func (run *reindex) begin(ctx workflow.Context) error {
-	run.show(ctx, PhaseBegin)
+	run.show(ctx, api.PhaseBegin)
 	var began activities.BeginReindexResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, buildOptions("begin a generation", infrastructureAttempts)), indexing.BeginReindex,
 		activities.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
@@ -165,7 +118,7 @@ func (run *reindex) begin(ctx workflow.Context) error {
 }
 
 func (run *reindex) fill(ctx workflow.Context) error {
-	run.show(ctx, PhaseFill)
+	run.show(ctx, api.PhaseFill)
 	for !run.FilledAll {
 		var page activities.FillResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("bring memories to the new generation")), indexing.FillGeneration,
@@ -175,7 +128,7 @@ func (run *reindex) fill(ctx workflow.Context) error {
 		}
 		run.Filled, run.Embedded, run.Refused = run.Filled+page.Memories, run.Embedded+page.Embedded, run.Refused+page.Refused
 		run.Cursor, run.FilledAll = page.Cursor, page.Done
-		run.show(ctx, PhaseFill)
+		run.show(ctx, api.PhaseFill)
 		if !run.FilledAll && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			return run.goOn(ctx)
 		}
@@ -193,12 +146,12 @@ func (run *reindex) goOn(ctx workflow.Context) error {
 // verify compares the new generation with Postgres until nothing differs, then counts and samples it.
 func (run *reindex) verify(ctx workflow.Context) error {
 	for {
-		run.show(ctx, PhaseVerify)
-		round := Comparison{Generation: run.Generation.ID, Repair: true}
+		run.show(ctx, api.PhaseVerify)
+		round := api.Comparison{Generation: run.Generation.ID, Repair: true}
 		if run.Comparing != nil {
 			round, run.Comparing = *run.Comparing, nil
 		}
-		done, err := round.compare(ctx, run.lean, &run.Drift)
+		done, err := compareRound(ctx, &round, run.lean, &run.Drift)
 		if err != nil {
 			return err
 		}
@@ -214,10 +167,10 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		}
 		if run.Rounds == compareRounds {
 			return temporal.NewApplicationError(fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new run takes it up",
-				run.Rounds, drift.Found()), ErrTypeUnverified)
+				run.Rounds, drift.Found()), api.ErrTypeUnverified)
 		}
 	}
-	run.show(ctx, PhaseVerify)
+	run.show(ctx, api.PhaseVerify)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("count and sample the new generation")), indexing.VerifyGeneration,
 		activities.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
@@ -225,7 +178,7 @@ func (run *reindex) verify(ctx workflow.Context) error {
 // switchOver has the new generation searched. It ends before a cancellation is looked at: between the index and
 // Postgres, what is searched would be dropped. When it fails, the index goes back to what Postgres says.
 func (run *reindex) switchOver(ctx workflow.Context, generation activities.GenerationRequest) error {
-	run.show(ctx, PhaseSwitch)
+	run.show(ctx, api.PhaseSwitch)
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("search the new generation", infrastructureAttempts)),
@@ -256,27 +209,6 @@ func (run *reindex) show(ctx workflow.Context, phase string, more ...temporal.Se
 	run.Phase = phase
 	run.display.show(ctx, phase, fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
 		run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()), more...)
-}
-
-// ErrTypeUnverified is the type of the error with which a rebuild ends that could not be shown to be whole.
-const ErrTypeUnverified = "Unverified"
-
-// ReindexWorkflowID is the id of the run that rebuilds an index: one at a time.
-func ReindexWorkflowID(index string) string { return workflowID("reindex", index) }
-
-// StartReindex starts a rebuild, or joins the one that is under way.
-func StartReindex(ctx context.Context, c client.Client, taskQueue string, in ReindexInput) (client.WorkflowRun, error) {
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       ReindexWorkflowID(in.Index),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "rebuild the vector index " + in.Index,
-	}, Reindex, in)
-	if err != nil {
-		return nil, fmt.Errorf("start reindex: %w", err)
-	}
-	return run, nil
 }
 
 // indexOptions: many pages with a heartbeat each, against an index that may be away for a quarter of an

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/store/vectorindex"
 	"github.com/mneme/mneme/workflows"
@@ -46,7 +47,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 		}
 		return nil
 	})
-	run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, workflows.ReindexInput{GraceSeconds: -1})
+	run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, api.ReindexInput{GraceSeconds: -1})
 	require.NoError(t, err)
 	require.NoError(t, <-held)
 	require.NoError(t, testkit.Eventually(ctx, func() error { // until the run knows that it is cancelled
@@ -69,7 +70,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	answer, byVector := x.ask(x.recaller())
 	require.True(t, byVector)
 	require.Empty(t, answer.Meta.Degraded)
-	again, err := x.reindex(workflows.ReindexInput{})
+	again, err := x.reindex(api.ReindexInput{})
 	require.NoError(t, err)
 	require.Equal(t, 2, again.Dropped, "what a cancelled run left is dropped by the next")
 }
@@ -81,15 +82,15 @@ func TestAFailedSwitchGoesBack(t *testing.T) {
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
-	generation := activities.GenerationRef{ID: "8f14e45f-ceea-467f-a8d5-3e3f1b5a2f6c", Model: "m", Dimensions: 2}
+	generation := api.GenerationRef{ID: "8f14e45f-ceea-467f-a8d5-3e3f1b5a2f6c", Model: "m", Dimensions: 2}
 	env.OnActivity(indexingOf.BeginReindex, mock.Anything, mock.Anything).Return(activities.BeginReindexResult{Generation: generation}, nil)
 	env.OnActivity(indexingOf.FillGeneration, mock.Anything, mock.Anything).Return(activities.FillResult{Done: true}, nil)
 	env.OnActivity(indexingOf.CompareMemories, mock.Anything, mock.Anything).Return(activities.CompareResult{Done: true}, nil)
 	env.OnActivity(indexingOf.ComparePoints, mock.Anything, mock.Anything).Return(activities.CompareResult{Done: true}, nil)
-	env.OnActivity(indexingOf.VerifyGeneration, mock.Anything, mock.Anything).Return(activities.VerifyResult{}, nil)
+	env.OnActivity(indexingOf.VerifyGeneration, mock.Anything, mock.Anything).Return(api.VerifyResult{}, nil)
 	env.OnActivity(indexingOf.ActivateGeneration, mock.Anything, mock.Anything).Return(refused("not today"))
 	env.OnActivity(indexingOf.SearchActive, mock.Anything).Return(nil).Once()
-	env.ExecuteWorkflow(workflows.Reindex, workflows.ReindexInput{})
+	env.ExecuteWorkflow(workflows.Reindex, api.ReindexInput{})
 	require.ErrorContains(t, env.GetWorkflowError(), "not today")
 	env.AssertExpectations(t)
 }
@@ -106,12 +107,12 @@ func TestTwoDriftChecksAtOnce(t *testing.T) {
 	defer cancel()
 	var runs []client.WorkflowRun
 	for range 2 {
-		run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck, workflows.DriftInput{})
+		run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck, api.DriftInput{})
 		require.NoError(t, err)
 		runs = append(runs, run)
 	}
 	for _, run := range runs {
-		var result workflows.DriftResult
+		var result api.DriftResult
 		require.NoError(t, run.Get(ctx, &result))
 		require.Zero(t, result.Left.Found())
 	}

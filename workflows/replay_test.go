@@ -18,6 +18,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
@@ -90,7 +92,7 @@ func TestReplayOfOlderRunsWithSearchAttributes(t *testing.T) {
 	for _, name := range []string{"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues", "older-retention-purge-continues"} {
 		captured := capturedHistory(t, name)
 		began := captured.Events[0].GetWorkflowExecutionStartedEventAttributes()
-		require.Contains(t, began.GetSearchAttributes().GetIndexedFields(), workflows.AttrTenant.GetName(), name)
+		require.Contains(t, began.GetSearchAttributes().GetIndexedFields(), mneme.AttrTenant.GetName(), name)
 		require.Equal(t, strings.HasSuffix(name, "-continues"), began.GetContinuedExecutionRunId() != "", name)
 		require.NotContains(t, captured.String(), "lean-history", name)
 		require.NoError(t, newReplayer().ReplayWorkflowHistory(nil, captured), name)
@@ -174,9 +176,9 @@ func recordLean(t *testing.T) {
 	receiptOf(t, run)
 	record(t, h, "lean-forget-confirmed", run.GetID(), run.GetRunID())
 	raw("lean-forget-invalid", workflows.Forget, schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{All: true}}, false)
-	raw("lean-decay-sweep", workflows.DecaySweep, workflows.SweepInput{Tenant: p.Tenant}, true)
-	raw("lean-drift", workflows.DriftCheck, workflows.DriftInput{LookOnly: true}, true)
-	raw("lean-resume-refused", workflows.ResumeIngest, workflows.ResumeInput{Tenant: p.Tenant, JobID: uuid.NewString(), Actor: "operator:test"}, false)
+	raw("lean-decay-sweep", workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant}, true)
+	raw("lean-drift", workflows.DriftCheck, api.DriftInput{LookOnly: true}, true)
+	raw("lean-resume-refused", workflows.ResumeIngest, api.ResumeInput{Tenant: p.Tenant, JobID: uuid.NewString(), Actor: "operator:test"}, false)
 }
 
 // record keeps a run's history, unless one of that name stands already.
@@ -240,15 +242,15 @@ func recordHistories(t *testing.T) {
 	jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
-	resumeID := workflows.ResumeWorkflowID(p.Tenant, jobs[0].ID)
-	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
+	resumeID := api.ResumeWorkflowID(p.Tenant, jobs[0].ID)
+	_, err = resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	record(t, h, "resume", resumeID, "")
 	completed, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{State: schema.JobCompleted})
 	require.NoError(t, err)
-	_, err = resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: completed[0].ID, Actor: "operator:test"})
+	_, err = resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: completed[0].ID, Actor: "operator:test"})
 	require.Error(t, err)
-	record(t, h, "resume-refused", workflows.ResumeWorkflowID(p.Tenant, completed[0].ID), "")
+	record(t, h, "resume-refused", api.ResumeWorkflowID(p.Tenant, completed[0].ID), "")
 
 	down.Store(true)
 	started, _ = h.Ingest(t, testkit.Request(p, schema.SourceObservation, "The embedder is down when this comes."))
@@ -259,7 +261,7 @@ func recordHistories(t *testing.T) {
 	record(t, h, "sync-index", run.GetID(), run.GetRunID())
 
 	ctx := context.Background()
-	started, err = workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "An endless candidate."))
+	started, err = mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "An endless candidate."))
 	require.NoError(t, err)
 	<-blocked
 	require.NoError(t, h.Temporal.CancelWorkflow(ctx, started.ID, started.RunID))
@@ -296,7 +298,7 @@ func recordReviews(t *testing.T, h *testkit.Harness) {
 	_, err := testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE proposals SET expires_at = NULL WHERE tenant = $1`, p.Tenant)
 	require.NoError(t, err)
 	_, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: result.ReviewID, TaskQueue: h.TaskQueue}, workflows.Review,
-		workflows.ReviewInput{Tenant: p.Tenant, BatchID: result.BatchID, ExpiresAfterSeconds: 1})
+		api.ReviewInput{Tenant: p.Tenant, BatchID: result.BatchID, ExpiresAfterSeconds: 1})
 	require.NoError(t, err)
 	require.Equal(t, 1, reviewEnds(t, h, result.ReviewID).Expired)
 	record(t, h, "review-expired", result.ReviewID, "")
@@ -328,7 +330,7 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 	run, _ = startForget(t, h, named)
 	receiptOf(t, run)
 	record(t, h, "forget-named", run.GetID(), run.GetRunID())
-	run, err = workflows.StartRecover(ctx, h.Temporal, h.TaskQueue, schema.RecoverRequest{Operation: schema.Operation{Principal: p, Reason: "by mistake"},
+	run, err = mneme.StartRecover(ctx, h.Temporal, h.TaskQueue, schema.RecoverRequest{Operation: schema.Operation{Principal: p, Reason: "by mistake"},
 		Targets: []schema.Target{{ID: fact}}})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
@@ -338,7 +340,7 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 		"forget-confirmed": func(_ client.WorkflowRun, preview schema.ForgetPreview) { confirmForget(t, h, p, preview) },
 		"forget-signalled": func(run client.WorkflowRun, preview schema.ForgetPreview) {
 			for _, token := range []string{"none", forgetToken(t, h, p, preview)} {
-				require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), run.GetRunID(), workflows.SignalConfirm, schema.ForgetConfirmation{Token: token}))
+				require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), run.GetRunID(), api.SignalConfirm, schema.ForgetConfirmation{Token: token}))
 			}
 		},
 		"forget-expired": func(client.WorkflowRun, schema.ForgetPreview) {},
@@ -367,7 +369,7 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 // dropped, else in Qdrant.
 func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 	ctx := context.Background()
-	rebuild := func(name string, in workflows.ReindexInput, before func(method, id string)) {
+	rebuild := func(name string, in api.ReindexInput, before func(method, id string)) {
 		options := clientOptions(name, x.TaskQueue)
 		if before != nil {
 			x.server.Before(func(_ context.Context, method string, _ any) error { before(method, options.ID); return nil })
@@ -379,7 +381,7 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 		x.server.Before(nil)
 		record(t, x.Harness, name, run.GetID(), run.GetRunID())
 	}
-	check := func(name string, in workflows.DriftInput) {
+	check := func(name string, in api.DriftInput) {
 		run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions(name, x.TaskQueue), workflows.DriftCheck, in)
 		require.NoError(t, err)
 		require.NoError(t, run.Get(ctx, nil))
@@ -389,26 +391,26 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 	known, err := x.Store.Generations(ctx, x.qdrant.Name())
 	require.NoError(t, err)
 	require.NoError(t, x.qdrant.Drop(ctx, known[0]))
-	check("drift-looked", workflows.DriftInput{LookOnly: true})
+	check("drift-looked", api.DriftInput{LookOnly: true})
 	run, _, err := syncIndex(t, x.Harness)
 	require.NoError(t, err)
 	record(t, x.Harness, "sync-index-lost", run.GetID(), run.GetRunID())
-	require.NoError(t, x.Temporal.GetWorkflow(ctx, workflows.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, nil))
+	require.NoError(t, x.Temporal.GetWorkflow(ctx, api.DriftWorkflowID(x.qdrant.Name()), "").Get(ctx, nil))
 	require.NoError(t, x.qdrant.Drop(ctx, known[0]))
-	check("drift", workflows.DriftInput{})
-	rebuild("reindex-model", workflows.ReindexInput{Model: "next-v1", GraceSeconds: -1}, nil)
-	rebuild("reindex-cancelled", workflows.ReindexInput{}, func(method, id string) {
+	check("drift", api.DriftInput{})
+	rebuild("reindex-model", api.ReindexInput{Model: "next-v1", GraceSeconds: -1}, nil)
+	rebuild("reindex-cancelled", api.ReindexInput{}, func(method, id string) {
 		if strings.HasSuffix(method, "Points/Scroll") {
 			_ = x.Temporal.CancelWorkflow(ctx, id, "")
 		}
 	})
 	owner := testkit.Owner(t, x.DatabaseURL)
-	rebuild("reindex-failed", workflows.ReindexInput{}, func(method, _ string) { // at its switch, there is nothing to switch to
+	rebuild("reindex-failed", api.ReindexInput{}, func(method, _ string) { // at its switch, there is nothing to switch to
 		if strings.HasSuffix(method, "Points/Query") {
 			_, _ = owner.Exec(ctx, `DELETE FROM index_generations WHERE state = 'building'`)
 		}
 	})
-	run, err = h.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", h.TaskQueue), workflows.Reindex, workflows.ReindexInput{GraceSeconds: 1})
+	run, err = h.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", h.TaskQueue), workflows.Reindex, api.ReindexInput{GraceSeconds: 1})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	record(t, h, "reindex", run.GetID(), run.GetRunID())

@@ -15,10 +15,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // canary is a word that nothing but content has in it.
@@ -102,13 +102,13 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		var req schema.IngestRequest
 		require.NoError(t, json.Unmarshal(encoded, &req))
-		_, err = workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
+		_, err = mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, err, &invalid, field)
 		require.Len(t, invalid.Fields, 1, field)
 		require.Equal(t, field, invalid.Fields[0].Field)
 		require.NotContains(t, err.Error(), canary)
-		_, err = h.Temporal.DescribeWorkflowExecution(ctx, workflows.IngestWorkflowID(req), "")
+		_, err = h.Temporal.DescribeWorkflowExecution(ctx, api.IngestWorkflowID(req), "")
 		require.Error(t, err, "a run was started")
 
 		// By a client that does not.
@@ -120,7 +120,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		err := run.Get(ctx, nil)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app, field)
-		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+		require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 		require.True(t, app.NonRetryable())
 		require.Contains(t, app.Message(), field+":")
 		require.NotContains(t, err.Error(), canary)
@@ -141,12 +141,12 @@ func TestBadRequestWithUpdate(t *testing.T) {
 	start := h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL}, "Ingest", raw)
 	handle, err := h.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
-		UpdateOptions: client.UpdateWorkflowOptions{UpdateName: workflows.UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted}})
+		UpdateOptions: client.UpdateWorkflowOptions{UpdateName: api.UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted}})
 	require.NoError(t, err)
 	err = handle.Get(ctx, nil)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+	require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 	run, err := start.Get(ctx)
 	require.NoError(t, err)
 	require.Error(t, run.Get(ctx, nil))
@@ -203,12 +203,12 @@ func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 	defer cancel()
 	whose := `"principal": {"tenant": "t", "agent": "a"}`
 	for _, test := range []struct{ workflow, update, request, field, problem string }{
-		{"Ingest", workflows.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "importance": "` + canary + `"}]}`, "candidates[0].importance", "must be a number"},
-		{"Ingest", workflows.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "CONTENT": "` + canary + `"}]}`, "candidates[0].CONTENT", "is given twice"},
-		{"Forget", workflows.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"all": true, "unles": "` + canary + `"}}`, "selector.unles", "unknown field"},
-		{"Ingest", workflows.UpdateStaged, `["` + canary + `"]`, "(json)", "must be an object"},
-		{"Forget", workflows.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"ids": "` + canary + `"}}`, "selector.ids", "must be a list"},
-		{"Forget", workflows.UpdateSelected, `{` + whose + `, "selector": {"all": true}}`, "reason", "is required"},
+		{"Ingest", api.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "importance": "` + canary + `"}]}`, "candidates[0].importance", "must be a number"},
+		{"Ingest", api.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "CONTENT": "` + canary + `"}]}`, "candidates[0].CONTENT", "is given twice"},
+		{"Forget", api.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"all": true, "unles": "` + canary + `"}}`, "selector.unles", "unknown field"},
+		{"Ingest", api.UpdateStaged, `["` + canary + `"]`, "(json)", "must be an object"},
+		{"Forget", api.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"ids": "` + canary + `"}}`, "selector.ids", "must be a list"},
+		{"Forget", api.UpdateSelected, `{` + whose + `, "selector": {"all": true}}`, "reason", "is required"},
 	} {
 		start := h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue,
 			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL}, test.workflow, raw(test.request))
@@ -218,7 +218,7 @@ func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 		err = handle.Get(ctx, nil)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app, test.request)
-		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type(), "%s: %v", test.request, err)
+		require.Equal(t, api.ErrTypeInvalidRequest, app.Type(), "%s: %v", test.request, err)
 		var invalid schema.ValidationError
 		require.NoError(t, app.Details(&invalid))
 		require.Equal(t, []schema.FieldError{{Field: test.field, Problem: test.problem}}, invalid.Fields)
@@ -241,7 +241,7 @@ func TestFieldsOfNewerClients(t *testing.T) {
 		require.NoError(t, err)
 		return run.Get(ctx, out)
 	}
-	var ingested workflows.IngestResult
+	var ingested api.IngestResult
 	require.NoError(t, start("Ingest", map[string]any{"principal": whose, "candidates": []any{map[string]any{"content": "Tea is served hot.", "mood": canary}}}, &ingested))
 	require.ElementsMatch(t, []string{"principal.team", "candidates[0].mood"}, ingested.Ignored)
 	require.Len(t, ingested.MemoryIDs, 1)
@@ -267,7 +267,7 @@ func TestFieldsOfNewerClients(t *testing.T) {
 		err := start(workflow, in, nil)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app, workflow)
-		require.Equal(t, activities.ErrTypeInvalidRequest, app.Type())
+		require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
 		require.Contains(t, app.Message(), "only_if: unknown field")
 		require.NotContains(t, err.Error(), canary)
 	}

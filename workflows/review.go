@@ -1,41 +1,19 @@
 package workflows
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 )
-
-// ReviewInput names the batch whose proposals wait for a person.
-type ReviewInput struct {
-	Tenant  string `json:"tenant"`
-	BatchID string `json:"batch_id"`
-	// ExpiresAfterSeconds is how long a proposal waits for a decision; 0 means ReviewWindow. It counts
-	// for proposals that begin to wait with this run, not for those that wait already.
-	ExpiresAfterSeconds int64 `json:"expires_after_seconds,omitempty"`
-
-	strict
-}
-
-// ReviewProgress answers QueryProgress, and is the result of a run. It counts over all runs of a batch.
-type ReviewProgress struct {
-	Open     int        `json:"open"`
-	Approved int        `json:"approved"`
-	Rejected int        `json:"rejected"`
-	Expired  int        `json:"expired"`
-	NextAt   *time.Time `json:"next_at,omitempty"` // when the next open proposal expires
-}
 
 var reviewing *activities.Reviewing
 
@@ -50,12 +28,12 @@ var reviewing *activities.Reviewing
 // words come in once, with the update; no other content passes through the history.
 //
 // A decision that it has accepted is carried out before the run ends, also when the run is cancelled.
-func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
+func Review(ctx workflow.Context, in api.ReviewInput) (api.ReviewProgress, error) {
 	run := &review{display: display{lean(ctx)}, in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
 	if err := run.setup(ctx); err != nil {
-		return ReviewProgress{}, err
+		return api.ReviewProgress{}, err
 	}
-	err := invalidRequest(in.misread())
+	err := invalidRequest(in.MisreadErr())
 	if !run.lean {
 		err = invalidRequest(validate(ctx, &in))
 	}
@@ -64,7 +42,7 @@ func Review(ctx workflow.Context, in ReviewInput) (ReviewProgress, error) {
 	}
 	if err != nil {
 		drainHandlers(ctx)
-		return ReviewProgress{}, err
+		return api.ReviewProgress{}, err
 	}
 	return run.finish(ctx), nil
 }
@@ -96,18 +74,18 @@ func (run *review) work(ctx workflow.Context) error {
 // review is one run at work.
 type review struct {
 	display
-	in       ReviewInput
+	in       api.ReviewInput
 	ref      activities.ReviewRef
-	progress ReviewProgress
+	progress api.ReviewProgress
 	moved    bool // a decision has come since the run last looked
 	shown    bool
 }
 
 func (run *review) setup(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (ReviewProgress, error) { return run.progress, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.ReviewProgress, error) { return run.progress, nil }); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDecide, run.decide, workflow.UpdateHandlerOptions{
+	return workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateDecide, run.decide, workflow.UpdateHandlerOptions{
 		Validator: func(_ workflow.Context, req schema.ReviewRequest) error { return run.check(req) }})
 }
 
@@ -132,7 +110,7 @@ func (run *review) look(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	run.progress = ReviewProgress{Open: st.Open, Approved: st.Approved, Rejected: st.Rejected, Expired: st.Expired, NextAt: st.NextAt}
+	run.progress = api.ReviewProgress{Open: st.Open, Approved: st.Approved, Rejected: st.Rejected, Expired: st.Expired, NextAt: st.NextAt}
 	if run.shown {
 		workflow.SetCurrentDetails(ctx, run.details())
 		return nil
@@ -140,7 +118,7 @@ func (run *review) look(ctx workflow.Context) error {
 	run.shown = true
 	of := schema.Principal{Tenant: run.in.Tenant, Agent: st.Agent, Project: st.Project}
 	if !run.lean || run.progress.Open > 0 {
-		run.display.wait(ctx, PhaseReview, run.counts(), whose(of)...)
+		run.display.wait(ctx, api.PhaseReview, run.counts(), mneme.Whose(of)...)
 	}
 	return nil
 }
@@ -154,7 +132,7 @@ func (run *review) counts() string {
 	return out
 }
 
-func (run *review) details() string { return "**" + PhaseReview + "**: " + run.counts() }
+func (run *review) details() string { return "**" + api.PhaseReview + "**: " + run.counts() }
 
 // wait ends when a decision has come, or when proposals have expired and are given up.
 func (run *review) wait(ctx workflow.Context) error {
@@ -187,12 +165,12 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	var result schema.ReviewResult
 	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req}) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
-		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded", activities.ErrTypeInvalidRequest, nil)
+		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded", api.ErrTypeInvalidRequest, nil)
 	}
 	options := stageOptions
 	options.Summary = "accept the decision"
 	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
-		activities.AcceptRequest{Operation: ref, Kind: KindReview, Body: body}).Get(ctx, nil)
+		activities.AcceptRequest{Operation: ref, Kind: api.KindReview, Body: body}).Get(ctx, nil)
 	if err != nil {
 		return result, err
 	}
@@ -210,84 +188,16 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 // carried it out under another form of the ids.
 func (run *review) decisionRef(id, updateID string, req schema.ReviewRequest) activities.OperationRef {
 	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: id + "/" + req.ProposalID + "/" + updateID}
-	plain := plainID(KindReview, idEscaper.Replace(run.in.Tenant), run.in.BatchID)
-	chosen := req.OperationID + "/" + req.ProposalID
-	var keys []string
-	for _, form := range bothForms(id, ReviewWorkflowID(run.in.Tenant, run.in.BatchID), plain) {
-		for _, update := range bothForms(updateID, boundedUpdateID(chosen), chosen) {
-			keys = append(keys, form+"/"+req.ProposalID+"/"+update)
-		}
-	}
-	ref.Others = without(keys, ref.ID)
+	ref.Others = api.EarlierDecisionKeys(ref.ID, id, updateID, run.in.BatchID, req)
 	return ref
 }
 
 // finish says how the review ended.
-func (run *review) finish(ctx workflow.Context) ReviewProgress {
-	outcome := OutcomeReviewed
+func (run *review) finish(ctx workflow.Context) api.ReviewProgress {
+	outcome := api.OutcomeReviewed
 	if run.progress.Expired > 0 {
-		outcome = OutcomeExpired
+		outcome = api.OutcomeExpired
 	}
-	run.display.show(ctx, PhaseDone, run.counts(), AttrOutcome.ValueSet(outcome))
+	run.display.show(ctx, api.PhaseDone, run.counts(), mneme.AttrOutcome.ValueSet(outcome))
 	return run.progress
-}
-
-// Decide hands a decision to the review of a batch and returns what became of it. A review that is not
-// there is started: of old proposals, or of one that has ended. With an operation id the same decision
-// may be delivered again and finds the first result; without one each call is a decision of its own.
-// It returns a *schema.ValidationError for a request that will never be accepted.
-func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID string) (schema.ReviewResult, error) {
-	if err := req.Validate(); err != nil {
-		return schema.ReviewResult{}, err
-	}
-	if _, err := uuid.Parse(batchID); err != nil {
-		return schema.ReviewResult{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_id", Problem: "must be an id"}}}
-	}
-	updateID := uuid.NewString()
-	if req.OperationID != "" {
-		updateID = boundedUpdateID(req.OperationID + "/" + req.ProposalID)
-	}
-	var result schema.ReviewResult
-	err := retryUpdate(ctx, true, func() error {
-		return decideOnce(ctx, c, taskQueue, req, batchID, updateID, &result)
-	})
-	return result, invalidOr(err)
-}
-
-func decideOnce(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID, updateID string, result *schema.ReviewResult) error {
-	tenant := req.Principal.Tenant
-	// Joining the run that waits, or starting one behind those that have ended.
-	start := c.NewWithStartWorkflowOperation(reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
-		Review, ReviewInput{Tenant: tenant, BatchID: batchID})
-	handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: start,
-		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateDecide, Args: []any{req},
-			WaitForStage: client.WorkflowUpdateStageCompleted},
-	})
-	if err != nil {
-		return fmt.Errorf("decide: %w", err)
-	}
-	if err := handle.Get(ctx, result); err != nil {
-		return fmt.Errorf("decide: %w", err)
-	}
-	return nil
-}
-
-// renewReview starts the review of a batch anew, in place of the run that waits: what that one carried is
-// to go.
-func renewReview(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error {
-	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING),
-		Review, ReviewInput{Tenant: tenant, BatchID: batchID})
-	return err
-}
-
-func reviewOptions(taskQueue, tenant, batchID string, running enumspb.WorkflowIdConflictPolicy) client.StartWorkflowOptions {
-	return client.StartWorkflowOptions{
-		ID:                       ReviewWorkflowID(tenant, batchID),
-		TaskQueue:                taskQueue,
-		WorkflowIDConflictPolicy: running,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "review of batch " + batchID,
-		TypedSearchAttributes:    ofTenant(tenant),
-	}
 }

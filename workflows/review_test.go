@@ -21,6 +21,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -96,7 +98,7 @@ func rejection(tenant string) schema.ReviewRequest {
 func (d *desk) send(after time.Duration, id string, req schema.ReviewRequest) *reply {
 	r := &reply{}
 	d.RegisterDelayedCallback(func() {
-		d.UpdateWorkflow(workflows.UpdateDecide, id, &testsuite.TestUpdateCallback{
+		d.UpdateWorkflow(api.UpdateDecide, id, &testsuite.TestUpdateCallback{
 			OnAccept: func() {},
 			OnReject: func(err error) { r.rejected = err },
 			OnComplete: func(result any, err error) {
@@ -115,12 +117,12 @@ type reply struct {
 	rejected, err error
 }
 
-func (d *desk) run(t *testing.T, in workflows.ReviewInput) (workflows.ReviewProgress, error) {
+func (d *desk) run(t *testing.T, in api.ReviewInput) (api.ReviewProgress, error) {
 	t.Helper()
 	in.Tenant, in.BatchID = "t", uuid.NewString()
 	d.ExecuteWorkflow(workflows.Review, in)
 	require.True(t, d.IsWorkflowCompleted())
-	var p workflows.ReviewProgress
+	var p api.ReviewProgress
 	if err := d.GetWorkflowError(); err != nil {
 		return p, err
 	}
@@ -129,19 +131,19 @@ func (d *desk) run(t *testing.T, in workflows.ReviewInput) (workflows.ReviewProg
 
 func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
 	t.Parallel()
-	for window, in := range map[time.Duration]workflows.ReviewInput{workflows.ReviewWindow: {}, time.Hour: {ExpiresAfterSeconds: 3600}} {
+	for window, in := range map[time.Duration]api.ReviewInput{workflows.ReviewWindow: {}, time.Hour: {ExpiresAfterSeconds: 3600}} {
 		d := newDesk(t, 3)
 		began := d.Now()
 		d.send(time.Minute, "1", rejection("t"))
-		var seen workflows.ReviewProgress
+		var seen api.ReviewProgress
 		d.RegisterDelayedCallback(func() {
-			encoded, err := d.QueryWorkflow(workflows.QueryProgress)
+			encoded, err := d.QueryWorkflow(api.QueryProgress)
 			require.NoError(t, err)
 			require.NoError(t, encoded.Get(&seen))
 		}, 2*time.Minute)
 		p, err := d.run(t, in)
 		require.NoError(t, err)
-		require.Equal(t, workflows.ReviewProgress{Rejected: 1, Expired: 2}, p)
+		require.Equal(t, api.ReviewProgress{Rejected: 1, Expired: 2}, p)
 		require.Equal(t, window, d.Now().Sub(began).Truncate(time.Second))
 		require.Len(t, d.given, 1)
 		require.Equal(t, window, d.given[0].Sub(began).Truncate(time.Second))
@@ -156,9 +158,9 @@ func TestReviewGivesUpWhatAnAttemptLeft(t *testing.T) {
 	d := newDesk(t, 3)
 	d.atOnce = 2
 	began := d.Now()
-	p, err := d.run(t, workflows.ReviewInput{})
+	p, err := d.run(t, api.ReviewInput{})
 	require.NoError(t, err)
-	require.Equal(t, workflows.ReviewProgress{Expired: 3}, p)
+	require.Equal(t, api.ReviewProgress{Expired: 3}, p)
 	require.Len(t, d.given, 2)
 	require.Equal(t, workflows.ReviewWindow, d.Now().Sub(began).Truncate(time.Second))
 }
@@ -167,9 +169,9 @@ func TestReviewEndsWithTheLastDecision(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 2)
 	first, second := d.send(time.Hour, "one", rejection("t")), d.send(2*time.Hour, "two", rejection("t"))
-	p, err := d.run(t, workflows.ReviewInput{})
+	p, err := d.run(t, api.ReviewInput{})
 	require.NoError(t, err)
-	require.Equal(t, workflows.ReviewProgress{Rejected: 2}, p)
+	require.Equal(t, api.ReviewProgress{Rejected: 2}, p)
 	require.Empty(t, d.given)
 	for i, r := range []*reply{first, second} {
 		require.NoError(t, r.err)
@@ -182,7 +184,7 @@ func TestReviewWithNothingOpenAnswersAndEnds(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 0)
 	r := d.send(0, "late", rejection("t"))
-	_, err := d.run(t, workflows.ReviewInput{})
+	_, err := d.run(t, api.ReviewInput{})
 	require.NoError(t, err)
 	require.NoError(t, r.err)
 	require.Len(t, d.decided, 1)
@@ -199,7 +201,7 @@ func TestReviewRefusesWhatIsNoDecision(t *testing.T) {
 	for field, req := range map[string]schema.ReviewRequest{"reason": bad, "proposal_id": worse, "decision": worst, "principal.tenant": rejection("other")} {
 		d := newDesk(t, 1)
 		r := d.send(time.Minute, "1", req)
-		_, err := d.run(t, workflows.ReviewInput{})
+		_, err := d.run(t, api.ReviewInput{})
 		require.NoError(t, err)
 		require.ErrorContains(t, r.rejected, field)
 		require.Empty(t, d.decided)
@@ -212,7 +214,7 @@ func TestReviewContinuesAsNew(t *testing.T) {
 	d.SetContinueAsNewSuggested(false)
 	d.RegisterDelayedCallback(func() { d.SetContinueAsNewSuggested(true) }, time.Minute)
 	r := d.send(time.Hour, "1", rejection("t"))
-	_, err := d.run(t, workflows.ReviewInput{ExpiresAfterSeconds: 7200})
+	_, err := d.run(t, api.ReviewInput{ExpiresAfterSeconds: 7200})
 	var anew *workflow.ContinueAsNewError
 	require.ErrorAs(t, err, &anew)
 	require.NoError(t, r.err)
@@ -232,7 +234,7 @@ func TestReviewOutlastsAnOutage(t *testing.T) {
 		}
 		return pipeline.ReviewState{}, nil
 	})
-	env.ExecuteWorkflow(workflows.Review, workflows.ReviewInput{Tenant: "t", BatchID: uuid.NewString()})
+	env.ExecuteWorkflow(workflows.Review, api.ReviewInput{Tenant: "t", BatchID: uuid.NewString()})
 	require.NoError(t, env.GetWorkflowError())
 	require.Equal(t, 200, calls)
 }
@@ -242,18 +244,18 @@ func TestIngestStartsAReviewAndDoesNotWait(t *testing.T) {
 	for waiting, started := range map[int]int{0: 0, 3: 1} {
 		s := newStage(t, nil)
 		s.toReview = waiting
-		var reviews []workflows.ReviewInput
-		s.OnWorkflow(workflows.Review, mock.Anything, mock.Anything).Return(func(_ workflow.Context, in workflows.ReviewInput) (workflows.ReviewProgress, error) {
+		var reviews []api.ReviewInput
+		s.OnWorkflow(workflows.Review, mock.Anything, mock.Anything).Return(func(_ workflow.Context, in api.ReviewInput) (api.ReviewProgress, error) {
 			reviews = append(reviews, in)
-			return workflows.ReviewProgress{}, errors.New("this is nothing to an ingest")
+			return api.ReviewProgress{}, errors.New("this is nothing to an ingest")
 		}).Maybe()
 		result, err := s.run(t, 1)
 		require.NoError(t, err)
 		require.Equal(t, waiting, result.ToReview)
 		require.Len(t, reviews, started)
 		if started > 0 {
-			require.Equal(t, workflows.ReviewWorkflowID("t", result.BatchID), result.ReviewID)
-			require.Equal(t, workflows.ReviewInput{Tenant: "t", BatchID: result.BatchID}, reviews[0])
+			require.Equal(t, api.ReviewWorkflowID("t", result.BatchID), result.ReviewID)
+			require.Equal(t, api.ReviewInput{Tenant: "t", BatchID: result.BatchID}, reviews[0])
 		}
 	}
 }
@@ -271,7 +273,7 @@ func TestIngestOfTheFirstVersionStartsNoReview(t *testing.T) {
 }
 
 // moved ingests a fact and another that replaces it, which the default policy leaves to a person.
-func moved(t *testing.T, h *testkit.Harness, p schema.Principal, texts ...string) (workflows.IngestResult, schema.ReviewItem) {
+func moved(t *testing.T, h *testkit.Harness, p schema.Principal, texts ...string) (api.IngestResult, schema.ReviewItem) {
 	t.Helper()
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, texts[0]))
 	req := testkit.Request(p, schema.SourceMemory, texts[1])
@@ -279,7 +281,7 @@ func moved(t *testing.T, h *testkit.Harness, p schema.Principal, texts ...string
 	_, result := h.Ingest(t, req)
 	require.Zero(t, result.Dead)
 	require.Equal(t, 1, result.ToReview)
-	require.Equal(t, workflows.ReviewWorkflowID(p.Tenant, result.BatchID), result.ReviewID)
+	require.Equal(t, api.ReviewWorkflowID(p.Tenant, result.BatchID), result.ReviewID)
 	items, err := h.Store.ListReviews(context.Background(), p, pipeline.ReviewFilter{}, pg.Page{})
 	require.NoError(t, err)
 	require.Len(t, items, 1)
@@ -295,7 +297,7 @@ func decide(t *testing.T, h *testkit.Harness, req schema.ReviewRequest, batch st
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	result, err := workflows.Decide(ctx, h.Temporal, h.TaskQueue, req, batch)
+	result, err := mneme.Decide(ctx, h.Temporal, h.TaskQueue, req, batch)
 	require.NoError(t, err)
 	return result
 }
@@ -307,16 +309,16 @@ func statusOf(t *testing.T, c client.Client, id string) enumspb.WorkflowExecutio
 	return described.GetWorkflowExecutionInfo().GetStatus()
 }
 
-func reviewEnds(t *testing.T, h *testkit.Harness, id string) workflows.ReviewProgress {
+func reviewEnds(t *testing.T, h *testkit.Harness, id string) api.ReviewProgress {
 	t.Helper()
 	return runEnds(t, h, id, "")
 }
 
-func runEnds(t *testing.T, h *testkit.Harness, id, runID string) workflows.ReviewProgress {
+func runEnds(t *testing.T, h *testkit.Harness, id, runID string) api.ReviewProgress {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var p workflows.ReviewProgress
+	var p api.ReviewProgress
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, id, runID).Get(ctx, &p))
 	return p
 }
@@ -327,11 +329,11 @@ func reviewWaits(t *testing.T, h *testkit.Harness, id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error {
-		answer, err := h.Temporal.QueryWorkflow(ctx, id, "", workflows.QueryProgress)
+		answer, err := h.Temporal.QueryWorkflow(ctx, id, "", api.QueryProgress)
 		if err != nil {
 			return err
 		}
-		var p workflows.ReviewProgress
+		var p api.ReviewProgress
 		if err := answer.Get(&p); err != nil || p.Open != 1 || p.NextAt == nil {
 			return errors.Join(err, fmt.Errorf("%+v", p))
 		}
@@ -399,7 +401,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, old.Lifecycle.Pinned, successor.Lifecycle.Pinned)
 
-			require.Equal(t, workflows.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID), "it was the run that the ingest started")
+			require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID), "it was the run that the ingest started")
 			// The run has ended; a decision still has its answer.
 			again := decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID)
 			require.Equal(t, schema.ReviewDecided, again.Status)
@@ -421,7 +423,7 @@ func TestADecisionNeedsNoRun(t *testing.T) {
 	req.OperationID = "op-1"
 	first := decide(t, h, req, result.BatchID)
 	require.Equal(t, schema.ReviewRejected, first.Status)
-	require.Equal(t, workflows.ReviewProgress{Rejected: 1}, reviewEnds(t, h, result.ReviewID))
+	require.Equal(t, api.ReviewProgress{Rejected: 1}, reviewEnds(t, h, result.ReviewID))
 	require.Equal(t, first, decide(t, h, req, result.BatchID), "delivered again, in a run of its own")
 
 	// Of what is not there, too.
@@ -429,9 +431,9 @@ func TestADecisionNeedsNoRun(t *testing.T) {
 	missing.ProposalID = uuid.NewString()
 	require.Equal(t, schema.ReviewNotFound, decide(t, h, decision(p, missing, schema.DecisionReject), uuid.NewString()).Status)
 	var invalid *schema.ValidationError
-	_, err := workflows.Decide(context.Background(), h.Temporal, h.TaskQueue, decision(p, item, "perhaps"), result.BatchID)
+	_, err := mneme.Decide(context.Background(), h.Temporal, h.TaskQueue, decision(p, item, "perhaps"), result.BatchID)
 	require.ErrorAs(t, err, &invalid)
-	_, err = workflows.Decide(context.Background(), h.Temporal, h.TaskQueue, decision(p, item, schema.DecisionReject), "x")
+	_, err = mneme.Decide(context.Background(), h.Temporal, h.TaskQueue, decision(p, item, schema.DecisionReject), "x")
 	require.ErrorAs(t, err, &invalid)
 }
 
@@ -450,7 +452,7 @@ func TestManyDecideAtOnce(t *testing.T) {
 			req.Actor = fmt.Sprintf("operator:%d", i)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			r, err := workflows.Decide(ctx, h.Temporal, h.TaskQueue, req, result.BatchID)
+			r, err := mneme.Decide(ctx, h.Temporal, h.TaskQueue, req, result.BatchID)
 			results <- r
 			errs <- err
 		}()
@@ -472,7 +474,7 @@ func TestADecisionWhoseAcknowledgementIsLost(t *testing.T) {
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
 	decided := decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID)
 	require.Equal(t, schema.ReviewApplied, decided.Status)
-	require.Equal(t, workflows.ReviewProgress{Approved: 1}, reviewEnds(t, h, result.ReviewID))
+	require.Equal(t, api.ReviewProgress{Approved: 1}, reviewEnds(t, h, result.ReviewID))
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "changed_by = 'operator:rita' AND event = 'modified'"))
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "changed_by = 'operator:rita' AND event = 'none'"))
@@ -494,7 +496,7 @@ func TestAReviewSurvivesItsWorker(t *testing.T) {
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, result.ReviewID))
 	testkit.StartProcess(t, settings)
 	require.Equal(t, schema.ReviewApplied, decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
-	require.Equal(t, workflows.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID))
+	require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID))
 }
 
 // A replayed dead job joins the review that its batch has already.
@@ -522,7 +524,7 @@ func TestAReplayedJobKeepsTheReviewOfItsBatch(t *testing.T) {
 	jobs, err := h.Store.Jobs(ctx, p.Tenant, pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
 	cured = true
-	replayed, err := resume(t, h, workflows.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
+	replayed, err := resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	require.Equal(t, 1, replayed.ToReview)
 	require.Equal(t, result.ReviewID, replayed.ReviewID)

@@ -14,6 +14,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
@@ -36,9 +37,9 @@ func putRecord(t testing.TB, c client.Client, queue string, p schema.Principal, 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	run, err := workflows.StartPut(ctx, c, queue, schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{m}})
+	run, err := mneme.StartPut(ctx, c, queue, schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{m}})
 	require.NoError(t, err)
-	result, err := workflows.Outcome[schema.PutResult](ctx, run)
+	result, err := mneme.Outcome[schema.PutResult](ctx, run)
 	require.NoError(t, err)
 	require.Equal(t, schema.PutCreated, result.Items[0].Status)
 	return result.Items[0].ID
@@ -53,9 +54,9 @@ func revise(t testing.TB, c client.Client, queue string, req schema.ReviseReques
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	run, err := workflows.StartRevise(ctx, c, queue, req)
+	run, err := mneme.StartRevise(ctx, c, queue, req)
 	require.NoError(t, err)
-	result, err := workflows.Outcome[schema.ReviseResult](ctx, run)
+	result, err := mneme.Outcome[schema.ReviseResult](ctx, run)
 	require.NoError(t, err)
 	return run, result
 }
@@ -104,12 +105,12 @@ func TestPreferenceIsForked(t *testing.T) {
 	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue}, workflows.Revise, req)
 	require.NoError(t, err)
 	require.NotEqual(t, run.GetRunID(), anew.GetRunID())
-	same, err = workflows.Outcome[schema.ReviseResult](ctx, anew)
+	same, err = mneme.Outcome[schema.ReviseResult](ctx, anew)
 	require.NoError(t, err)
 	require.Equal(t, result, same)
 
 	req.Evidence = nil
-	_, err = workflows.StartRevise(ctx, h.Temporal, h.TaskQueue, req)
+	_, err = mneme.StartRevise(ctx, h.Temporal, h.TaskQueue, req)
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "evidence", invalid.Fields[0].Field)
@@ -169,7 +170,7 @@ func TestReviseWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	p := testkit.Principal()
 	id := putRecord(t, c, queue, p, prefers("go", ""))
 	python := prefers("python", "")
-	run, err := workflows.StartRevise(ctx, c, queue, reviseRequest(p, schema.ReviseSupersede, &python, schema.Target{ID: id, IfVersion: 1}))
+	run, err := mneme.StartRevise(ctx, c, queue, reviseRequest(p, schema.ReviseSupersede, &python, schema.Target{ID: id, IfVersion: 1}))
 	require.NoError(t, err)
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()
@@ -178,7 +179,7 @@ func TestReviseWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	history := testkit.Rows(t, db, "memory_history", "")
 
 	testkit.StartProcess(t, settings(address))
-	result, err := workflows.Outcome[schema.ReviseResult](ctx, run)
+	result, err := mneme.Outcome[schema.ReviseResult](ctx, run)
 	require.NoError(t, err)
 	require.Equal(t, schema.ReviseApplied, result.Status)
 	require.Equal(t, 2, testkit.Rows(t, db, "memories", ""))

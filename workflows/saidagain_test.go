@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
@@ -30,7 +31,7 @@ func (d mindful) Decide(ctx context.Context, fact memory.Fact, neighbors []memor
 }
 
 // spoken takes in what Maya says in a session, and returns the memory that holds it.
-func spoken(t *testing.T, h *testkit.Harness, p schema.Principal, session, text string) (string, workflows.IngestResult) {
+func spoken(t *testing.T, h *testkit.Harness, p schema.Principal, session, text string) (string, api.IngestResult) {
 	t.Helper()
 	started, result := h.Ingest(t, schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: text, Speaker: "Maya", Session: session, SourceKind: schema.SourceUserInput}}})
 	require.Zero(t, result.Dead)
@@ -93,7 +94,7 @@ func TestTheSameWordsAreAnsweredOnce(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	source, result := spoken(t, h, o.p, "s1", "The launch is planned for May 3.")
-	require.Equal(t, pipeline.WriteCounts{Added: 1}, result.Written)
+	require.Equal(t, schema.WriteCounts{Added: 1}, result.Written)
 	outcomes, err := h.Store.FactOutcomes(context.Background(), o.p.Tenant, uuid.MustParse(result.BatchID))
 	require.NoError(t, err)
 	require.Equal(t, []any{schema.ActionAdd, schema.ProposalApplied, ""}, []any{outcomes[0].Action, outcomes[0].State, outcomes[0].Skipped})
@@ -132,7 +133,7 @@ func TestWhatIsKnownToFewIsKeptForMany(t *testing.T) {
 	shared := testkit.Request(o.p, schema.SourceObservation, "Our standup is at 9:30.")
 	shared.Visibility = schema.VisibilityGlobal
 	_, result := h.Ingest(t, shared)
-	require.Equal(t, pipeline.WriteCounts{Added: 1}, result.Written)
+	require.Equal(t, schema.WriteCounts{Added: 1}, result.Written)
 	_, result = h.Ingest(t, testkit.Request(o.p, schema.SourceObservation, "So our standup is at 9:30."))
 	require.Zero(t, result.Dead)
 	other := o

@@ -17,23 +17,25 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"pgregory.net/rapid"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
 )
 
 // newSchedules are those of a namespace of the test's own, with no worker.
-func newSchedules(t *testing.T) (context.Context, workflows.Schedules) {
+func newSchedules(t *testing.T) (context.Context, mneme.Schedules) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	address := testkit.TemporalAddress(t)
 	namespace := testkit.NewNamespace(t, address)
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-	return ctx, workflows.Schedules{Client: c, Namespace: namespace, TaskQueue: "test-" + uuid.NewString(), Index: "pgvector"}
+	return ctx, mneme.Schedules{Client: c, Namespace: namespace, TaskQueue: "test-" + uuid.NewString(), Index: "pgvector"}
 }
 
-func outcomes(applied []workflows.AppliedSchedule) map[string]string {
+func outcomes(applied []mneme.AppliedSchedule) map[string]string {
 	out := map[string]string{}
 	for _, a := range applied {
 		out[a.Name] = a.Outcome + strings.Join(append([]string{""}, a.Changed...), " ")
@@ -43,18 +45,18 @@ func outcomes(applied []workflows.AppliedSchedule) map[string]string {
 
 func TestDefaultSchedules(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, workflows.DefaultSchedulesFile(), "schedules:")
+	require.Contains(t, mneme.DefaultSchedulesFile(), "schedules:")
 	every := map[string]time.Duration{}
-	for _, s := range workflows.DefaultSchedules() {
+	for _, s := range mneme.DefaultSchedules() {
 		every[s.Name] = s.Every
 		require.Equal(t, s.Every, s.CatchUp, "one run makes up for all: one interval is enough")
 		require.Less(t, s.Jitter, s.Every)
 		require.NotEmpty(t, s.Note)
 		// Who destroys stops when something is wrong; who only tells the index goes on.
-		require.Equal(t, s.Name == workflows.ScheduleDecay || s.Name == workflows.ScheduleRetention, s.PauseOnFailure, s.Name)
+		require.Equal(t, s.Name == mneme.ScheduleDecay || s.Name == mneme.ScheduleRetention, s.PauseOnFailure, s.Name)
 	}
-	require.Equal(t, map[string]time.Duration{workflows.ScheduleDecay: time.Hour, workflows.ScheduleRetention: 6 * time.Hour,
-		workflows.ScheduleSyncIndex: time.Minute, workflows.ScheduleDrift: time.Hour}, every)
+	require.Equal(t, map[string]time.Duration{mneme.ScheduleDecay: time.Hour, mneme.ScheduleRetention: 6 * time.Hour,
+		mneme.ScheduleSyncIndex: time.Minute, mneme.ScheduleDrift: time.Hour}, every)
 }
 
 func TestSchedulesFileIsStrict(t *testing.T) {
@@ -91,14 +93,14 @@ func TestSchedulesFileIsStrict(t *testing.T) {
 		"schedules[0].time_zone: must be the name":              "schedules: [{name: decay, calendar: [{hour: 3}], time_zone: Mars/Base}]",
 		"schedules[0].time_zone: goes with calendar":            "schedules: [{name: decay, every: 1h, time_zone: UTC}]",
 	} {
-		_, err := workflows.ParseSchedules([]byte(text))
+		_, err := mneme.ParseSchedules([]byte(text))
 		var bad *schema.ValidationError
 		require.ErrorAs(t, err, &bad, text)
 		require.ErrorContains(t, err, problem, text)
 	}
-	_, err := workflows.ParseSchedules([]byte("schedules: [{name: decay, every: 1s, jitter: x}, {name: drift}]"))
+	_, err := mneme.ParseSchedules([]byte("schedules: [{name: decay, every: 1s, jitter: x}, {name: drift}]"))
 	require.ErrorContains(t, err, "schedules[1].every", "every problem is told")
-	specs, err := workflows.ParseSchedules([]byte("schedules: [{name: consolidation, every: 24h}]"))
+	specs, err := mneme.ParseSchedules([]byte("schedules: [{name: consolidation, every: 24h}]"))
 	require.NoError(t, err, "the format knows it")
 	require.Equal(t, "consolidation", specs[0].Name)
 }
@@ -106,12 +108,12 @@ func TestSchedulesFileIsStrict(t *testing.T) {
 // Whatever is in a file, reading it ends with schedules or with an error.
 func TestSchedulesFileNeverPanics(t *testing.T) {
 	t.Parallel()
-	whole := workflows.DefaultSchedulesFile()
+	whole := mneme.DefaultSchedulesFile()
 	rapid.Check(t, func(r *rapid.T) {
 		at := rapid.IntRange(0, len(whole)).Draw(r, "at")
 		end := rapid.IntRange(at, min(len(whole), at+20)).Draw(r, "end")
 		text := whole[:at] + rapid.StringMatching(`[a-z0-9:\-\[\]{}&*!|>#"', \n/]{0,12}`).Draw(r, "instead") + whole[end:]
-		specs, err := workflows.ParseSchedules([]byte(text))
+		specs, err := mneme.ParseSchedules([]byte(text))
 		if err != nil {
 			return
 		}
@@ -127,7 +129,7 @@ func TestSchedulesFileNeverPanics(t *testing.T) {
 func TestApplySchedules(t *testing.T) {
 	t.Parallel()
 	ctx, s := newSchedules(t)
-	specs := workflows.DefaultSchedules()
+	specs := mneme.DefaultSchedules()
 
 	var wg sync.WaitGroup // several at once, as workers that start together
 	for range 3 {
@@ -154,9 +156,9 @@ func TestApplySchedules(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "sync_index": "unchanged", "drift": "unchanged"}, outcomes(applied))
 
-	require.NoError(t, s.Pause(ctx, workflows.ScheduleDrift, "the index moves house"))
+	require.NoError(t, s.Pause(ctx, mneme.ScheduleDrift, "the index moves house"))
 	require.NoError(t, s.Client.ScheduleClient().GetHandle(ctx, "retention-purge").Delete(ctx))
-	changed, err := workflows.ParseSchedules([]byte(`
+	changed, err := mneme.ParseSchedules([]byte(`
 schedules:
   - {name: decay, every: 1h, jitter: 1m, note: Prunes or archives what has faded.}
   - {name: drift, every: 2h, note: changed}
@@ -180,11 +182,11 @@ schedules:
 	known, err := s.Statuses(ctx, specs)
 	require.NoError(t, err)
 	require.Len(t, known, 4)
-	byName := map[string]workflows.ScheduleStatus{}
+	byName := map[string]mneme.ScheduleStatus{}
 	for _, k := range known {
 		byName[k.Name] = k
 	}
-	require.Equal(t, workflows.PausedByOperator, byName["drift"].PausedBy)
+	require.Equal(t, mneme.PausedByOperator, byName["drift"].PausedBy)
 	require.Nil(t, byName["drift"].Next)
 	require.Equal(t, "hour 3 minute 30; weekday 1-5 hour 8-18/2 minute 0; in Europe/Berlin", byName["retention"].When)
 	require.Contains(t, byName["retention"].Differs, "calendar")
@@ -192,28 +194,28 @@ schedules:
 	require.Empty(t, byName["decay"].Differs)
 	require.Equal(t, "every 1h", byName["decay"].When)
 
-	require.NoError(t, s.Resume(ctx, workflows.ScheduleDrift, "back"))
+	require.NoError(t, s.Resume(ctx, mneme.ScheduleDrift, "back"))
 	applied, err = s.Apply(ctx, specs)
 	require.NoError(t, err)
 	require.Equal(t, "updated every jitter catch_up pause_on_failure note", outcomes(applied)["drift"])
 
-	require.ErrorIs(t, s.Pause(ctx, "dream", "x"), workflows.ErrNoSchedule)
+	require.ErrorIs(t, s.Pause(ctx, "dream", "x"), mneme.ErrNoSchedule)
 	elsewhere := s
 	elsewhere.Index = "qdrant"
-	require.ErrorIs(t, elsewhere.Pause(ctx, workflows.ScheduleDrift, "x"), workflows.ErrNoSchedule)
+	require.ErrorIs(t, elsewhere.Pause(ctx, mneme.ScheduleDrift, "x"), mneme.ErrNoSchedule)
 
 	// A schedule of another task queue is moved only by whoever says so.
 	other := s
 	other.TaskQueue = "other-" + s.TaskQueue
 	before, _ = touched("decay-sweep")
 	_, err = other.Apply(ctx, specs)
-	require.ErrorIs(t, err, workflows.ErrScheduleElsewhere)
+	require.ErrorIs(t, err, mneme.ErrScheduleElsewhere)
 	require.ErrorContains(t, err, s.TaskQueue)
 	after, _ = touched("decay-sweep")
 	require.Equal(t, before, after)
 	known, err = other.Statuses(ctx, specs)
 	require.NoError(t, err)
-	require.Equal(t, []string{workflows.DifferentTaskQueue}, known[0].Differs)
+	require.Equal(t, []string{mneme.DifferentTaskQueue}, known[0].Differs)
 	require.Equal(t, s.TaskQueue, known[0].TaskQueue)
 	other.TakeOver = true
 	applied, err = other.Apply(ctx, specs)
@@ -225,7 +227,7 @@ schedules:
 func TestApplyRefusesConsolidation(t *testing.T) {
 	t.Parallel()
 	ctx, s := newSchedules(t)
-	specs := append(workflows.DefaultSchedules(), workflows.ScheduleSpec{Name: workflows.ScheduleConsolidation, Every: time.Hour})
+	specs := append(mneme.DefaultSchedules(), mneme.ScheduleSpec{Name: mneme.ScheduleConsolidation, Every: time.Hour})
 	_, err := s.Apply(ctx, specs)
 	require.ErrorContains(t, err, "schedules[4].name: consolidation is not part of this build")
 	require.ErrorContains(t, s.Ensure(ctx, specs), "not part of this build")
@@ -247,16 +249,16 @@ func TestSchedulesOfEarlierReleases(t *testing.T) {
 		action        client.ScheduleWorkflowAction
 	}{
 		{time.Minute, 5 * time.Second, "Brings the vector index up to date with Postgres.",
-			client.ScheduleWorkflowAction{ID: "sync-index/pgvector", Workflow: workflows.SyncIndex, Args: []any{workflows.SyncIndexInput{}}, TaskQueue: s.TaskQueue}},
+			client.ScheduleWorkflowAction{ID: "sync-index/pgvector", Workflow: workflows.SyncIndex, Args: []any{api.SyncIndexInput{}}, TaskQueue: s.TaskQueue}},
 		{time.Hour, time.Minute, "Compares the vector index with Postgres and repairs what differs.",
-			client.ScheduleWorkflowAction{ID: "drift/pgvector", Workflow: workflows.DriftCheck, Args: []any{workflows.DriftInput{Index: "pgvector"}}, TaskQueue: s.TaskQueue}},
+			client.ScheduleWorkflowAction{ID: "drift/pgvector", Workflow: workflows.DriftCheck, Args: []any{api.DriftInput{Index: "pgvector"}}, TaskQueue: s.TaskQueue}},
 	} {
 		_, err := s.Client.ScheduleClient().Create(ctx, client.ScheduleOptions{ID: was.action.ID, Action: &was.action, Note: was.note, CatchupWindow: was.every,
 			Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: was.every}}, Jitter: was.jitter},
 			Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP})
 		require.NoError(t, err)
 	}
-	applied, err := s.Apply(ctx, workflows.DefaultSchedules())
+	applied, err := s.Apply(ctx, mneme.DefaultSchedules())
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged", "drift": "unchanged"}, outcomes(applied))
 }
@@ -275,12 +277,12 @@ func TestSchedulesRunFailAndPause(t *testing.T) {
 	}, workflow.RegisterOptions{Name: "DecaySweep"})
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
-	require.NoError(t, s.Ensure(ctx, workflows.DefaultSchedules()))
+	require.NoError(t, s.Ensure(ctx, mneme.DefaultSchedules()))
 
-	run, err := s.Trigger(ctx, workflows.ScheduleRetention)
+	run, err := s.Trigger(ctx, mneme.ScheduleRetention)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(run.WorkflowID, "retention-purge"), run.WorkflowID)
-	var retention workflows.ScheduleStatus
+	var retention mneme.ScheduleStatus
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		known, err := s.Statuses(ctx, nil)
 		if err != nil {
@@ -291,29 +293,29 @@ func TestSchedulesRunFailAndPause(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Equal(t, workflows.PausedByFailure, retention.PausedBy)
+	require.Equal(t, mneme.PausedByFailure, retention.PausedBy)
 	require.Contains(t, retention.Note, "the purge met a wall")
 	require.Equal(t, run.WorkflowID, retention.Last.WorkflowID)
 	require.NoError(t, s.Outcome(ctx, retention.Last))
 	require.Equal(t, "Failed", retention.Last.Status)
 	require.Equal(t, "the purge met a wall", retention.Last.Error)
 
-	applied, err := s.Apply(ctx, workflows.DefaultSchedules())
+	applied, err := s.Apply(ctx, mneme.DefaultSchedules())
 	require.NoError(t, err)
 	require.Equal(t, "unchanged", outcomes(applied)["retention"], "a pause is for whoever looked to end")
 
-	run, err = s.Trigger(ctx, workflows.ScheduleDecay)
+	run, err = s.Trigger(ctx, mneme.ScheduleDecay)
 	require.NoError(t, err)
-	busy, err := s.Trigger(ctx, workflows.ScheduleDecay)
-	require.ErrorIs(t, err, workflows.ErrScheduleBusy)
+	busy, err := s.Trigger(ctx, mneme.ScheduleDecay)
+	require.ErrorIs(t, err, mneme.ErrScheduleBusy)
 	require.Equal(t, run.WorkflowID, busy.WorkflowID)
 	require.NoError(t, s.Outcome(ctx, &run))
 	require.Equal(t, "Running", run.Status)
 
 	end := time.Now().Truncate(time.Hour)
-	_, err = s.Backfill(ctx, workflows.ScheduleDecay, end.Add(-200*time.Hour), end)
-	require.ErrorIs(t, err, workflows.ErrBackfillTooLong)
-	n, err := s.Backfill(ctx, workflows.ScheduleDrift, end.Add(-150*time.Minute), end.Add(-30*time.Minute))
+	_, err = s.Backfill(ctx, mneme.ScheduleDecay, end.Add(-200*time.Hour), end)
+	require.ErrorIs(t, err, mneme.ErrBackfillTooLong)
+	n, err := s.Backfill(ctx, mneme.ScheduleDrift, end.Add(-150*time.Minute), end.Add(-30*time.Minute))
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory"
@@ -78,9 +80,9 @@ func TestSweepBatchBoundsTransactions(t *testing.T) {
 	_, err := owner.Exec(ctx, `INSERT INTO retrievals (tenant, id, agent_id, query_hash, memory_ids, took_ms, created_at)
 		SELECT $1, gen_random_uuid(), $2, 'h', '{}', 1, now() - interval '60 days' FROM generate_series(1, 10)`, p.Tenant, p.Agent)
 	require.NoError(t, err)
-	run, err := workflows.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue, workflows.SweepInput{Tenant: p.Tenant, BatchSize: 100})
+	run, err := mneme.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue, api.SweepInput{Tenant: p.Tenant, BatchSize: 100})
 	require.NoError(t, err)
-	var result workflows.SweepResult
+	var result api.SweepResult
 	require.NoError(t, run.Get(ctx, &result))
 	require.Equal(t, 10, result.Counts[string(lifecycle.PurgeRetrievals)])
 	var most int
@@ -105,9 +107,9 @@ func TestAPurgeBeginsEachStepAtItsBeginning(t *testing.T) {
 		_, err := owner.Exec(ctx, sql)
 		require.NoError(t, err)
 	}
-	run, err := workflows.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue, workflows.SweepInput{Tenant: p.Tenant})
+	run, err := mneme.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
-	var result workflows.SweepResult
+	var result api.SweepResult
 	require.NoError(t, run.Get(ctx, &result))
 	require.Equal(t, 1, result.Counts[string(lifecycle.PurgeVersions)])
 	require.Zero(t, testkit.Rows(t, owner, "ingest_batches", "id = $1", started.Ack.BatchID))

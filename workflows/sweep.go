@@ -5,51 +5,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 )
 
 var sweeping *activities.Sweeping
-
-// PhaseSweep is the only phase of a sweep.
-const PhaseSweep = "sweep"
-
-// OutcomeHeld is the outcome of a sweep that left tenants alone, because it would have taken too much of
-// them: `mneme sweeps` lists them. Otherwise it is OutcomeOK.
-const OutcomeHeld = "held"
-
-// SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
-type SweepInput struct {
-	Tenant    string `json:"tenant,omitempty"`     // this one alone
-	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: sweeping.SweepBatchSize, which is the most
-
-	// Set by continue-as-new.
-	Sofar *activities.SweepResult `json:"so_far,omitempty" decode:"state"`
-	At    *time.Time              `json:"at,omitempty"`
-
-	strict
-}
-
-// Validate reports every field that is wrong, as a *schema.ValidationError.
-func (in *SweepInput) Validate() error {
-	if err := in.strict.Validate(); err != nil {
-		return err
-	}
-	if in.BatchSize < 0 {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}}
-	}
-	return nil
-}
-
-// SweepResult is what a sweep did. Query progress returns it so far.
-type SweepResult struct {
-	activities.SweepResult
-}
 
 // batchesPerSweep bounds one activity, and batchesPerRun one run of the workflow: with its history it ends
 // there, and goes on as a new one.
@@ -60,61 +25,61 @@ const (
 
 // runSweep has activities sweep until nothing is left of what was due when the run began. It may be cancelled
 // at any time: what is committed stays, and the next run does the rest.
-func runSweep(ctx workflow.Context, in SweepInput, what string, fn, self any) (SweepResult, error) {
+func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any) (api.SweepResult, error) {
 	shown := display{lean(ctx)}
 	if !shown.lean {
 		if err := invalidRequest(validate(ctx, &in)); err != nil {
-			return SweepResult{}, err
+			return api.SweepResult{}, err
 		}
-	} else if err := invalidRequest(in.misread()); err != nil {
-		return SweepResult{}, err
+	} else if err := invalidRequest(in.MisreadErr()); err != nil {
+		return api.SweepResult{}, err
 	}
-	out := SweepResult{activities.SweepResult{Counts: map[string]int{}}}
+	out := api.SweepResult{Counts: map[string]int{}}
 	if in.Sofar != nil {
-		out.SweepResult = *in.Sofar
+		out = *in.Sofar
 	}
 	at := workflow.Now(ctx)
 	if in.At != nil {
 		at = *in.At
 	}
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (SweepResult, error) { return out, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.SweepResult, error) { return out, nil }); err != nil {
 		return out, err
 	}
 	info := workflow.GetInfo(ctx)
 	request := activities.SweepRequest{Run: info.WorkflowExecution.ID + "#" + info.FirstRunID, At: at, Tenant: in.Tenant, BatchSize: in.BatchSize, MaxBatches: batchesPerSweep}
 	attributes := []temporal.SearchAttributeUpdate{}
-	if _, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(AttrTenant); in.Tenant != "" && (!shown.lean || !ok && len(in.Tenant) <= maxAttribute) {
-		attributes = append(attributes, AttrTenant.ValueSet(in.Tenant))
+	if _, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(mneme.AttrTenant); in.Tenant != "" && (!shown.lean || !ok && len(in.Tenant) <= maxAttribute) {
+		attributes = append(attributes, mneme.AttrTenant.ValueSet(in.Tenant))
 	}
-	shown.show(ctx, PhaseSweep, what, attributes...)
+	shown.show(ctx, api.PhaseSweep, what, attributes...)
 	began := out.Batches
 	for !out.Done {
 		if out.Batches-began >= batchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return out, continueAsNew(ctx, self, SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize, Sofar: &out.SweepResult, At: &at})
+			return out, continueAsNew(ctx, self, api.SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize, Sofar: &out, At: &at})
 		}
 		request.Cursor = out.Cursor
-		var part activities.SweepResult
+		var part api.SweepResult
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, sweepOptions(what)), fn, request).Get(ctx, &part); err != nil {
-			shown.show(ctx, PhaseSweep, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
+			shown.show(ctx, api.PhaseSweep, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 			return out, err
 		}
-		out.SweepResult = out.Add(part) //workflowcheck:ignore: sums over a map are the same in any order
-		shown.show(ctx, PhaseSweep, sweepCounts(what, out))
+		out = out.Add(part) //workflowcheck:ignore: sums over a map are the same in any order
+		shown.show(ctx, api.PhaseSweep, sweepCounts(what, out))
 	}
-	outcome := OutcomeOK
+	outcome := api.OutcomeOK
 	if len(out.Held) > 0 {
-		outcome = OutcomeHeld
+		outcome = api.OutcomeHeld
 	}
 	if n := out.Counts["failed"]; n > 0 { // the others are swept; somebody has to look
-		shown.show(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(OutcomeFailed))
-		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf("%d tenants could not be swept: the worker's log says why", n), activities.ErrTypeTenantsFailed, nil, out.Failed)
+		shown.show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
+		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf("%d tenants could not be swept: the worker's log says why", n), api.ErrTypeTenantsFailed, nil, out.Failed)
 	}
-	shown.show(ctx, PhaseDone, sweepCounts(what, out), AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(outcome))
 	return out, nil
 }
 
 // sweepCounts says what a sweep has done, in one order.
-func sweepCounts(what string, out SweepResult) string {
+func sweepCounts(what string, out api.SweepResult) string {
 	var parts []string
 	names := slices.Sorted(maps.Keys(out.Counts)) //workflowcheck:ignore: sorted
 	for _, name := range names {
@@ -126,4 +91,18 @@ func sweepCounts(what string, out SweepResult) string {
 		parts = []string{"nothing to do"}
 	}
 	return fmt.Sprintf("%s, %d tenants: %s", what, out.Tenants, strings.Join(parts, ", "))
+}
+
+// DecaySweep takes away what has faded (document 004 §11): it reads what has fallen due, and makes a
+// tombstone of it, archives it or keeps it, as lifecycle.JudgeDue says. Its cost follows what is due, not what
+// is stored.
+func DecaySweep(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
+	return runSweep(ctx, in, "take away what has faded", sweeping.SweepDecay, DecaySweep)
+}
+
+// RetentionPurge removes for good what was kept for as long as its policy says (document 002 "Retention
+// Worker"): tenant by tenant, in the order of lifecycle.PurgeSteps, each batch in a short transaction of its
+// own.
+func RetentionPurge(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
+	return runSweep(ctx, in, "purge what is over", sweeping.PurgeExpired, RetentionPurge)
 }

@@ -23,6 +23,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
@@ -47,9 +49,9 @@ func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string
 			Decay: schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 3600, MinSalience: 0.05, ReinforcementGain: 0.1}}
 		req.Records = append(req.Records, m)
 	}
-	run, err := workflows.StartPut(context.Background(), h.Temporal, h.TaskQueue, req)
+	run, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
-	out, err := workflows.Outcome[schema.PutResult](context.Background(), run)
+	out, err := mneme.Outcome[schema.PutResult](context.Background(), run)
 	require.NoError(t, err)
 	var ids []string
 	for _, item := range out.Items {
@@ -60,13 +62,13 @@ func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string
 }
 
 // sweep runs a sweep under an id of its own.
-func sweep(t testing.TB, h *testkit.Harness, fn any, in workflows.SweepInput) (client.WorkflowRun, workflows.SweepResult, error) {
+func sweep(t testing.TB, h *testkit.Harness, fn any, in api.SweepInput) (client.WorkflowRun, api.SweepResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), fn, in)
 	require.NoError(t, err)
-	var out workflows.SweepResult
+	var out api.SweepResult
 	err = run.Get(ctx, &out)
 	return run, out, err
 }
@@ -80,25 +82,25 @@ func TestSweepsOfEveryTenant(t *testing.T) {
 	p, q := testkit.Principal(), testkit.Principal()
 	faded(t, h, p, 5)
 	faded(t, h, q, 3)
-	run, out, err := sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	run, out, err := sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
 	require.Equal(t, []any{true, 2, 8}, []any{out.Done, out.Tenants, out.Counts["pruned"]})
-	require.Equal(t, workflows.OutcomeOK, attributeOf(t, h, run, workflows.AttrOutcome))
-	_, out, err = sweep(t, h, workflows.RetentionPurge, workflows.SweepInput{})
+	require.Equal(t, api.OutcomeOK, attributeOf(t, h, run, mneme.AttrOutcome))
+	_, out, err = sweep(t, h, workflows.RetentionPurge, api.SweepInput{})
 	require.NoError(t, err)
 	require.Zero(t, out.Counts["tombstones"])
 	_, err = owner.Exec(context.Background(), `UPDATE memories SET deleted_at = deleted_at - interval '40 days'`)
 	require.NoError(t, err)
-	_, out, err = sweep(t, h, workflows.RetentionPurge, workflows.SweepInput{Tenant: p.Tenant})
+	_, out, err = sweep(t, h, workflows.RetentionPurge, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 5}, []int{out.Tenants, out.Counts["tombstones"]})
-	_, out, err = sweep(t, h, workflows.RetentionPurge, workflows.SweepInput{})
+	_, out, err = sweep(t, h, workflows.RetentionPurge, api.SweepInput{})
 	require.NoError(t, err)
 	require.Equal(t, 3, out.Counts["tombstones"])
 	require.Zero(t, testkit.Rows(t, owner, "memories", "true"))
 	testkit.CheckInvariants(t, owner)
 
-	_, _, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{BatchSize: -1})
+	_, _, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{BatchSize: -1})
 	require.ErrorContains(t, err, "batch_size")
 }
 
@@ -120,7 +122,7 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	_, err := owner.Exec(ctx, `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
 		CREATE TRIGGER aaa_slow BEFORE INSERT ON memory_history FOR EACH ROW EXECUTE FUNCTION slow()`)
 	require.NoError(t, err)
-	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), workflows.DecaySweep, workflows.SweepInput{Tenant: p.Tenant, BatchSize: 1})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant, BatchSize: 1})
 	require.NoError(t, err)
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		if left() == n {
@@ -133,7 +135,7 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	_, err = owner.Exec(ctx, `DROP TRIGGER aaa_slow ON memory_history`)
 	require.NoError(t, err)
 	require.Positive(t, left(), "it was cancelled before it was through")
-	_, _, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{Tenant: p.Tenant})
+	_, _, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	require.Zero(t, left())
 	require.Equal(t, n, testkit.Rows(t, owner, "memories", "version = 2 AND deleted_at IS NOT NULL"))
@@ -154,7 +156,7 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 		SELECT tenant, gen_random_uuid(), id, 'm', 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories`)
 	require.NoError(t, err)
 	a := &activities.Sweeping{Store: h.Store}
-	type step = func(context.Context, activities.SweepRequest) (activities.SweepResult, error)
+	type step = func(context.Context, activities.SweepRequest) (api.SweepResult, error)
 	for _, act := range []struct {
 		run   string
 		step  step
@@ -179,7 +181,7 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 			CREATE TRIGGER away BEFORE DELETE ON lexeme_stats EXECUTE FUNCTION away()`)
 		require.NoError(t, err)
 		failed := 0
-		var at activities.SweepCursor
+		var at api.SweepCursor
 		for done := false; !done; {
 			req := activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: 1, BatchSize: 2, Cursor: at}
 			for range 2 { // nobody has heard of the first
@@ -240,7 +242,7 @@ func newPurgeable(t *testing.T) *purgeable {
 }
 
 // part runs so many batches of a purge.
-func (x *purgeable) part(t *testing.T, batches int, from activities.SweepCursor) (out activities.SweepResult) {
+func (x *purgeable) part(t *testing.T, batches int, from api.SweepCursor) (out api.SweepResult) {
 	t.Helper()
 	value, err := x.env.ExecuteActivity(x.sweeping.PurgeExpired, activities.SweepRequest{Run: "purge", At: x.at, Tenant: x.p.Tenant, MaxBatches: batches, Cursor: from})
 	require.NoError(t, err)
@@ -266,7 +268,7 @@ func (x *purgeable) admit(t *testing.T, sweep schema.Sweep, n int) {
 func TestASweepAsksAgainWhenAPolicyChanges(t *testing.T) {
 	t.Parallel()
 	x := newPurgeable(t)
-	first := x.part(t, 1, activities.SweepCursor{})
+	first := x.part(t, 1, api.SweepCursor{})
 	require.Equal(t, x.p.Tenant, first.Cursor.Tenant, "it was let go ahead")
 	x.keep(t, schema.RetainMemory, 3600)
 	rest := x.part(t, 100, first.Cursor)
@@ -284,12 +286,12 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	x.keep(t, schema.RetainMemory, 3600)
 	x.keep(t, schema.RetainHistory, 3600)
 	history := testkit.Rows(t, x.owner, "memory_history", "true")
-	first := x.part(t, 100, activities.SweepCursor{})
+	first := x.part(t, 100, api.SweepCursor{})
 	require.True(t, first.Done)
 	require.Equal(t, map[string]int{"held": 1}, first.Counts)
 
 	x.admit(t, schema.SweepRetention, x.n)
-	begun := x.part(t, 1, activities.SweepCursor{})
+	begun := x.part(t, 1, api.SweepCursor{})
 	require.Equal(t, x.p.Tenant, begun.Cursor.Tenant, "it was let go ahead")
 	require.Zero(t, begun.Counts["held"], "it is counted once, when it is done with")
 	x.keep(t, schema.RetainJobsDead, 7200) // has it begin anew
@@ -299,7 +301,7 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	require.Equal(t, []int{0, history + x.n}, []int{testkit.Rows(t, x.owner, "memories", "true"), testkit.Rows(t, x.owner, "memory_history", "true")})
 
 	x.admit(t, schema.SweepHistory, history)
-	third := x.part(t, 100, activities.SweepCursor{})
+	third := x.part(t, 100, api.SweepCursor{})
 	require.True(t, third.Done)
 	require.Equal(t, []int{0, history}, []int{third.Counts["held"], third.Counts["history"]})
 }
@@ -314,16 +316,16 @@ func TestSweepHoldsOneTenant(t *testing.T) {
 		faded(t, h, p, n/2)
 	}
 	faded(t, h, q, 3)
-	run, out, err := sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	run, out, err := sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
 	require.Equal(t, []any{3, 1, []string{p.Tenant}}, []any{out.Counts["pruned"], out.Counts["held"], out.Held})
-	require.Equal(t, workflows.OutcomeHeld, attributeOf(t, h, run, workflows.AttrOutcome))
+	require.Equal(t, api.OutcomeHeld, attributeOf(t, h, run, mneme.AttrOutcome))
 	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepDecay, 110, "alice", "it is a test", time.Now())
 	require.NoError(t, err)
-	_, out, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	_, out, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
 	require.Equal(t, 110, out.Counts["pruned"], "what was admitted, and no more")
-	_, out, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	_, out, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
 	require.Equal(t, n-110, out.Counts["pruned"], "what is left is a handful")
 }
@@ -349,10 +351,10 @@ func TestSweepPassesByATenantThatFails(t *testing.T) {
 	_, err := owner.Exec(context.Background(), `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$;
 		CREATE TRIGGER aaa_refuse BEFORE UPDATE ON memories FOR EACH ROW WHEN (OLD.tenant = '`+tenants[0].Tenant+`') EXECUTE FUNCTION refuse()`)
 	require.NoError(t, err)
-	_, _, err = sweep(t, h, workflows.DecaySweep, workflows.SweepInput{})
+	_, _, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
-	require.Equal(t, activities.ErrTypeTenantsFailed, app.Type())
+	require.Equal(t, api.ErrTypeTenantsFailed, app.Type())
 	var failed []string
 	require.NoError(t, app.Details(&failed))
 	require.Equal(t, []string{tenants[0].Tenant}, failed)
@@ -364,7 +366,7 @@ func TestSweepByAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	a := &activities.Sweeping{Store: h.Store}
-	for _, step := range []func(context.Context, activities.SweepRequest) (activities.SweepResult, error){a.SweepDecay, a.PurgeExpired} {
+	for _, step := range []func(context.Context, activities.SweepRequest) (api.SweepResult, error){a.SweepDecay, a.PurgeExpired} {
 		_, err := step(context.Background(), activities.SweepRequest{Run: "run", At: time.Now().Add(time.Hour), MaxBatches: 10})
 		require.ErrorIs(t, err, sweeping.ErrClockAhead)
 		_, err = step(context.Background(), activities.SweepRequest{Run: "run", At: time.Now().Add(-time.Hour), MaxBatches: 10})
@@ -381,20 +383,20 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	began := env.Now()
-	part := activities.SweepResult{Tenants: 1, Batches: 400, Counts: map[string]int{"pruned": 200_000}, Held: []string{"x"},
-		Cursor: activities.SweepCursor{After: "a", Tenant: "b", Step: lifecycle.PurgeHistory}}
+	part := api.SweepResult{Tenants: 1, Batches: 400, Counts: map[string]int{"pruned": 200_000}, Held: []string{"x"},
+		Cursor: api.SweepCursor{After: "a", Tenant: "b", Step: lifecycle.PurgeHistory}}
 	calls := 0
-	env.OnActivity(sweepingOf.PurgeExpired, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SweepRequest) (activities.SweepResult, error) {
+	env.OnActivity(sweepingOf.PurgeExpired, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SweepRequest) (api.SweepResult, error) {
 		if calls++; calls > 1 {
 			require.Equal(t, part.Cursor, in.Cursor)
 		}
 		require.WithinDuration(t, began, in.At, time.Minute)
 		return part, nil
 	})
-	env.ExecuteWorkflow(workflows.RetentionPurge, workflows.SweepInput{BatchSize: 7})
+	env.ExecuteWorkflow(workflows.RetentionPurge, api.SweepInput{BatchSize: 7})
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &next)
-	var in workflows.SweepInput
+	var in api.SweepInput
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
 	require.Equal(t, []any{100, 100, 20_000_000, 7, part.Cursor, 20}, []any{calls, in.Sofar.Tenants, in.Sofar.Counts["pruned"], in.BatchSize, in.Sofar.Cursor, len(in.Sofar.Held)})
 	require.NotNil(t, in.At)
@@ -402,8 +404,8 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	// A failure for good is the run's.
 	env = suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
-	env.OnActivity(sweepingOf.SweepDecay, mock.Anything, mock.Anything).Return(activities.SweepResult{}, temporal.NewNonRetryableApplicationError("broken", activities.ErrTypeInvalidRequest, nil))
-	env.ExecuteWorkflow(workflows.DecaySweep, workflows.SweepInput{})
+	env.OnActivity(sweepingOf.SweepDecay, mock.Anything, mock.Anything).Return(api.SweepResult{}, temporal.NewNonRetryableApplicationError("broken", api.ErrTypeInvalidRequest, nil))
+	env.ExecuteWorkflow(workflows.DecaySweep, api.SweepInput{})
 	require.ErrorContains(t, env.GetWorkflowError(), "broken")
 }
 
@@ -411,10 +413,10 @@ func TestSweepContinuesAsNew(t *testing.T) {
 func recordSweeps(t *testing.T, h *testkit.Harness) {
 	p := testkit.Principal()
 	faded(t, h, p, 3)
-	run, _, err := sweep(t, h, workflows.DecaySweep, workflows.SweepInput{Tenant: p.Tenant})
+	run, _, err := sweep(t, h, workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	record(t, h, "decay-sweep", run.GetID(), run.GetRunID())
-	run, _, err = sweep(t, h, workflows.RetentionPurge, workflows.SweepInput{Tenant: p.Tenant})
+	run, _, err = sweep(t, h, workflows.RetentionPurge, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	record(t, h, "retention-purge", run.GetID(), run.GetRunID())
 }

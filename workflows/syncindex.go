@@ -9,26 +9,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/store/vectorindex"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
 )
-
-// SyncIndexInput carries the counts over continue-as-new.
-type SyncIndexInput struct {
-	Sofar activities.IndexResult `json:"so_far"`
-	After string                 `json:"after,omitempty"` // the tenant that the run before came to
-}
-
-// SyncIndexProgress is what a run has brought to the index so far, and how far that is behind. Query progress
-// returns it.
-type SyncIndexProgress struct {
-	activities.IndexResult
-	Lag vectorindex.IndexLag `json:"lag"`
-}
-
-// SyncIndexResult counts what a run brought to the index.
-type SyncIndexResult struct {
-	activities.IndexResult
-}
 
 // pagesPerDrain bounds one activity; the workflow runs it until nothing is left.
 const pagesPerDrain = 50
@@ -36,19 +19,19 @@ const pagesPerDrain = 50
 // SyncIndex drains the index outbox of all tenants: what an ingest could not index, and memories
 // written while the embedder was away. A schedule starts it; it is at-least-once and idempotent. Where the index
 // is lost, it has it filled again.
-func SyncIndex(ctx workflow.Context, in SyncIndexInput) (SyncIndexResult, error) {
+func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult, error) {
 	total, after := in.Sofar, in.After
-	var lag vectorindex.IndexLag
+	var lag schema.IndexLag
 	filling := false
-	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (SyncIndexProgress, error) { return SyncIndexProgress{total, lag}, nil }); err != nil {
-		return SyncIndexResult{}, err
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.SyncIndexProgress, error) { return api.SyncIndexProgress{IndexResult: total, Lag: lag}, nil }); err != nil {
+		return api.SyncIndexResult{}, err
 	}
 	for {
 		var page activities.DrainResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, drainOptions), indexing.DrainOutbox,
 			activities.DrainRequest{MaxPages: pagesPerDrain, After: after}).Get(ctx, &page)
 		if err != nil {
-			return SyncIndexResult{}, err
+			return api.SyncIndexResult{}, err
 		}
 		total, after, lag = total.Add(page.IndexResult), page.After, page.Lag
 		if page.Lost && !filling {
@@ -57,10 +40,10 @@ func SyncIndex(ctx workflow.Context, in SyncIndexInput) (SyncIndexResult, error)
 		}
 		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d upserted, %d deleted, %d embedded", total.Upserted, total.Deleted, total.Embedded))
 		if !page.More {
-			return SyncIndexResult{total}, nil
+			return api.SyncIndexResult{IndexResult: total}, nil
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return SyncIndexResult{}, continueAsNew(ctx, SyncIndex, SyncIndexInput{Sofar: total, After: after})
+			return api.SyncIndexResult{}, continueAsNew(ctx, SyncIndex, api.SyncIndexInput{Sofar: total, After: after})
 		}
 	}
 }
@@ -70,11 +53,11 @@ func SyncIndex(ctx workflow.Context, in SyncIndexInput) (SyncIndexResult, error)
 func fillIndex(ctx workflow.Context, index string) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // never cancelled: that would cancel the check
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            DriftWorkflowID(index),
+		WorkflowID:            api.DriftWorkflowID(index),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         "fill the vector index " + index + ", which is lost",
-	}), DriftCheck, DriftInput{Index: index})
+	}), DriftCheck, api.DriftInput{Index: index})
 	err := child.GetChildWorkflowExecution().Get(ctx, nil)
 	var there *temporal.ChildWorkflowExecutionAlreadyStartedError
 	if err != nil && !errors.As(err, &there) {

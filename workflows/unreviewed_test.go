@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
@@ -30,7 +31,7 @@ func TestAContradictionThatNobodyReviewsIsContested(t *testing.T) {
 				return func(ctx workflow.Context) {
 					req := testkit.Request(y.p, schema.SourceMemory, text)
 					req.NoUpdateDelete = true
-					var out workflows.IngestResult
+					var out api.IngestResult
 					y.must(y.child(ctx, workflows.Ingest, req).Get(ctx, &out))
 					y.did["to review"] += out.ToReview
 				}

@@ -1,17 +1,6 @@
 package workflows
 
-import (
-	"context"
-	"errors"
-	"time"
-
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/workflow"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-)
+import "go.temporal.io/sdk/workflow"
 
 // drainHandlers waits until the updates that the run has accepted are answered, also when the run is
 // cancelled: an update whose run ends before it fails for its caller, whatever it has done.
@@ -21,54 +10,4 @@ func drainHandlers(ctx workflow.Context) {
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		workflow.GetLogger(ctx).Warn("updates not answered", "error", err) // unreachable: the context is never cancelled
 	}
-}
-
-// errTypeAcceptedUpdate is the type of the failure that the server gives to an update whose run has ended, was
-// renewed or continued as new after it accepted the update and before it answered.
-const errTypeAcceptedUpdate = "AcceptedUpdateCompletedWorkflow"
-
-// updateTries bounds how often an update is handed in again when a run ends while it is at work, and
-// updatePause is between two of them.
-const (
-	updateTries = 5
-	updatePause = 100 * time.Millisecond
-)
-
-// retryUpdate calls send until the update is answered. Send uses one update id for all calls, by which what
-// the update does is keyed: it is done once. Gone says whether to go on when there is no
-// run any more, because sending starts one.
-func retryUpdate(ctx context.Context, gone bool, send func() error) error {
-	for try := 1; ; try++ {
-		err := send()
-		if err == nil || try == updateTries || ctx.Err() != nil {
-			return err
-		}
-		var ended *serviceerror.NotFound
-		switch {
-		case unanswered(err), status.Code(err) == codes.Aborted:
-		case gone && errors.As(err, &ended):
-		default:
-			return err
-		}
-		select {
-		case <-time.After(updatePause):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
-// update hands an update in and waits for its answer.
-func update(ctx context.Context, c client.Client, options client.UpdateWorkflowOptions, out any) error {
-	handle, err := c.UpdateWorkflow(ctx, options)
-	if err != nil {
-		return err
-	}
-	return handle.Get(ctx, out)
-}
-
-// unanswered reports whether a run accepted an update and ended without an answer.
-func unanswered(err error) bool {
-	var app *temporal.ApplicationError
-	return errors.As(err, &app) && app.Type() == errTypeAcceptedUpdate
 }

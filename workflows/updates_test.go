@@ -10,6 +10,8 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -47,14 +49,14 @@ func newHeld(t *testing.T, activity string, after bool) *held {
 // it, cancelled or terminated.
 func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(context.Context, *held, schema.Principal, workflows.IngestResult) error{
-		"renewed": func(ctx context.Context, h *held, p schema.Principal, r workflows.IngestResult) error {
+	for name, end := range map[string]func(context.Context, *held, schema.Principal, api.IngestResult) error{
+		"renewed": func(ctx context.Context, h *held, p schema.Principal, r api.IngestResult) error {
 			return workflows.RenewReview(ctx, h.Temporal, h.TaskQueue, p.Tenant, r.BatchID)
 		},
-		"cancelled": func(ctx context.Context, h *held, _ schema.Principal, r workflows.IngestResult) error {
+		"cancelled": func(ctx context.Context, h *held, _ schema.Principal, r api.IngestResult) error {
 			return h.Temporal.CancelWorkflow(ctx, r.ReviewID, "")
 		},
-		"terminated": func(ctx context.Context, h *held, _ schema.Principal, r workflows.IngestResult) error {
+		"terminated": func(ctx context.Context, h *held, _ schema.Principal, r api.IngestResult) error {
 			return h.Temporal.TerminateWorkflow(ctx, r.ReviewID, "", "by a person")
 		},
 	} {
@@ -70,7 +72,7 @@ func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 				var err error
 				var answered sync.WaitGroup
 				answered.Go(func() {
-					decided, err = workflows.Decide(ctx, h.Temporal, h.TaskQueue, decision(p, item, schema.DecisionApprove), result.BatchID)
+					decided, err = mneme.Decide(ctx, h.Temporal, h.TaskQueue, decision(p, item, schema.DecisionApprove), result.BatchID)
 				})
 				<-h.reached
 				require.NoError(t, end(ctx, h, p, result))
@@ -101,7 +103,7 @@ func TestAnAcceptedConfirmationIsAnswered(t *testing.T) {
 	var err error
 	var answered sync.WaitGroup
 	answered.Go(func() {
-		approval, err = workflows.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
+		approval, err = mneme.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
 	})
 	<-h.reached
 	require.NoError(t, h.Temporal.CancelWorkflow(ctx, run.GetID(), run.GetRunID()))
@@ -123,12 +125,12 @@ func TestAnAcceptedStagingSurvivesItsRun(t *testing.T) {
 	req.IdempotencyKey = "k"
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var started workflows.Started
+	var started mneme.Started
 	var err error
 	var answered sync.WaitGroup
-	answered.Go(func() { started, err = workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req) })
+	answered.Go(func() { started, err = mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, req) })
 	<-h.reached
-	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, workflows.IngestWorkflowID(req), "", "by a person"))
+	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, api.IngestWorkflowID(req), "", "by a person"))
 	h.release()
 	answered.Wait()
 	require.NoError(t, err)

@@ -25,6 +25,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/internal/testkit"
@@ -292,11 +293,11 @@ func (y *year) setPolicy(ctx workflow.Context, p schema.RetentionPolicy, reset b
 
 func (y *year) decaySweep(ctx workflow.Context) {
 	now := y.now()
-	in := workflows.SweepInput{BatchSize: 1 + y.chance.IntN(5)}
+	in := api.SweepInput{BatchSize: 1 + y.chance.IntN(5)}
 	if y.chance.IntN(2) == 0 {
 		in.Tenant = y.p.Tenant
 	}
-	var out workflows.SweepResult
+	var out api.SweepResult
 	y.must(y.child(ctx, workflows.DecaySweep, in).Get(ctx, &out))
 	if len(out.Held) > 0 {
 		y.complain("the sweep asks")
@@ -307,8 +308,8 @@ func (y *year) decaySweep(ctx workflow.Context) {
 
 func (y *year) purge(ctx workflow.Context) {
 	now := y.now()
-	var out workflows.SweepResult
-	y.must(y.child(ctx, workflows.RetentionPurge, workflows.SweepInput{BatchSize: 1 + y.chance.IntN(20)}).Get(ctx, &out))
+	var out api.SweepResult
+	y.must(y.child(ctx, workflows.RetentionPurge, api.SweepInput{BatchSize: 1 + y.chance.IntN(20)}).Get(ctx, &out))
 	if len(out.Held) > 0 {
 		y.complain("the purge asks")
 	}
@@ -383,7 +384,7 @@ func (y *year) ingest(ctx workflow.Context) {
 	if y.chance.IntN(3) == 0 {
 		texts[1] += " The rest is unreadable."
 	}
-	var out workflows.IngestResult
+	var out api.IngestResult
 	y.must(y.child(ctx, workflows.Ingest, testkit.Request(y.p, schema.SourceMemory, texts...)).Get(ctx, &out))
 	if out.ToReview > 0 || len(out.Deduped) > 0 || len(out.Deferred) > 0 {
 		y.must(fmt.Errorf("an ingest was to bring something new: %+v", out))
@@ -480,7 +481,7 @@ func (y *year) feedback(ctx workflow.Context, retrieval string, ids []string) {
 	if !there {
 		y.did["feedback too late"]++
 		var app *temporal.ApplicationError
-		if !errors.As(err, &app) || app.Type() != activities.ErrTypeNotFound {
+		if !errors.As(err, &app) || app.Type() != api.ErrTypeNotFound {
 			y.complain("feedback on a retrieval that is gone: %v", err)
 		}
 		return
@@ -546,7 +547,7 @@ func (y *year) forget(ctx workflow.Context, mode schema.ForgetMode) {
 			}
 			return err
 		})
-		y.must(run.SignalChildWorkflow(ctx, workflows.SignalConfirm, schema.ForgetConfirmation{Token: token}).Get(ctx, nil))
+		y.must(run.SignalChildWorkflow(ctx, api.SignalConfirm, schema.ForgetConfirmation{Token: token}).Get(ctx, nil))
 	}
 	var out schema.ForgetReceipt
 	y.must(run.Get(ctx, &out))

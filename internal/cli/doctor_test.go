@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/config"
@@ -50,8 +51,8 @@ type patient struct {
 	db        *pgx.Conn
 	st        *store.Store
 	temporal  client.Client
-	schedules workflows.Schedules
-	specs     []workflows.ScheduleSpec
+	schedules mneme.Schedules
+	specs     []mneme.ScheduleSpec
 	memory    string
 	since     time.Duration // by how much the doctor's clock is ahead
 	adjust    func(*app.App)
@@ -65,16 +66,16 @@ func newPatient(t *testing.T) *patient {
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	h := testkit.NewHarnessAt(t, testkit.FreshDatabaseURL(t), c, nil)
 	p := &patient{t: t, cli: newCLI(t, h), db: testkit.Owner(t, h.DatabaseURL), st: h.Store, temporal: c,
-		schedules: workflows.Schedules{Client: c, Namespace: namespace, TaskQueue: h.TaskQueue, Index: vector.PGVectorName}}
+		schedules: mneme.Schedules{Client: c, Namespace: namespace, TaskQueue: h.TaskQueue, Index: vector.PGVectorName}}
 	p.cli.cfg.TemporalEnv = temporalAt(address, namespace)
 	p.cli.cfg.Namespace, p.cli.cfg.ReadyJobAge, p.cli.cfg.ReadyIndexLag = namespace, 15*time.Minute, 15*time.Minute
 	_, err := vector.Ensure(ctx, h.Store, h.Deps.Index, h.Deps.Brain.Embedder.Model(), time.Now())
 	require.NoError(t, err)
-	p.specs, err = workflows.ParseSchedules([]byte(quietSchedules))
+	p.specs, err = mneme.ParseSchedules([]byte(quietSchedules))
 	require.NoError(t, err)
 	require.NoError(t, p.schedules.Ensure(ctx, p.specs))
 	h.Ingest(t, testkit.Request(p.cli.cfg.Principal, schema.SourceMemory, "The doctor sees everybody.", "Patience is needed."))
-	run, err := p.schedules.Trigger(ctx, workflows.ScheduleSyncIndex)
+	run, err := p.schedules.Trigger(ctx, mneme.ScheduleSyncIndex)
 	require.NoError(t, err)
 	require.NoError(t, c.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
 	require.NoError(t, p.db.QueryRow(ctx, `SELECT id::text FROM memories WHERE live ORDER BY id LIMIT 1`).Scan(&p.memory))
@@ -168,7 +169,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	}
 	noJobs := func() { p.exec(`DELETE FROM jobs WHERE state <> 'completed'`) }
 	sql := func(query string, args ...any) func() { return func() { p.exec(query, args...) } }
-	onto := func(queue string, specs ...workflows.ScheduleSpec) {
+	onto := func(queue string, specs ...mneme.ScheduleSpec) {
 		s := p.schedules
 		s.TaskQueue, s.TakeOver = queue, true
 		_, err := s.Apply(ctx, specs)
@@ -189,7 +190,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 
 	cfg := p.cli.cfg
 	healed := func() { p.cli.cfg, p.adjust, p.since = cfg, nil, 0 }
-	var endpoint workflows.Endpoint
+	var endpoint mneme.Endpoint
 
 	for _, f := range []fault{
 		{"a setting that cannot be read", func() {
@@ -239,7 +240,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a worker without the key", func() { p.cli.cfg.PayloadKey = []byte(strings.Repeat("k", 32)) }, healed, "payload_key", doctor.CheckWarn, "does not encrypt", "MNEME_PAYLOAD_KEY"},
 		{"callers that are believed", func() {
 			var err error
-			endpoint, _, err = workflows.EnsureNexusEndpoint(ctx, p.temporal, workflows.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
+			endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal, mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
 			require.NoError(t, err)
 		}, func() {
 			_, err := p.temporal.OperatorService().DeleteNexusEndpoint(ctx, &operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
@@ -248,11 +249,11 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a schedule missing", func() { require.NoError(t, p.handle("drift/pgvector").Delete(ctx)) }, well, "schedules_missing", doctor.CheckFail, "drift", "schedules apply"},
 		{"a schedule paused by a failure", func() {
 			require.NoError(t, p.handle("retention-purge").Pause(ctx, client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
-		}, func() { require.NoError(t, p.schedules.Resume(ctx, workflows.ScheduleRetention, "")) }, "schedules_failed", doctor.CheckFail, "retention (paused due to workflow failure", "schedules resume"},
-		{"a schedule paused by a person", func() { require.NoError(t, p.schedules.Pause(ctx, workflows.ScheduleDecay, "for the audit")) },
-			func() { require.NoError(t, p.schedules.Resume(ctx, workflows.ScheduleDecay, "")) }, "schedules_paused", doctor.CheckWarn, "decay (for the audit)", "schedules resume"},
+		}, func() { require.NoError(t, p.schedules.Resume(ctx, mneme.ScheduleRetention, "")) }, "schedules_failed", doctor.CheckFail, "retention (paused due to workflow failure", "schedules resume"},
+		{"a schedule paused by a person", func() { require.NoError(t, p.schedules.Pause(ctx, mneme.ScheduleDecay, "for the audit")) },
+			func() { require.NoError(t, p.schedules.Resume(ctx, mneme.ScheduleDecay, "")) }, "schedules_paused", doctor.CheckWarn, "decay (for the audit)", "schedules resume"},
 		{"a schedule that was changed", func() {
-			changed := append([]workflows.ScheduleSpec{}, p.specs...)
+			changed := append([]mneme.ScheduleSpec{}, p.specs...)
 			changed[3].Every = time.Hour
 			_, err := p.schedules.Apply(ctx, changed)
 			require.NoError(t, err)
@@ -260,7 +261,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 
 		{"a schedule of another task queue", func() { onto("elsewhere", p.specs[3]) }, well, "schedules_differ", doctor.CheckWarn, "drift (belongs to task queue elsewhere)", "correct MNEME_TASK_QUEUE"},
 		{"a schedule of another task queue, and one that was changed", func() {
-			changed := append([]workflows.ScheduleSpec{}, p.specs[0])
+			changed := append([]mneme.ScheduleSpec{}, p.specs[0])
 			changed[0].Every = time.Hour
 			onto(p.schedules.TaskQueue, changed...)
 			onto("elsewhere", p.specs[3])
@@ -292,7 +293,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a search attribute missing", func() {
 			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx, &operatorservice.RemoveSearchAttributesRequest{Namespace: cfg.Namespace, SearchAttributes: []string{"MnemeOutcome"}})
 			require.NoError(t, err)
-		}, func() { require.NoError(t, workflows.RegisterSearchAttributes(ctx, p.temporal, cfg.Namespace)) }, "search_attributes", doctor.CheckFail, "MnemeOutcome", "Start a worker"},
+		}, func() { require.NoError(t, mneme.RegisterSearchAttributes(ctx, p.temporal, cfg.Namespace)) }, "search_attributes", doctor.CheckFail, "MnemeOutcome", "Start a worker"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			f.plant()
@@ -310,7 +311,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		})
 	}
 	// Callers that are held to their tenants are no reason to complain.
-	endpoint, _, err = workflows.EnsureNexusEndpoint(ctx, p.temporal, workflows.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
+	endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal, mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
 	require.NoError(t, err)
 	p.cli.cfg.Callers, err = workflows.ParseCallers("namespace:shop=acme")
 	require.NoError(t, err)
@@ -340,7 +341,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory)()
 	require.Equal(t, doctor.CheckWarn, overdue().Status, "nor that nothing is")
 	p.exec(`DELETE FROM sweep_holds`)
-	nightly, err := workflows.ParseSchedules([]byte("schedules: [{name: decay, calendar: [{hour: 3}]}]"))
+	nightly, err := mneme.ParseSchedules([]byte("schedules: [{name: decay, calendar: [{hour: 3}]}]"))
 	require.NoError(t, err)
 	onto(p.schedules.TaskQueue, nightly...)
 	require.Equal(t, doctor.CheckSkipped, overdue().Status)

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/operatorservice/v1"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/workflows"
 )
 
 func TestNexusCommands(t *testing.T) {
@@ -43,7 +43,7 @@ func TestNexusCommands(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Equal(t, []string{workflows.OperationRemember, workflows.OperationRecall, workflows.OperationGet, workflows.OperationForget, workflows.OperationFeedback}, shown.Operations)
+	require.Equal(t, []string{api.OperationRemember, api.OperationRecall, api.OperationGet, api.OperationForget, api.OperationFeedback}, shown.Operations)
 	text := c.run("nexus", "show", "--endpoint", name).is(app.ExitOK).out
 	require.Contains(t, text, "a worker takes its calls")
 	require.Contains(t, text, "service mneme: remember, recall, get, forget, feedback")

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/testkit"
@@ -26,7 +27,7 @@ func TestIndexCommands(t *testing.T) {
 	c := newCLI(t, h)
 	c.cfg.Qdrant.URL, c.cfg.Qdrant.Prefix = server.URL, "cli"
 	ctx := context.Background()
-	for _, id := range []string{workflows.ReindexWorkflowID(q.Name()), workflows.DriftWorkflowID(q.Name())} {
+	for _, id := range []string{api.ReindexWorkflowID(q.Name()), api.DriftWorkflowID(q.Name())} {
 		_ = h.Temporal.TerminateWorkflow(ctx, id, "", "left over by a test that was killed")
 	}
 	c.remember("The ferry to Bilbao leaves at nine.", "--speaker", "Ana")

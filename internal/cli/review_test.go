@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/memories"
@@ -97,7 +98,7 @@ func TestReviewCommand(t *testing.T) {
 
 	r := c.decision(app.ExitOK, "approve", id, "--target-version", "2", "--operation-id", "op-1")[0]
 	require.Equal(t, []any{schema.ReviewApplied, schema.ProposalApplied, []string{item.TargetID}}, []any{r.Status, r.State, r.Superseded})
-	require.Equal(t, workflows.ReviewWorkflowID(c.cfg.Principal.Tenant, item.BatchID), r.WorkflowID)
+	require.Equal(t, api.ReviewWorkflowID(c.cfg.Principal.Tenant, item.BatchID), r.WorkflowID)
 	require.Equal(t, []string{"Dana prefers Rust for backend services."}, contents(c.list()))
 	for _, found := range c.recall("What does Dana prefer for backend services?").Results {
 		require.NotEqual(t, item.TargetID, found.ID)
@@ -200,7 +201,7 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	c.run("review", "reject", ids[4], "--target-version", "1", "--reason", "r").is(app.ExitUsage)
 
 	// No worker answers: said, with how to go on.
-	run := workflows.ReviewWorkflowID(mine.Tenant, c.showReview(ids[4]).BatchID)
+	run := api.ReviewWorkflowID(mine.Tenant, c.showReview(ids[4]).BatchID)
 	require.NoError(t, testkit.Temporal(t).TerminateWorkflow(t.Context(), run, "", "a careless operator"))
 	c.cfg.TaskQueue = "nobody-" + uuid.NewString()
 	require.Contains(t, c.run("review", "reject", ids[4], "--reason", "r", "--timeout", "2s").is(app.ExitUnavailable).err, "deciding again is harmless")

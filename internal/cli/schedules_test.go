@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/workflows"
 )
 
 func TestSchedulesCommands(t *testing.T) {
@@ -26,9 +26,9 @@ func TestSchedulesCommands(t *testing.T) {
 	require.Contains(t, c.run("schedules", "list").is(app.ExitOK).out, "decay is missing")
 	require.Contains(t, c.run("schedules", "trigger", "decay").is(app.ExitNotFound).err, "schedules apply")
 	printed := c.run("schedules", "apply", "--print").is(app.ExitOK).out
-	require.Equal(t, workflows.DefaultSchedulesFile(), printed)
+	require.Equal(t, mneme.DefaultSchedulesFile(), printed)
 
-	var applied app.Page[workflows.AppliedSchedule]
+	var applied app.Page[mneme.AppliedSchedule]
 	outcomes := func() string {
 		var out []string
 		for _, s := range applied.Items {
@@ -66,9 +66,9 @@ func TestSchedulesCommands(t *testing.T) {
 	require.Contains(t, c.run("schedules", "pause", "retention").is(app.ExitOK).out, "retention is paused: paused by hand (operator")
 	c.run("schedules", "resume", "retention").is(app.ExitOK)
 	require.Contains(t, c.run("schedules", "pause", "retention", "--reason", "an audit").is(app.ExitOK).out, "retention is paused: an audit (operator")
-	var known app.Page[workflows.ScheduleStatus]
+	var known app.Page[mneme.ScheduleStatus]
 	c.run("schedules", "list", "--json").is(app.ExitOK).json(&known)
-	require.Equal(t, workflows.PausedByOperator, known.Items[1].PausedBy)
+	require.Equal(t, mneme.PausedByOperator, known.Items[1].PausedBy)
 	require.Contains(t, known.Items[1].Note, "an audit")
 	require.Equal(t, "Completed", known.Items[2].Last.Status)
 	require.Equal(t, "every 48h", known.Items[3].When)

@@ -24,6 +24,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
@@ -104,7 +105,7 @@ func Load() (Config, error) {
 		MaxConns:      e.number("MNEME_DB_MAX_CONNS", 16),
 		Slots:         e.number("MNEME_ACTIVITY_SLOTS", 0),
 		StickyRuns:    e.number("MNEME_WORKFLOW_CACHE", 500),
-		TaskQueue:     e.text("MNEME_TASK_QUEUE", workflows.TaskQueue),
+		TaskQueue:     e.text("MNEME_TASK_QUEUE", api.TaskQueue),
 		Namespace:     e.text("TEMPORAL_NAMESPACE", client.DefaultNamespace),
 		TemporalUI:    e.text("TEMPORAL_UI_URL", ""),
 		HealthAddress: e.text("MNEME_HEALTH_ADDR", "127.0.0.1:8085"),

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
@@ -29,7 +30,6 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // clean removes every variable that Load reads, for the time of the test, and puts the test into a
@@ -57,7 +57,7 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	clean(t)
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: workflows.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
+	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: api.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
 		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"}, Brain: "rules", Embedder: "hash",
 		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: proposals.DefaultWritePolicy()}, c)

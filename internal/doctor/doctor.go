@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/admin"
 	"github.com/mneme/mneme/store/vector"
-	"github.com/mneme/mneme/workflows"
 )
 
 const (
@@ -136,7 +136,7 @@ func DoctorChecks() []check {
 // Doctor makes the checks. A check may use what the checks before it found.
 type Doctor struct {
 	A     *app.App
-	Specs []workflows.ScheduleSpec // that the schedules are compared with
+	Specs []mneme.ScheduleSpec // that the schedules are compared with
 	Now   func() time.Time
 
 	db       *admin.Inspector
@@ -145,9 +145,9 @@ type Doctor struct {
 	Client   client.Client
 	index    vector.Index
 
-	scheduled []workflows.ScheduleStatus // read once
-	looked    error                      // or why it could not be
-	unread    bool                       // the worker's payloads cannot be read here
+	scheduled []mneme.ScheduleStatus // read once
+	looked    error                  // or why it could not be
+	unread    bool                   // the worker's payloads cannot be read here
 }
 
 func NewDoctor(a *app.App) *cobra.Command {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/memory/lifecycle"
@@ -16,7 +18,6 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vectorindex"
-	"github.com/mneme/mneme/workflows"
 )
 
 func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
@@ -134,7 +135,7 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 				runs[tenant+"\x00"+job.WorkflowID] = run
 			}
 			if !run { // one that is replayed has a run of its own
-				if run, err = operate.RunsStill(ctx, d.Client, workflows.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
+				if run, err = operate.RunsStill(ctx, d.Client, api.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
 					return err
 				}
 			}
@@ -259,7 +260,7 @@ func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
 		return fine("none is under way"), nil
 	}
 	since := d.Now().Sub(building.CreatedAt)
-	runs, err := operate.RunsStill(ctx, d.Client, workflows.ReindexWorkflowID(d.A.IndexName()))
+	runs, err := operate.RunsStill(ctx, d.Client, api.ReindexWorkflowID(d.A.IndexName()))
 	if err != nil {
 		return verdict{}, err
 	}
@@ -351,12 +352,12 @@ const overdueIntervals = 2
 func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	every := time.Hour
 	for _, s := range d.Specs {
-		if s.Name == workflows.ScheduleDecay {
+		if s.Name == mneme.ScheduleDecay {
 			every = s.Every
 		}
 	}
 	for _, s := range d.scheduled { // as it is, if it could be read
-		if s.Name == workflows.ScheduleDecay && !s.Missing {
+		if s.Name == mneme.ScheduleDecay && !s.Missing {
 			every = s.Every
 		}
 	}

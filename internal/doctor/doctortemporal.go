@@ -14,11 +14,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/memory/lifecycle"
-	"github.com/mneme/mneme/workflows"
 )
 
 // temporal tells whether the server answers and has the namespace.
@@ -41,7 +41,7 @@ func (d *Doctor) temporal(ctx context.Context) (verdict, error) {
 }
 
 func (d *Doctor) searchAttributes(ctx context.Context) (verdict, error) {
-	missing, err := workflows.MissingSearchAttributes(ctx, d.Client, d.A.Cfg.Namespace)
+	missing, err := mneme.MissingSearchAttributes(ctx, d.Client, d.A.Cfg.Namespace)
 	if err != nil || len(missing) == 0 {
 		return fine("registered"), err
 	}
@@ -101,13 +101,13 @@ func (d *Doctor) payloadKey(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	var runs []*workflows.ScheduleRun
+	var runs []*mneme.ScheduleRun
 	for _, s := range known {
 		if s.Last != nil {
 			runs = append(runs, s.Last)
 		}
 	}
-	slices.SortFunc(runs, func(a, b *workflows.ScheduleRun) int { return b.StartedAt.Compare(a.StartedAt) })
+	slices.SortFunc(runs, func(a, b *mneme.ScheduleRun) int { return b.StartedAt.Compare(a.StartedAt) })
 	for _, run := range runs {
 		events := d.Client.GetWorkflowHistory(ctx, run.WorkflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 		for events.HasNext() {
@@ -217,9 +217,9 @@ func (d *Doctor) otherNamespace(ctx context.Context) (string, error) {
 }
 
 // schedules are read once for all checks.
-func (d *Doctor) schedules(ctx context.Context) ([]workflows.ScheduleStatus, error) {
+func (d *Doctor) schedules(ctx context.Context) ([]mneme.ScheduleStatus, error) {
 	if d.scheduled == nil && d.looked == nil {
-		var s workflows.Schedules
+		var s mneme.Schedules
 		if s, d.looked = operate.Schedules(ctx, d.A); d.looked == nil {
 			d.scheduled, d.looked = s.Statuses(ctx, d.Specs)
 		}
@@ -228,7 +228,7 @@ func (d *Doctor) schedules(ctx context.Context) ([]workflows.ScheduleStatus, err
 }
 
 // which names the schedules that are so, each with more.
-func (d *Doctor) which(ctx context.Context, is func(workflows.ScheduleStatus) (string, bool)) ([]string, error) {
+func (d *Doctor) which(ctx context.Context, is func(mneme.ScheduleStatus) (string, bool)) ([]string, error) {
 	known, err := d.schedules(ctx)
 	var out []string
 	for _, s := range known {
@@ -240,8 +240,8 @@ func (d *Doctor) which(ctx context.Context, is func(workflows.ScheduleStatus) (s
 }
 
 func (d *Doctor) schedulesMissing(ctx context.Context) (verdict, error) {
-	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
-		return "", s.Missing && slices.ContainsFunc(d.Specs, func(spec workflows.ScheduleSpec) bool { return spec.Name == s.Name })
+	found, err := d.which(ctx, func(s mneme.ScheduleStatus) (string, bool) {
+		return "", s.Missing && slices.ContainsFunc(d.Specs, func(spec mneme.ScheduleSpec) bool { return spec.Name == s.Name })
 	})
 	if err != nil || len(found) == 0 {
 		return fine("none"), err
@@ -250,8 +250,8 @@ func (d *Doctor) schedulesMissing(ctx context.Context) (verdict, error) {
 }
 
 func (d *Doctor) schedulesFailed(ctx context.Context) (verdict, error) {
-	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
-		return " (" + s.Note + ")", s.PausedBy == workflows.PausedByFailure
+	found, err := d.which(ctx, func(s mneme.ScheduleStatus) (string, bool) {
+		return " (" + s.Note + ")", s.PausedBy == mneme.PausedByFailure
 	})
 	if err != nil || len(found) == 0 {
 		return fine("none is paused by a failure"), err
@@ -260,8 +260,8 @@ func (d *Doctor) schedulesFailed(ctx context.Context) (verdict, error) {
 }
 
 func (d *Doctor) schedulesPaused(ctx context.Context) (verdict, error) {
-	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
-		return " (" + s.Note + ")", s.PausedBy == workflows.PausedByOperator
+	found, err := d.which(ctx, func(s mneme.ScheduleStatus) (string, bool) {
+		return " (" + s.Note + ")", s.PausedBy == mneme.PausedByOperator
 	})
 	if err != nil || len(found) == 0 {
 		return fine("none is paused by a person"), err
@@ -271,8 +271,8 @@ func (d *Doctor) schedulesPaused(ctx context.Context) (verdict, error) {
 
 func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 	elsewhere, ours := "", []string(nil)
-	found, err := d.which(ctx, func(s workflows.ScheduleStatus) (string, bool) {
-		if slices.Contains(s.Differs, workflows.DifferentTaskQueue) {
+	found, err := d.which(ctx, func(s mneme.ScheduleStatus) (string, bool) {
+		if slices.Contains(s.Differs, mneme.DifferentTaskQueue) {
 			elsewhere = s.TaskQueue
 			return " (belongs to task queue " + s.TaskQueue + ")", true
 		}

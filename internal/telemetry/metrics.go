@@ -49,7 +49,7 @@ func NewMetrics(version string) (*Metrics, error) {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_phase_duration_seconds", Buckets: phaseBuckets,
-			Help: "Time that one attempt at an activity took, by phase (workflows/names.go) and outcome (ok, failed)."}, []string{"phase", "outcome"}),
+			Help: "Time that one attempt at an activity took, by phase (api/names.go) and outcome (ok, failed)."}, []string{"phase", "outcome"}),
 		recalls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_duration_seconds", Buckets: recallBuckets,
 			Help: "Time that a recall in this process took, by outcome (ok, degraded, invalid, cancelled, failed)."}, []string{"outcome"}),
 		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_stage_duration_seconds", Buckets: stageBuckets,

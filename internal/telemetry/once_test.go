@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -24,7 +25,7 @@ func TestTheLagOfTheIndexIsToldOnce(t *testing.T) {
 	m := newMetrics(t)
 	h := observed(t, m, nil)
 	h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceMemory, "The gateway listens on port 4711."))
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.SyncIndex, workflows.SyncIndexInput{})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.SyncIndex, api.SyncIndexInput{})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	n, _ := value(t, m, "mneme_phase_duration_seconds", "phase", "sync_index", "outcome", "ok")

@@ -11,8 +11,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
-	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/api"
 )
 
 // PhaseOther is the phase of an activity without a named one.
@@ -21,12 +20,12 @@ const PhaseOther = "other"
 // pipeline names the phases of an ingest run by their activities; the activities of all other workflows
 // go by the workflow.
 var pipeline = map[string]string{
-	"StageCandidates": workflows.PhaseStage,
-	"ExtractFacts":    workflows.PhaseExtract,
-	"DecideFacts":     workflows.PhaseDecide,
-	"WriteProposals":  workflows.PhaseWrite,
-	"LinkEntities":    workflows.PhaseLink,
-	"IndexBatch":      workflows.PhaseIndex,
+	"StageCandidates": api.PhaseStage,
+	"ExtractFacts":    api.PhaseExtract,
+	"DecideFacts":     api.PhaseDecide,
+	"WriteProposals":  api.PhaseWrite,
+	"LinkEntities":    api.PhaseLink,
+	"IndexBatch":      api.PhaseIndex,
 }
 
 // phaseOf names the phase of what a workflow does outside the pipeline. A type that is not here, such as one
@@ -41,11 +40,11 @@ var phaseOf = map[string]string{
 	"Revise":         "revise",
 	"Modify":         "modify",
 	"Recover":        "recover",
-	"Forget":         workflows.PhaseForget,
-	"ContinueForget": workflows.PhaseForget,
-	"Review":         workflows.PhaseReview,
-	"Recall":         workflows.PhaseRecall,
-	"Get":            workflows.PhaseRecall,
+	"Forget":         api.PhaseForget,
+	"ContinueForget": api.PhaseForget,
+	"Review":         api.PhaseReview,
+	"Recall":         api.PhaseRecall,
+	"Get":            api.PhaseRecall,
 	"Feedback":       "feedback",
 	"DecaySweep":     PhaseDecay,
 	"RetentionPurge": PhaseRetention,
@@ -115,5 +114,5 @@ func (a *activityInterceptor) ExecuteActivity(ctx context.Context, in *intercept
 // asksToWait reports whether an activity ended with an error only to be run again for what is left.
 func asksToWait(err error) bool {
 	var app *temporal.ApplicationError
-	return errors.As(err, &app) && app.Type() == activities.ErrTypeItemsPending
+	return errors.As(err, &app) && app.Type() == api.ErrTypeItemsPending
 }

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/internal/testkit"
@@ -161,8 +162,8 @@ func TestMetricsOfARealRun(t *testing.T) {
 	_, err = (&recall.Recaller{Store: gone, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder, Observe: m.ObserveRecall}).Recall(ctx, req)
 	require.Error(t, err)
 
-	for _, phase := range []string{workflows.PhaseStage, workflows.PhaseExtract, workflows.PhaseDecide, workflows.PhaseWrite, workflows.PhaseLink,
-		workflows.PhaseIndex, workflows.PhaseRecall} {
+	for _, phase := range []string{api.PhaseStage, api.PhaseExtract, api.PhaseDecide, api.PhaseWrite, api.PhaseLink,
+		api.PhaseIndex, api.PhaseRecall} {
 		n, _ := value(t, m, "mneme_phase_duration_seconds", "phase", phase, "outcome", "ok")
 		require.Positive(t, n, phase)
 	}
@@ -239,7 +240,7 @@ func TestEveryWorkflowHasAPhase(t *testing.T) {
 		require.NotEqual(t, telemetry.PhaseOther, telemetry.PhaseOf(name, "SomeActivity"), name)
 		require.Contains(t, telemetry.Phases(), telemetry.PhaseOf(name, "SomeActivity"))
 	}
-	require.Equal(t, workflows.PhaseExtract, telemetry.PhaseOf("ResumeIngest", "ExtractFacts"))
+	require.Equal(t, api.PhaseExtract, telemetry.PhaseOf("ResumeIngest", "ExtractFacts"))
 	require.Equal(t, telemetry.PhaseOther, telemetry.PhaseOf("ingest/"+canary, canary), "what comes from outside is no label")
 }
 

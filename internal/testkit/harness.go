@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/store/vector"
@@ -41,11 +42,11 @@ func (h *Harness) StartWorkerWith(t testing.TB, options worker.Options) {
 }
 
 // Wait waits for the whole pipeline of a run.
-func Wait(t testing.TB, run client.WorkflowRun) workflows.IngestResult {
+func Wait(t testing.TB, run client.WorkflowRun) api.IngestResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	var result workflows.IngestResult
+	var result api.IngestResult
 	require.NoError(t, run.Get(ctx, &result))
 	return result
 }

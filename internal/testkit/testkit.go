@@ -25,6 +25,8 @@ import (
 	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory/proposals"
@@ -184,7 +186,7 @@ func DialTemporal(t testing.TB, address string, change func(*client.Options)) cl
 	t.Cleanup(c.Close)
 	if _, done := registered.Load(address + options.Namespace); !done {
 		// Tests of several packages may register at once; the loser sees the winner's attributes.
-		require.NoError(t, Eventually(ctx, func() error { return workflows.RegisterSearchAttributes(ctx, c, options.Namespace) }))
+		require.NoError(t, Eventually(ctx, func() error { return mneme.RegisterSearchAttributes(ctx, c, options.Namespace) }))
 		registered.Store(address+options.Namespace, true)
 	}
 	return c
@@ -253,13 +255,13 @@ func (h *Harness) StopWorker() {
 }
 
 // Ingest starts a request and waits for the whole pipeline.
-func (h *Harness) Ingest(t testing.TB, req schema.IngestRequest) (workflows.Started, workflows.IngestResult) {
+func (h *Harness) Ingest(t testing.TB, req schema.IngestRequest) (mneme.Started, api.IngestResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	started, err := workflows.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
+	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
-	var result workflows.IngestResult
+	var result api.IngestResult
 	require.NoError(t, started.Run.Get(ctx, &result))
 	return started, result
 }

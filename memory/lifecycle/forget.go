@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"strings"
 	"time"
 
@@ -73,16 +72,6 @@ func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	return OutcomeForgotten
 }
 
-// Why a confirm token is refused. None of them says anything about the token's text.
-var (
-	// ErrTokenMalformed means that the text is no token.
-	ErrTokenMalformed = errors.New("the confirm token is malformed")
-	// ErrTokenExpired means that the token was good and has expired.
-	ErrTokenExpired = errors.New("the confirm token has expired")
-	// ErrTokenOther means that the token is not for this run, its rows and its mode.
-	ErrTokenOther = errors.New("the confirm token is for other memories")
-)
-
 // ForgetSubject is what a confirm token is bound to, besides its expiry.
 type ForgetSubject struct {
 	Tenant string
@@ -130,18 +119,18 @@ func ConfirmToken(key []byte, s ForgetSubject, expires time.Time) string {
 func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error {
 	encoded, ok := strings.CutPrefix(token, tokenPrefix)
 	if !ok || len(token) != tokenLength { // the length, because the decoder skips line breaks
-		return ErrTokenMalformed
+		return schema.ErrTokenMalformed
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	if err != nil || len(raw) != tokenBytes {
-		return ErrTokenMalformed // not wrapped: the decoder's error tells of the text
+		return schema.ErrTokenMalformed // not wrapped: the decoder's error tells of the text
 	}
 	expiry, mac := raw[:8], raw[8:]
 	if !hmac.Equal(mac, s.mac(key, expiry)) {
-		return ErrTokenOther
+		return schema.ErrTokenOther
 	}
 	if now.Unix() >= int64(binary.BigEndian.Uint64(expiry)) {
-		return ErrTokenExpired
+		return schema.ErrTokenExpired
 	}
 	return nil
 }

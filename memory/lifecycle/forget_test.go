@@ -36,12 +36,12 @@ func TestConfirmTokenIsForItsSubjectAlone(t *testing.T) {
 		token := lifecycle.ConfirmToken(key, s, expires)
 		require.Regexp(t, `^[A-Za-z0-9._-]+$`, token)
 		require.NoError(t, lifecycle.VerifyToken(key, s, token, expires.Add(-time.Second)))
-		require.ErrorIs(t, lifecycle.VerifyToken(key, s, token, expires), lifecycle.ErrTokenExpired)
+		require.ErrorIs(t, lifecycle.VerifyToken(key, s, token, expires), schema.ErrTokenExpired)
 
 		refused := func(s lifecycle.ForgetSubject, key []byte, token string) {
 			err := lifecycle.VerifyToken(key, s, token, expires.Add(-time.Second))
 			require.Error(t, err)
-			require.NotErrorIs(t, err, lifecycle.ErrTokenExpired)
+			require.NotErrorIs(t, err, schema.ErrTokenExpired)
 			if len(token) > 12 {
 				require.NotContains(t, err.Error(), token[5:12], "a token is never echoed")
 			}
@@ -90,9 +90,9 @@ func TestTokenPartsDoNotRunIntoEachOther(t *testing.T) {
 	key, at := []byte(strings.Repeat("k", 32)), time.Unix(100, 0)
 	a := lifecycle.ForgetSubject{Tenant: "ab", Mode: "soft"}
 	b := lifecycle.ForgetSubject{Tenant: "a", Mode: "bsoft"}
-	require.ErrorIs(t, lifecycle.VerifyToken(key, b, lifecycle.ConfirmToken(key, a, at), time.Unix(0, 0)), lifecycle.ErrTokenOther)
-	require.ErrorIs(t, lifecycle.VerifyToken(key, a, "", at), lifecycle.ErrTokenMalformed)
-	require.ErrorIs(t, lifecycle.VerifyToken(key, a, "fgt1."+strings.Repeat("!", 54), at), lifecycle.ErrTokenMalformed)
+	require.ErrorIs(t, lifecycle.VerifyToken(key, b, lifecycle.ConfirmToken(key, a, at), time.Unix(0, 0)), schema.ErrTokenOther)
+	require.ErrorIs(t, lifecycle.VerifyToken(key, a, "", at), schema.ErrTokenMalformed)
+	require.ErrorIs(t, lifecycle.VerifyToken(key, a, "fgt1."+strings.Repeat("!", 54), at), schema.ErrTokenMalformed)
 }
 
 func TestNeedsConfirmation(t *testing.T) {

@@ -193,33 +193,30 @@ func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 	return classes
 }
 
-// PurgeStep is one step of a retention purge.
-type PurgeStep string
-
 // The steps. What refers to a row goes before the row.
 const (
-	PurgeExpire        PurgeStep = "expire"      // what is over is marked: from here on no one recovers it; what is archived stays
-	PurgeGraphLinks    PurgeStep = "graph_links" // mentions, edges and claims; entities that nothing mentions any more
-	PurgeEmbeddings    PurgeStep = "embeddings"  // with their points in the index
-	PurgeTombstones    PurgeStep = "tombstones"  // the memories
-	PurgeHistory       PurgeStep = "history"
-	PurgeJobsCompleted PurgeStep = "jobs_completed"
-	PurgeJobsDead      PurgeStep = "jobs_dead"
-	PurgeRetrievals    PurgeStep = "retrievals" // with the feedback on them
-	PurgeVersions      PurgeStep = "versions"   // earlier versions of memories, kept as long as history
-	PurgeIngest        PurgeStep = "ingest"     // proposals, candidates and batches
-	PurgeForgetRuns    PurgeStep = "forget_runs"
-	PurgeEvents        PurgeStep = "events"
-	PurgeOperations    PurgeStep = "operations"     // idempotency keys
-	PurgeArtifacts     PurgeStep = "artifacts"      // that no memory refers to
-	PurgePolicyChanges PurgeStep = "policy_changes" // the audit of retention policies, kept as long as history
-	PurgeSweepRuns     PurgeStep = "sweep_runs"     // what earlier sweeps did, kept as long as completed jobs
+	PurgeExpire        schema.PurgeStep = "expire"      // what is over is marked: from here on no one recovers it; what is archived stays
+	PurgeGraphLinks    schema.PurgeStep = "graph_links" // mentions, edges and claims; entities that nothing mentions any more
+	PurgeEmbeddings    schema.PurgeStep = "embeddings"  // with their points in the index
+	PurgeTombstones    schema.PurgeStep = "tombstones"  // the memories
+	PurgeHistory       schema.PurgeStep = "history"
+	PurgeJobsCompleted schema.PurgeStep = "jobs_completed"
+	PurgeJobsDead      schema.PurgeStep = "jobs_dead"
+	PurgeRetrievals    schema.PurgeStep = "retrievals" // with the feedback on them
+	PurgeVersions      schema.PurgeStep = "versions"   // earlier versions of memories, kept as long as history
+	PurgeIngest        schema.PurgeStep = "ingest"     // proposals, candidates and batches
+	PurgeForgetRuns    schema.PurgeStep = "forget_runs"
+	PurgeEvents        schema.PurgeStep = "events"
+	PurgeOperations    schema.PurgeStep = "operations"     // idempotency keys
+	PurgeArtifacts     schema.PurgeStep = "artifacts"      // that no memory refers to
+	PurgePolicyChanges schema.PurgeStep = "policy_changes" // the audit of retention policies, kept as long as history
+	PurgeSweepRuns     schema.PurgeStep = "sweep_runs"     // what earlier sweeps did, kept as long as completed jobs
 )
 
 // PurgeSteps are the steps in their order. Document 002 "Retention Worker" makes that of links, embeddings,
 // tombstones, history, completed jobs and dead jobs mandatory; marking ahead of them and what follows are ours. Jobs go
 // before the batches that they are of, and batches before the keys that brought them.
-var PurgeSteps = []PurgeStep{
+var PurgeSteps = []schema.PurgeStep{
 	PurgeExpire,
 	PurgeGraphLinks,
 	PurgeEmbeddings,
@@ -240,7 +237,7 @@ var PurgeSteps = []PurgeStep{
 
 // AsksFirst reports whether what a step takes is what a run must not take too much of, and by which question:
 // the others take what these have marked, or what is not needed any more.
-func AsksFirst(s PurgeStep) (question schema.Sweep, asks bool) {
+func AsksFirst(s schema.PurgeStep) (question schema.Sweep, asks bool) {
 	switch s {
 	case PurgeExpire:
 		return schema.SweepRetention, true
@@ -252,7 +249,7 @@ func AsksFirst(s PurgeStep) (question schema.Sweep, asks bool) {
 }
 
 // NextPurgeStep returns the step after one, and whether that one is the last.
-func NextPurgeStep(s PurgeStep) (next PurgeStep, last bool) {
+func NextPurgeStep(s schema.PurgeStep) (next schema.PurgeStep, last bool) {
 	i := slices.Index(PurgeSteps, s)
 	if i < 0 || i == len(PurgeSteps)-1 {
 		return "", true

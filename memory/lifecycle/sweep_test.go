@@ -158,13 +158,13 @@ func TestRetentionRulesFor(t *testing.T) {
 // The order of a purge is document 002's, and every step is come to once.
 func TestPurgeStepsInOrder(t *testing.T) {
 	t.Parallel()
-	var passed []lifecycle.PurgeStep
+	var passed []schema.PurgeStep
 	for step, last := lifecycle.PurgeSteps[0], false; !last; {
 		passed = append(passed, step)
 		step, last = lifecycle.NextPurgeStep(step)
 	}
 	require.Equal(t, lifecycle.PurgeSteps, passed)
-	require.Equal(t, []lifecycle.PurgeStep{"graph_links", "embeddings", "tombstones", "history", "jobs_completed", "jobs_dead"}, passed[1:7])
+	require.Equal(t, []schema.PurgeStep{"graph_links", "embeddings", "tombstones", "history", "jobs_completed", "jobs_dead"}, passed[1:7])
 	_, last := lifecycle.NextPurgeStep("nonsense")
 	require.True(t, last)
 }

@@ -15,9 +15,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // desk is one agent of one tenant. It serves many users.
@@ -36,7 +37,7 @@ func (d desk) principal(user string) schema.Principal {
 // remember hands in the turns of a conversation. It returns when they are durable, with a function that waits until
 // the facts in them are known. An agent that goes on talking does not need it.
 func (d desk) remember(ctx context.Context, user, key string, turns ...schema.Candidate) (func() error, error) {
-	started, err := workflows.StartIngest(ctx, d.temporal, d.taskQueue, schema.IngestRequest{
+	started, err := mneme.StartIngest(ctx, d.temporal, d.taskQueue, schema.IngestRequest{
 		Principal:      d.principal(user),
 		Candidates:     turns,
 		IdempotencyKey: key, // delivered twice, the turns are handed in once
@@ -49,7 +50,7 @@ func (d desk) remember(ctx context.Context, user, key string, turns ...schema.Ca
 
 // recall asks what is known that helps with a question.
 func (d desk) recall(ctx context.Context, user, question string) (schema.RecallResponse, error) {
-	run, err := workflows.StartRecall(ctx, d.temporal, d.taskQueue, schema.RecallRequest{
+	run, err := mneme.StartRecall(ctx, d.temporal, d.taskQueue, schema.RecallRequest{
 		Principal: d.principal(user),
 		Query:     question,
 		Limit:     5,
@@ -57,7 +58,7 @@ func (d desk) recall(ctx context.Context, user, question string) (schema.RecallR
 	if err != nil {
 		return schema.RecallResponse{}, fmt.Errorf("recall: %w", err)
 	}
-	return workflows.Outcome[schema.RecallResponse](ctx, run)
+	return mneme.Outcome[schema.RecallResponse](ctx, run)
 }
 
 // helped says which of the memories that were recalled went into a good answer. The others were not used.
@@ -70,7 +71,7 @@ func (d desk) helped(ctx context.Context, user string, answer schema.RecallRespo
 	for _, id := range used {
 		req.Items = append(req.Items, schema.FeedbackItem{MemoryID: id, Verdict: schema.VerdictSucceeded})
 	}
-	run, err := workflows.StartFeedback(ctx, d.temporal, d.taskQueue, req)
+	run, err := mneme.StartFeedback(ctx, d.temporal, d.taskQueue, req)
 	if err != nil {
 		return fmt.Errorf("feedback: %w", err)
 	}
@@ -162,7 +163,7 @@ func main() {
 		log.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	d := desk{temporal: temporal, taskQueue: cmp.Or(os.Getenv("MNEME_TASK_QUEUE"), workflows.TaskQueue),
+	d := desk{temporal: temporal, taskQueue: cmp.Or(os.Getenv("MNEME_TASK_QUEUE"), api.TaskQueue),
 		tenant: cmp.Or(os.Getenv("MNEME_TENANT"), "acme"), agent: "travel-desk"}
 	err = converse(ctx, d, os.Stdout)
 	cancel()

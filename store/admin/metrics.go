@@ -12,7 +12,6 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/vectorindex"
 )
 
 // Widths of what is measured of a tenant.
@@ -35,8 +34,8 @@ const (
 
 // SystemMetrics are numbers over all tenants (document 004 §15.10): counts and times, nothing of theirs.
 type SystemMetrics struct {
-	Jobs  JobQueue             `json:"jobs"`
-	Index vectorindex.IndexLag `json:"index"`
+	Jobs  JobQueue        `json:"jobs"`
+	Index schema.IndexLag `json:"index"`
 	// Holds are the sweeps that wait for an answer, by sweep, and since when the first does.
 	Holds map[string]HeldSweeps `json:"holds"`
 }

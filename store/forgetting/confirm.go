@@ -22,7 +22,7 @@ func forgetSubject(c *commit.Change, r ForgetRow) lifecycle.ForgetSubject {
 }
 
 // ForgetToken makes the token that confirms a run of the principal's: it is in no workflow's history
-// and in no table. It returns lifecycle.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
+// and in no table. It returns schema.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
 // waits, an empty token for one that is confirmed, and ErrNotFound for another agent's or user's.
 func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UUID, now time.Time) (string, error) {
 	token := ""
@@ -35,9 +35,9 @@ func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uui
 		case r.Agent != p.Agent || p.User != "" && r.Scope != pg.UserScope(p):
 			return pg.ErrNotFound
 		case r.State == schema.ForgetExpired, r.State == schema.ForgetPreviewed && !c.Now.Before(r.ExpiresAt):
-			return lifecycle.ErrTokenExpired
+			return schema.ErrTokenExpired
 		case r.State == schema.ForgetCancelled:
-			return ErrForgetClosed
+			return schema.ErrForgetClosed
 		case r.State != schema.ForgetPreviewed:
 			return nil
 		}
@@ -55,7 +55,7 @@ func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uui
 }
 
 // ConfirmForget lets a run go ahead. The token is checked against the rows that were selected; errors
-// are lifecycle.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
+// are schema.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
 // token that comes again is answered as confirmed already, and nothing is done.
 func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation,
 	now time.Time) (schema.ForgetApproval, error) {
@@ -72,7 +72,7 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 		err = lifecycle.VerifyToken(key, forgetSubject(c, r), in.Token, c.Now)
 		switch {
 		case r.State == schema.ForgetConfirmed || r.State == schema.ForgetDone:
-			if err != nil && !errors.Is(err, lifecycle.ErrTokenExpired) {
+			if err != nil && !errors.Is(err, schema.ErrTokenExpired) {
 				return err
 			}
 			out = schema.ForgetApproval{State: r.State, Already: true}
@@ -80,9 +80,9 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 		case err != nil:
 			return err
 		case r.State == schema.ForgetExpired:
-			return lifecycle.ErrTokenExpired
+			return schema.ErrTokenExpired
 		case r.State == schema.ForgetCancelled:
-			return ErrForgetClosed
+			return schema.ErrForgetClosed
 		}
 		by := in.Actor
 		if by == "" {

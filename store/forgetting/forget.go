@@ -20,9 +20,6 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// ErrForgetClosed means that a forget run has ended without having been confirmed.
-var ErrForgetClosed = errors.New("the run has expired or was cancelled")
-
 // ForgetBatchSize is how many memories one transaction forgets unless the request asks for fewer.
 const ForgetBatchSize = schema.MaxForgetBatch
 

@@ -14,22 +14,10 @@ import (
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
-
-// LinkCounts says what a range added to the graph.
-type LinkCounts struct {
-	Entities  int `json:"entities"`
-	Relations int `json:"relations"`
-	Mentions  int `json:"mentions"`
-}
-
-// Add returns the sum of two counts.
-func (l LinkCounts) Add(m LinkCounts) LinkCounts {
-	return LinkCounts{Entities: l.Entities + m.Entities, Relations: l.Relations + m.Relations, Mentions: l.Mentions +
-		m.Mentions}
-}
 
 // linkable is an extracted candidate that has not been linked.
 type linkable struct {
@@ -71,20 +59,20 @@ func (l linkable) naming(names ...string) []uuid.UUID {
 
 // Link writes the entities and relations of a range, in a transaction of its own: its failure never
 // reverts a fact. A candidate is linked once; a mention counts once a memory and entity.
-func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (LinkCounts, error) {
-	var counts LinkCounts
+func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (schema.LinkCounts, error) {
+	var counts schema.LinkCounts
 	// A forget locks edges ahead of entities.
 	err := pg.RetryChange(ctx, func() error {
-		counts = LinkCounts{}
+		counts = schema.LinkCounts{}
 		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error { return link(ctx, c, r, &counts) })
 	})
 	if err != nil {
-		return LinkCounts{}, fmt.Errorf("link: %w", err)
+		return schema.LinkCounts{}, fmt.Errorf("link: %w", err)
 	}
 	return counts, nil
 }
 
-func link(ctx context.Context, c *commit.Change, r Range, counts *LinkCounts) error {
+func link(ctx context.Context, c *commit.Change, r Range, counts *schema.LinkCounts) error {
 	batch, err := linkables(ctx, c, r)
 	if err != nil || len(batch) == 0 {
 		return err
@@ -176,7 +164,7 @@ func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, erro
 // upsertEntities returns the ids of all entities of the batch by canonical name, locked. Rows go in by
 // name, so that concurrent links of one tenant do not deadlock.
 func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
-	counts *LinkCounts) (map[string]uuid.UUID, error) {
+	counts *schema.LinkCounts) (map[string]uuid.UUID, error) {
 	display := map[string]string{}
 	for _, l := range batch {
 		if len(l.memories) == 0 {
@@ -217,7 +205,7 @@ func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
 }
 
 func insertEntities(ctx context.Context, c *commit.Change, names []string, display map[string]string,
-	counts *LinkCounts) error {
+	counts *schema.LinkCounts) error {
 	ids := make([]uuid.UUID, len(names))
 	shown := make([]string, len(names))
 	for i, name := range names {
@@ -233,7 +221,7 @@ func insertEntities(ctx context.Context, c *commit.Change, names []string, displ
 
 // upsertMentions records which memory names which entity, and counts only the mentions that are new.
 func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID,
-	counts *LinkCounts) error {
+	counts *schema.LinkCounts) error {
 	var memories, entities []uuid.UUID
 	for _, l := range batch {
 		named := map[string]bool{}
@@ -277,7 +265,7 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 // upsertRelations writes the edges and which memory says each. An edge is mentioned once for each
 // memory that says it, however often, so that forgetting can take exactly that back.
 func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID,
-	counts *LinkCounts) error {
+	counts *schema.LinkCounts) error {
 	type edge struct {
 		source, target uuid.UUID
 		relationship   string

@@ -48,22 +48,6 @@ type WriteInput struct {
 	Rules   *policy.Policy // classification rules in force; nil for none
 }
 
-// WriteCounts says what became of the proposals of a range.
-type WriteCounts struct {
-	Added   int `json:"added"`
-	Updated int `json:"updated"`
-	Deleted int `json:"deleted"`
-	Skipped int `json:"skipped"`
-	Blocked int `json:"blocked"`
-	Stale   int `json:"stale"` // to be decided again
-}
-
-// Add returns the sum of two counts. Stale is not summed: it is a state, not an outcome.
-func (w WriteCounts) Add(v WriteCounts) WriteCounts {
-	return WriteCounts{Added: w.Added + v.Added, Updated: w.Updated + v.Updated, Deleted: w.Deleted + v.Deleted,
-		Skipped: w.Skipped + v.Skipped, Blocked: w.Blocked + v.Blocked, Stale: v.Stale}
-}
-
 // pendingProposal is a proposal as write reads it.
 type pendingProposal struct {
 	ID            uuid.UUID
@@ -109,8 +93,8 @@ type memoryState struct {
 // version, or is gone, the proposal becomes stale and nothing is done with it. Where its source was
 // forgotten meanwhile, nothing is written. Every proposal evaluated leaves a history row on its
 // source memory. Writing a range again finds no proposal left and changes nothing.
-func (s *Pipeline) Write(ctx context.Context, in WriteInput) (WriteCounts, error) {
-	var counts WriteCounts
+func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts, error) {
+	var counts schema.WriteCounts
 	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, in.Range.Tenant, in.Now, func(c *commit.Change) error {
 			batch, err := readBatch(ctx, c.Tx, c.Tenant, in.Range.BatchID)
@@ -145,7 +129,7 @@ func (s *Pipeline) Write(ctx context.Context, in WriteInput) (WriteCounts, error
 		})
 	})
 	if err != nil {
-		return WriteCounts{}, fmt.Errorf("write proposals: %w", err)
+		return schema.WriteCounts{}, fmt.Errorf("write proposals: %w", err)
 	}
 	return counts, nil
 }
@@ -165,7 +149,7 @@ type writing struct {
 	added        addedFrames        // what the adds of this change say
 	claimed      map[string][]byte  // functional claims that this change adds, with the content's hash
 	restatements []restatement
-	counts       WriteCounts
+	counts       schema.WriteCounts
 }
 
 func newWriting(c *commit.Change, batch Batch, actor string, rules *policy.Policy) *writing {

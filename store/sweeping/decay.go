@@ -23,28 +23,22 @@ const actorDecay = "decay"
 // DecayInput asks for one batch of what has fallen due.
 type DecayInput struct {
 	Tenant string
-	Run    string    // the run whose counts are kept
-	Rules  string    // Begun.Rules; empty: whatever is in force
-	After  DueCursor // where the batch before ended; zero at the start
-	Until  time.Time // what is due by then; the run's own time, so that it comes to an end
+	Run    string           // the run whose counts are kept
+	Rules  string           // Begun.Rules; empty: whatever is in force
+	After  schema.DueCursor // where the batch before ended; zero at the start
+	Until  time.Time        // what is due by then; the run's own time, so that it comes to an end
 	Limit  int
 	Now    time.Time
 }
 
-// DueCursor is a place in the order in which memories fall due.
-type DueCursor struct {
-	DueAt time.Time `json:"due_at"`
-	ID    uuid.UUID `json:"id"`
-}
-
 // DecayBatch is what one batch did.
 type DecayBatch struct {
-	Pruned   int       `json:"pruned"`
-	Archived int       `json:"archived"`
-	Kept     int       `json:"kept"`
-	NotDue   int       `json:"not_due"` // what was stored of them was out of date, and is corrected
-	Next     DueCursor `json:"next"`
-	More     bool      `json:"more"` // there may be more after Next
+	Pruned   int              `json:"pruned"`
+	Archived int              `json:"archived"`
+	Kept     int              `json:"kept"`
+	NotDue   int              `json:"not_due"` // what was stored of them was out of date, and is corrected
+	Next     schema.DueCursor `json:"next"`
+	More     bool             `json:"more"` // there may be more after Next
 }
 
 // decayVolumes counts what would be taken of what is live: what has fallen due, less what stays though it is due.
@@ -155,7 +149,7 @@ func (d *decaying) run(ctx context.Context) error {
 	d.out.Pruned, d.out.Archived = len(by[lifecycle.SweepPrune].ids), len(by[lifecycle.SweepArchive].ids)
 	d.out.Kept, d.out.NotDue = len(by[lifecycle.SweepKeep].ids), len(by[lifecycle.SweepNotDue].ids)
 	last := due[len(due)-1]
-	d.out.Next, d.out.More = DueCursor{last.DueAt, last.ID}, len(due) == limit
+	d.out.Next, d.out.More = schema.DueCursor{DueAt: last.DueAt, ID: last.ID}, len(due) == limit
 	d.prune(by[lifecycle.SweepPrune])
 	d.archive(by[lifecycle.SweepArchive])
 	d.keep(by[lifecycle.SweepKeep], by[lifecycle.SweepNotDue])

@@ -76,8 +76,8 @@ func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Ret
 
 // PurgePreview is what a run would remove of a tenant now, by step: of ingest, batches. Counting ends at PreviewLimit.
 type PurgePreview struct {
-	Tenant string                        `json:"tenant"`
-	Would  map[lifecycle.PurgeStep]int64 `json:"would"`
+	Tenant string                     `json:"tenant"`
+	Would  map[schema.PurgeStep]int64 `json:"would"`
 	// Archived is how many tombstones would stay for good.
 	Archived int64 `json:"archived"`
 	// the first question that the run would ask, and that is not answered yet
@@ -91,13 +91,13 @@ const PreviewLimit = 100_000
 func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float64,
 	now time.Time) (PurgePreview, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
-	out := PurgePreview{Tenant: tenant, Would: map[lifecycle.PurgeStep]int64{}}
+	out := PurgePreview{Tenant: tenant, Would: map[schema.PurgeStep]int64{}}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rules, err := RetentionRules(ctx, tx, tenant)
 		if err != nil {
 			return err
 		}
-		count := func(step lifecycle.PurgeStep, query string, args ...any) error {
+		count := func(step schema.PurgeStep, query string, args ...any) error {
 			var n int64
 			if err := tx.QueryRow(ctx, query, args...).Scan(&n); err != nil {
 				return fmt.Errorf("%s: %w", step, err)
@@ -111,7 +111,7 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 				dying AS (SELECT id FROM going WHERE purge UNION ALL SELECT id FROM memories m WHERE m.tenant = $1
 					AND m.purging_at IS NOT NULL AND m.erased_at IS NULL) `
 			args := append(w.args(tenant), PreviewLimit, lifecycle.ActionLinks)
-			for step, query := range map[lifecycle.PurgeStep]string{
+			for step, query := range map[schema.PurgeStep]string{
 				lifecycle.PurgeTombstones: `SELECT count(*) FROM dying`,
 				lifecycle.PurgeEmbeddings: `SELECT count(*) FROM dying d JOIN memory_embeddings x ON x.tenant = $1
 					AND x.memory_id = d.id`,
@@ -133,7 +133,7 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 		of := func(d schema.RetentionDomain) schema.RetentionPolicy { return rules.For(d, schema.Any, schema.Any) }
 		const unused = ` AND $4::text[] IS NOT NULL` // the links, which not every query needs
 		for _, aged := range []struct {
-			step   lifecycle.PurgeStep
+			step   schema.PurgeStep
 			policy schema.RetentionPolicy
 			query  string
 		}{

@@ -24,28 +24,19 @@ type PurgeInput struct {
 	Tenant string
 	Run    string // the run whose counts are kept
 	Rules  string // Begun.Rules; empty: whatever is in force
-	Step   lifecycle.PurgeStep
-	After  HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
-	Limit  int           // rows
-	At     time.Time     // what is over by then; the run's own time, and never later than Now
+	Step   schema.PurgeStep
+	After  schema.HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
+	Limit  int                  // rows
+	At     time.Time            // what is over by then; the run's own time, and never later than Now
 	Now    time.Time
-}
-
-// HistoryCursor is a place in a table by age: what stays, of worlds and of what was done or is not settled, is read
-// once a run, and not by each batch again.
-type HistoryCursor struct {
-	CreatedAt time.Time `json:"created_at"`
-	ID        uuid.UUID `json:"id"`
-	Key       string    `json:"key,omitempty"`     // in place of ID where that is not a UUID
-	Version   int       `json:"version,omitempty"` // of the step versions
 }
 
 // PurgeBatch is what one batch of a step removed.
 type PurgeBatch struct {
-	Removed int            `json:"removed"` // rows that the limit is of
-	Counts  map[string]int `json:"counts"`  // by what was done
-	Next    HistoryCursor  `json:"next"`    // of the steps that look at what stays as well
-	More    bool           `json:"more"`    // the step may have more to do, after Next
+	Removed int                  `json:"removed"` // rows that the limit is of
+	Counts  map[string]int       `json:"counts"`  // by what was done
+	Next    schema.HistoryCursor `json:"next"`    // of the steps that look at what stays as well
+	More    bool                 `json:"more"`    // the step may have more to do, after Next
 }
 
 // Purge carries out one batch of a step, in a short transaction of its own (document 002 "Retention Worker"). Steps
@@ -76,7 +67,7 @@ func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error)
 			}
 			out.More = out.More || out.Removed >= p.in.Limit
 			if !out.More {
-				out.Next = HistoryCursor{} // the next step begins at its beginning
+				out.Next = schema.HistoryCursor{} // the next step begins at its beginning
 			}
 			if in.Step == lifecycle.PurgeSweepRuns {
 				return nil // or what a run notes of its predecessors would be the next one's work, for ever

@@ -63,7 +63,7 @@ func (p *purging) page(ctx context.Context, query string, args ...any) ([]scanne
 			break
 		}
 	}
-	p.out.Next = HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key,
+	p.out.Next = schema.HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key,
 		Version: rows[last].Version}
 	p.out.More = last < len(rows)-1 || len(rows) >= p.in.Limit*scanFactor
 	return going, nil
@@ -176,7 +176,7 @@ func (p *purging) ingest(ctx context.Context) error {
 	p.out.Next = p.in.After
 	if left > 0 { // nothing of the page is left to remove
 		last := page[len(page)-1]
-		p.out.Next, p.out.More = HistoryCursor{CreatedAt: last.CreatedAt, ID: last.ID}, len(page) == p.in.Limit
+		p.out.Next, p.out.More = schema.HistoryCursor{CreatedAt: last.CreatedAt, ID: last.ID}, len(page) == p.in.Limit
 	}
 	return nil
 }

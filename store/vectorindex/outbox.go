@@ -310,16 +310,9 @@ func (s *VectorIndex) ReleaseOutbox(ctx context.Context, tenant string, now time
 	return n, nil
 }
 
-// IndexLag is how far the index is behind Postgres.
-type IndexLag struct {
-	Pending int64      `json:"pending"`          // changes that it has not been told of
-	Parked  int64      `json:"parked"`           // changes that are not tried any more
-	Oldest  *time.Time `json:"oldest,omitempty"` // when the oldest pending change was made
-}
-
 // OutboxLag returns the lag over all tenants.
-func (s *VectorIndex) OutboxLag(ctx context.Context) (IndexLag, error) {
-	var lag IndexLag
+func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
+	var lag schema.IndexLag
 	if err := s.Pool.QueryRow(ctx, `SELECT * FROM mneme_outbox_lag()`).Scan(&lag.Pending, &lag.Parked,
 		&lag.Oldest); err != nil {
 		return lag, fmt.Errorf("measure index lag: %w", err)

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/client/inprocess"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/recall"
@@ -20,7 +22,6 @@ import (
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/vector"
-	"github.com/mneme/mneme/workflows"
 )
 
 // App is what the commands share. Connections are opened when a command first needs them.
@@ -170,8 +171,11 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recall.Recaller{TrustKey: a.Cfg.TrustKey, Policy: policy, Store: st, Index: index, Embedder: a.Cfg.QueryEmbedder(st, index, brain.Embedder), Reranking: brain.Reranking,
-		With: a.Cfg.RecallWith, Without: a.Cfg.RecallWithout, DailyDecay: a.Cfg.ImportanceDecay, Patience: a.Patience}, nil
+	r := inprocess.New(inprocess.Options{Store: st, Index: index, Reranking: brain.Reranking})
+	r.Embedder = a.Cfg.QueryEmbedder(st, index, brain.Embedder)
+	r.TrustKey, r.Policy, r.With, r.Without = a.Cfg.TrustKey, policy, a.Cfg.RecallWith, a.Cfg.RecallWithout
+	r.DailyDecay, r.Patience = a.Cfg.ImportanceDecay, a.Patience
+	return r, nil
 }
 
 // watchEvery is how often a run that is waited for is looked at.
@@ -203,7 +207,7 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 					cancel(Unavailable("no worker is there to go on with workflow %s; it is durable in Temporal and will run when a worker starts: `make worker`", run.GetID()))
 					return
 				}
-				a.NoteOnce("mneme: no worker answers; waiting until one has been gone for %s", workflows.ShortDuration(WorkerAway))
+				a.NoteOnce("mneme: no worker answers; waiting until one has been gone for %s", mneme.ShortDuration(WorkerAway))
 			}
 			if trouble := heldUp(ctx, c, run); trouble != "" && trouble != told {
 				told = trouble

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/mneme/mneme/workflows"
+	mneme "github.com/mneme/mneme/client"
 )
 
 // Print writes v as one line of JSON, or what the function makes of it for people.
@@ -162,7 +162,7 @@ func Columns(w io.Writer) int {
 }
 
 // Span is a duration in words, to the second.
-func Span(d time.Duration) string { return workflows.ShortDuration(d.Round(time.Second)) }
+func Span(d time.Duration) string { return mneme.ShortDuration(d.Round(time.Second)) }
 
 // Page is a listing as --json shows it.
 type Page[T any] struct {

@@ -12,9 +12,10 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/admin"
-	"github.com/mneme/mneme/workflows"
 )
 
 const (
@@ -39,14 +40,14 @@ func (s *Silence) Unwrap() error { return s.err }
 
 // StartIngest hands a request in and returns once its candidates are durable. When they are not in time, the
 // error says why, and what becomes of the request.
-func (a *App) StartIngest(ctx context.Context, req schema.IngestRequest) (workflows.Started, error) {
+func (a *App) StartIngest(ctx context.Context, req schema.IngestRequest) (mneme.Started, error) {
 	return a.StartIngestWithin(ctx, req, a.Timeout)
 }
 
-func (a *App) StartIngestWithin(ctx context.Context, req schema.IngestRequest, patience time.Duration) (workflows.Started, error) {
+func (a *App) StartIngestWithin(ctx context.Context, req schema.IngestRequest, patience time.Duration) (mneme.Started, error) {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
-		return workflows.Started{}, err
+		return mneme.Started{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -59,11 +60,11 @@ func (a *App) StartIngestWithin(ctx context.Context, req schema.IngestRequest, p
 			}
 		}
 	}()
-	started, err := workflows.StartIngest(limited, c, a.Cfg.TaskQueue, req)
+	started, err := mneme.StartIngest(limited, c, a.Cfg.TaskQueue, req)
 	if err == nil || ctx.Err() != nil || (limited.Err() == nil && !TimedOut(err)) {
 		return started, err
 	}
-	return workflows.Started{}, a.ExplainSilence(ctx, c, workflows.IngestWorkflowID(req), patience)
+	return mneme.Started{}, a.ExplainSilence(ctx, c, api.IngestWorkflowID(req), patience)
 }
 
 func (a *App) probeTime() time.Duration { return cmp.Or(a.Probe, probeTimeout) }

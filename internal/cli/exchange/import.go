@@ -22,11 +22,11 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/term"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
-	"github.com/mneme/mneme/workflows"
 )
 
 // maxListed bounds the line errors and runs that a report lists; the counts are always whole.
@@ -136,7 +136,7 @@ type ImportReport struct {
 
 type factCount struct {
 	Extracted int `json:"extracted"`
-	pipeline.WriteCounts
+	schema.WriteCounts
 }
 
 type importRun struct {
@@ -305,20 +305,20 @@ func (im *importer) send(ctx context.Context, b Batch) error {
 	case earlier == runDone: // its facts are no news, and its dead jobs may have been replayed
 		return im.stillDead(ctx, started.Ack.BatchID)
 	}
-	var result workflows.IngestResult
+	var result api.IngestResult
 	if err := im.Follow(ctx, started.Run, &result); err != nil {
 		if app.ExitCode(ctx, err) != app.ExitFailure {
 			return err
 		}
 		im.Note("mneme: lines %d to %d are stored, but their run failed: %s", b.First, b.Last, app.OneLine(err.Error()))
-		result = workflows.IngestResult{Dead: len(b.Candidates)}
+		result = api.IngestResult{Dead: len(b.Candidates)}
 	}
 	im.finished(result.Extracted, result.Written, result.Dead)
 	return nil
 }
 
 // start hands a batch in, again and again while it is not acknowledged: it joins the run that has the batch.
-func (im *importer) start(ctx context.Context, req schema.IngestRequest) (workflows.Started, error) {
+func (im *importer) start(ctx context.Context, req schema.IngestRequest) (mneme.Started, error) {
 	attempt := min(im.flags.patience/4, 10*time.Second)
 	for began := time.Now(); ; {
 		started, err := im.StartIngestWithin(ctx, req, attempt)
@@ -356,7 +356,7 @@ func (im *importer) earlier(ctx context.Context, req schema.IngestRequest) (earl
 	}
 	ctx, cancel := im.Within(ctx)
 	defer cancel()
-	described, err := im.Temporal.DescribeWorkflowExecution(ctx, workflows.IngestWorkflowID(req), "")
+	described, err := im.Temporal.DescribeWorkflowExecution(ctx, api.IngestWorkflowID(req), "")
 	if app.IsNotFound(err) {
 		return runNone, nil
 	}
@@ -384,11 +384,11 @@ func (im *importer) stillDead(ctx context.Context, batchID string) error {
 	if err != nil {
 		return err
 	}
-	im.finished(activities.ExtractResult{}, pipeline.WriteCounts{}, len(dead))
+	im.finished(api.ExtractResult{}, schema.WriteCounts{}, len(dead))
 	return nil
 }
 
-func (im *importer) acknowledged(b Batch, started workflows.Started, resumed bool) {
+func (im *importer) acknowledged(b Batch, started mneme.Started, resumed bool) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	r, n := &im.report, len(b.Candidates)
@@ -410,7 +410,7 @@ func (im *importer) acknowledged(b Batch, started workflows.Started, resumed boo
 	_ = im.bar.Add64(b.Consumed)
 }
 
-func (im *importer) finished(extracted activities.ExtractResult, written pipeline.WriteCounts, dead int) {
+func (im *importer) finished(extracted api.ExtractResult, written schema.WriteCounts, dead int) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	r := &im.report

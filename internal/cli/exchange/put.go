@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 type putFlags struct {
@@ -197,7 +197,7 @@ func putPart(ctx context.Context, a *app.App, req schema.PutRequest, noWait bool
 	if !noWait {
 		result = &schema.PutResult{}
 	}
-	run, err := app.CarryOut(ctx, a, workflows.StartPut, req, result)
+	run, err := app.CarryOut(ctx, a, mneme.StartPut, req, result)
 	if err != nil {
 		return err
 	}

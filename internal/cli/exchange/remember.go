@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/intake"
 	words "github.com/mneme/mneme/memory/outcome"
@@ -16,7 +18,6 @@ import (
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
-	"github.com/mneme/mneme/workflows"
 )
 
 // requestFlags are the settings of a whole ingest request.
@@ -97,7 +98,7 @@ type Remembered struct {
 	Detected   []string              `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
 	URL        string                `json:"url,omitempty"`      // of the run in Temporal's UI
 	Facts      *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
-	Entities   *pipeline.LinkCounts  `json:"linked,omitempty"`   // likewise
+	Entities   *schema.LinkCounts    `json:"linked,omitempty"`   // likewise
 	Deferred   []string              `json:"deferred,omitempty"` // phases that failed and are made up for later
 	DeadJobs   []schema.Job          `json:"dead_jobs,omitempty"`
 }
@@ -185,8 +186,8 @@ func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bo
 }
 
 // outcome waits for the run and reads what it did.
-func outcomeOf(ctx context.Context, a *app.App, started workflows.Started, out *Remembered) error {
-	var result workflows.IngestResult
+func outcomeOf(ctx context.Context, a *app.App, started mneme.Started, out *Remembered) error {
+	var result api.IngestResult
 	if err := a.Follow(ctx, started.Run, &result); err != nil {
 		return err
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/workflows"
 )
 
 // FedBack is what `feedback` prints.
@@ -60,9 +60,9 @@ for one memory, and with 5 if some of several were refused.`,
 			}
 			var out FedBack
 			var err error
-			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, workflows.StartFeedback, req, &out.FeedbackResult); err != nil {
+			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartFeedback, req, &out.FeedbackResult); err != nil {
 				var app *temporal.ApplicationError
-				if errors.As(err, &app) && app.Type() == activities.ErrTypeNotFound {
+				if errors.As(err, &app) && app.Type() == api.ErrTypeNotFound {
 					err = fmt.Errorf("retrieval %s: %w", args[0], pg.ErrNotFound)
 				}
 				return err

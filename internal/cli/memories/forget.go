@@ -17,13 +17,13 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/forgetting"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/workflows"
 )
 
 // shownSample is how many of the selected memories are shown with their contents.
@@ -214,13 +214,13 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 	}
 	limited, cancel := a.Within(ctx)
 	defer cancel()
-	run, err := workflows.StartForget(limited, c, a.Cfg.TaskQueue, req)
+	run, err := mneme.StartForget(limited, c, a.Cfg.TaskQueue, req)
 	if err != nil {
 		return selectorFlags(err)
 	}
 	out := Forgotten{WorkflowID: run.GetID(), URL: a.RunURL(run.GetID(), run.GetRunID())}
 	a.Interrupted = "the request is durable, and its run waits or goes on: " + run.GetID()
-	if out.Preview, err = workflows.ForgetPreview(limited, c, run); err != nil {
+	if out.Preview, err = mneme.ForgetPreview(limited, c, run); err != nil {
 		if ctx.Err() == nil && app.TimedOut(err) {
 			return a.ExplainSilence(ctx, c, run.GetID(), a.Timeout)
 		}
@@ -250,7 +250,7 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 		}
 		a.Note("mneme: %s", counted(out.Preview))
 		if token != "" {
-			if _, err := workflows.ConfirmForget(limited, c, run.GetID(), schema.ForgetConfirmation{Token: token, Actor: req.Actor}); err != nil {
+			if _, err := mneme.ConfirmForget(limited, c, run.GetID(), schema.ForgetConfirmation{Token: token, Actor: req.Actor}); err != nil {
 				return refusedForget(err)
 			}
 		}
@@ -399,17 +399,17 @@ func refusedForget(err error) error {
 	var failure *temporal.ApplicationError
 	var conflict *schema.VersionConflict
 	switch {
-	case errors.Is(err, lifecycle.ErrTokenMalformed):
+	case errors.Is(err, schema.ErrTokenMalformed):
 		return app.Invalid("token", "is not a confirm token")
-	case errors.Is(err, lifecycle.ErrTokenOther):
+	case errors.Is(err, schema.ErrTokenOther):
 		return app.WithCode(app.ExitConflict, errors.New("refused: the token is not for this run"))
-	case errors.Is(err, lifecycle.ErrTokenExpired):
+	case errors.Is(err, schema.ErrTokenExpired):
 		return app.WithCode(app.ExitConflict, errors.New("refused: the confirmation has expired; forget again"))
-	case errors.Is(err, forgetting.ErrForgetClosed):
+	case errors.Is(err, schema.ErrForgetClosed):
 		return app.WithCode(app.ExitConflict, errors.New("refused: the run was cancelled"))
 	case errors.As(err, &conflict):
 		return app.WithCode(app.ExitConflict, fmt.Errorf("refused, and nothing was changed: %w", err))
-	case errors.As(err, &failure) && failure.Type() == activities.ErrTypeFrozen:
+	case errors.As(err, &failure) && failure.Type() == api.ErrTypeFrozen:
 		return app.WithCode(app.ExitConflict, errors.New("refused: the worker changes no memories (mutations_frozen)"))
 	}
 	return err
@@ -486,7 +486,7 @@ func confirmForget(ctx context.Context, a *app.App, status schema.ForgetStatus, 
 	limited, cancel := a.Within(ctx)
 	defer cancel()
 	if status.State == schema.ForgetPreviewed {
-		_, err = workflows.ConfirmForget(limited, c, status.WorkflowID, in)
+		_, err = mneme.ConfirmForget(limited, c, status.WorkflowID, in)
 	}
 	var ended *serviceerror.NotFound
 	if status.State != schema.ForgetPreviewed || errors.As(err, &ended) {

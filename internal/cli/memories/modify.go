@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 type modifyFlags struct {
@@ -232,7 +232,7 @@ func modify(ctx context.Context, a *app.App, op schema.Operation, patches []sche
 // modifyPart carries one run out and adds what it did.
 func modifyPart(ctx context.Context, a *app.App, req schema.ModifyRequest, out *Modified) error {
 	var result schema.ModifyResult
-	run, err := app.CarryOut(ctx, a, workflows.StartModify, req, &result)
+	run, err := app.CarryOut(ctx, a, mneme.StartModify, req, &result)
 	if err != nil {
 		return err
 	}

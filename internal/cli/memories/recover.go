@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 // Recovered is what `recover` prints.
@@ -50,7 +50,7 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 			}
 			var out Recovered
 			var err error
-			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, workflows.StartRecover, req, &out.RecoverResult); err != nil {
+			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartRecover, req, &out.RecoverResult); err != nil {
 				return err
 			}
 			if err := a.Print(out, out.text); err != nil {

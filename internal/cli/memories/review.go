@@ -10,12 +10,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
-	"github.com/mneme/mneme/workflows"
 )
 
 func NewReview(a *app.App) *cobra.Command {
@@ -213,7 +214,7 @@ func reviewText(a *app.App, t *app.Text, r ShownReview) {
 		"reviewed by", r.ReviewedBy,
 		"because", r.ReviewReason,
 		"reviewed", app.WhenSet(r.ReviewedAt),
-		"ui", a.RunURL(workflows.ReviewWorkflowID(a.Cfg.Principal.Tenant, r.BatchID), ""),
+		"ui", a.RunURL(api.ReviewWorkflowID(a.Cfg.Principal.Tenant, r.BatchID), ""),
 	)
 	side := func(heading, content string) {
 		t.Line("")
@@ -362,9 +363,9 @@ func decideOne(ctx context.Context, a *app.App, req schema.ReviewRequest) (Revie
 		return out, err
 	}
 	a.Interrupted = "the decision may be carried out all the same: `mneme review show` tells"
-	out.WorkflowID = workflows.ReviewWorkflowID(req.Principal.Tenant, item.BatchID)
+	out.WorkflowID = api.ReviewWorkflowID(req.Principal.Tenant, item.BatchID)
 	out.URL = a.RunURL(out.WorkflowID, "")
-	out.ReviewResult, err = workflows.Decide(limited, c, a.Cfg.TaskQueue, req, item.BatchID)
+	out.ReviewResult, err = mneme.Decide(limited, c, a.Cfg.TaskQueue, req, item.BatchID)
 	if err != nil && ctx.Err() == nil && (limited.Err() != nil || app.TimedOut(err)) {
 		return out, app.Unavailable("no worker has answered within %s (is one up? `make worker`); the decision may be carried out all the same, and deciding again is harmless", a.Timeout)
 	}

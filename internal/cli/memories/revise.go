@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/workflows"
 )
 
 type reviseFlags struct {
@@ -371,7 +371,7 @@ type Revised struct {
 func carryRevision(ctx context.Context, a *app.App, req schema.ReviseRequest) error {
 	var out Revised
 	var err error
-	if out.OperationRun, err = app.CarryOut(ctx, a, workflows.StartRevise, req, &out.ReviseResult); err != nil {
+	if out.OperationRun, err = app.CarryOut(ctx, a, mneme.StartRevise, req, &out.ReviseResult); err != nil {
 		return err
 	}
 	if err := a.Print(out, out.text); err != nil {

@@ -12,11 +12,12 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
-	"github.com/mneme/mneme/workflows"
 )
 
 func NewJobs(a *app.App) *cobra.Command {
@@ -123,11 +124,11 @@ func newJobsShow(a *app.App) *cobra.Command {
 
 // Retried is what `jobs retry` prints for one job.
 type Retried struct {
-	JobID      string                  `json:"job_id"`
-	WorkflowID string                  `json:"workflow_id"`
-	RunID      string                  `json:"run_id"`
-	URL        string                  `json:"url,omitempty"`
-	Result     *workflows.IngestResult `json:"result,omitempty"` // with --wait
+	JobID      string            `json:"job_id"`
+	WorkflowID string            `json:"workflow_id"`
+	RunID      string            `json:"run_id"`
+	URL        string            `json:"url,omitempty"`
+	Result     *api.IngestResult `json:"result,omitempty"` // with --wait
 	run        client.WorkflowRun
 }
 
@@ -206,7 +207,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 			out := app.Page[Retried]{Items: []Retried{}}
 			for _, id := range ids {
 				limited, cancel := a.Within(ctx)
-				run, err := workflows.StartResume(limited, c, a.Cfg.TaskQueue, workflows.ResumeInput{Tenant: tenant, JobID: id, Actor: app.Operator()})
+				run, err := mneme.StartResume(limited, c, a.Cfg.TaskQueue, api.ResumeInput{Tenant: tenant, JobID: id, Actor: app.Operator()})
 				cancel()
 				if err != nil {
 					return errors.Join(err, a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }))
@@ -216,7 +217,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 			dead := 0
 			if wait {
 				for i := range out.Items {
-					var result workflows.IngestResult
+					var result api.IngestResult
 					if err := a.Follow(ctx, out.Items[i].run, &result); err != nil {
 						return errors.Join(err, a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }))
 					}
@@ -262,7 +263,7 @@ func orphaned(ctx context.Context, c client.Client, tenant string, job schema.Jo
 	if job.State == schema.JobDead || job.State == schema.JobCompleted || time.Since(job.WaitsSince()) < JobGrace {
 		return false, nil
 	}
-	running, err := RunsStill(ctx, c, job.WorkflowID, workflows.ResumeWorkflowID(tenant, job.ID))
+	running, err := RunsStill(ctx, c, job.WorkflowID, api.ResumeWorkflowID(tenant, job.ID))
 	return !running, err
 }
 

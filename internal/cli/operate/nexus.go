@@ -12,6 +12,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/workflows"
 )
@@ -24,7 +26,7 @@ func NewNexus(a *app.App) *cobra.Command {
 
 // NexusEndpoint is what the commands print.
 type NexusEndpoint struct {
-	workflows.Endpoint
+	mneme.Endpoint
 	Changed    bool       `json:"changed"` // by this command
 	Service    string     `json:"service"`
 	Operations []string   `json:"operations"`
@@ -36,7 +38,7 @@ type NexusEndpoint struct {
 var endpointName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*[a-zA-Z0-9]$`)
 
 func endpointFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().String("endpoint", workflows.NexusEndpoint, "name of the endpoint, unique on the server")
+	return cmd.Flags().String("endpoint", api.NexusEndpoint, "name of the endpoint, unique on the server")
 }
 
 func newNexusApply(a *app.App) *cobra.Command {
@@ -61,8 +63,8 @@ alone, with exit code 6, unless --retarget is given: its callers may expect anot
 		}
 		ctx, cancel := a.Within(cmd.Context())
 		defer cancel()
-		there, changed, err := workflows.EnsureNexusEndpoint(ctx, c, workflows.Endpoint{Name: *name, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue}, retarget)
-		if errors.Is(err, workflows.ErrEndpointElsewhere) {
+		there, changed, err := mneme.EnsureNexusEndpoint(ctx, c, mneme.Endpoint{Name: *name, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue}, retarget)
+		if errors.Is(err, mneme.ErrEndpointElsewhere) {
 			return app.WithCode(app.ExitConflict, fmt.Errorf("endpoint %s leads to task queue %s of namespace %s: use another name, or --retarget", *name, there.TaskQueue, there.Namespace))
 		}
 		if err != nil {
@@ -87,7 +89,7 @@ func newNexusShow(a *app.App) *cobra.Command {
 		}
 		ctx, cancel := a.Within(cmd.Context())
 		defer cancel()
-		there, found, err := workflows.NexusEndpointNamed(ctx, c, *name)
+		there, found, err := mneme.NexusEndpointNamed(ctx, c, *name)
 		if err != nil {
 			return nexusError(err)
 		}
@@ -108,8 +110,8 @@ func nexusError(err error) error {
 	return err
 }
 
-func printEndpoint(ctx context.Context, a *app.App, e workflows.Endpoint, changed bool) error {
-	out := NexusEndpoint{Endpoint: e, Changed: changed, Service: workflows.NexusService,
+func printEndpoint(ctx context.Context, a *app.App, e mneme.Endpoint, changed bool) error {
+	out := NexusEndpoint{Endpoint: e, Changed: changed, Service: api.NexusService,
 		Operations: workflows.NexusOperations()}
 	// Only a worker of this client's own namespace can be seen.
 	if e.Namespace == a.Cfg.Namespace {

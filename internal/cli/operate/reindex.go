@@ -10,21 +10,22 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vectorindex"
-	"github.com/mneme/mneme/workflows"
 )
 
 // Reindexed is what `reindex` prints.
 type Reindexed struct {
-	WorkflowID string                   `json:"workflow_id"`
-	RunID      string                   `json:"run_id"`
-	URL        string                   `json:"url,omitempty"`
-	Result     *workflows.ReindexResult `json:"result,omitempty"` // unless --detach
+	WorkflowID string             `json:"workflow_id"`
+	RunID      string             `json:"run_id"`
+	URL        string             `json:"url,omitempty"`
+	Result     *api.ReindexResult `json:"result,omitempty"` // unless --detach
 }
 
 func NewReindex(a *app.App) *cobra.Command {
@@ -56,8 +57,8 @@ answers from the old model's generation.`,
 				return err
 			}
 			limited, cancel := a.Within(ctx)
-			run, err := workflows.StartReindex(limited, c, a.Cfg.TaskQueue,
-				workflows.ReindexInput{Index: a.IndexName(), Model: model, Actor: app.Operator(), GraceSeconds: keep})
+			run, err := mneme.StartReindex(limited, c, a.Cfg.TaskQueue,
+				api.ReindexInput{Index: a.IndexName(), Model: model, Actor: app.Operator(), GraceSeconds: keep})
 			cancel()
 			if err != nil {
 				return err
@@ -65,7 +66,7 @@ answers from the old model's generation.`,
 			out := Reindexed{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.RunURL(run.GetID(), run.GetRunID())}
 			if !detach {
 				a.Interrupted = "the rebuild goes on in workflow " + run.GetID() + ": `mneme reindex` shows it again"
-				var result workflows.ReindexResult
+				var result api.ReindexResult
 				if err := followReindex(ctx, a, c, run, &result); err != nil {
 					return err
 				}
@@ -113,8 +114,8 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 				return
 			case <-tick.C:
 			}
-			var p workflows.ReindexProgress
-			answer, err := c.QueryWorkflow(watching, run.GetID(), "", workflows.QueryProgress)
+			var p api.ReindexProgress
+			answer, err := c.QueryWorkflow(watching, run.GetID(), "", api.QueryProgress)
 			if err != nil || answer.Get(&p) != nil {
 				continue // no worker has it right now; follow says so
 			}
@@ -137,15 +138,15 @@ func NewIndex(a *app.App) *cobra.Command {
 
 // IndexStatus is what `index status` prints.
 type IndexStatus struct {
-	Index       string               `json:"index"`
-	Generations []generationStatus   `json:"generations"`
-	Configured  string               `json:"configured_model"` // for new memories, by this program's settings
-	Lag         vectorindex.IndexLag `json:"lag"`              // over all tenants
-	AgeSeconds  float64              `json:"lag_seconds"`      // of the oldest pending change
-	Tenant      string               `json:"tenant"`
-	Embedded    int64                `json:"embedded"` // of the tenant's live memories
-	Points      *int64               `json:"points,omitempty"`
-	Error       string               `json:"error,omitempty"` // of the index
+	Index       string             `json:"index"`
+	Generations []generationStatus `json:"generations"`
+	Configured  string             `json:"configured_model"` // for new memories, by this program's settings
+	Lag         schema.IndexLag    `json:"lag"`              // over all tenants
+	AgeSeconds  float64            `json:"lag_seconds"`      // of the oldest pending change
+	Tenant      string             `json:"tenant"`
+	Embedded    int64              `json:"embedded"` // of the tenant's live memories
+	Points      *int64             `json:"points,omitempty"`
+	Error       string             `json:"error,omitempty"` // of the index
 }
 
 type generationStatus struct {
@@ -254,10 +255,10 @@ func (s IndexStatus) text(t *app.Text) {
 
 // Drifted is what `index drift` prints.
 type Drifted struct {
-	WorkflowID string                `json:"workflow_id"`
-	RunID      string                `json:"run_id"`
-	URL        string                `json:"url,omitempty"`
-	Result     workflows.DriftResult `json:"result"`
+	WorkflowID string          `json:"workflow_id"`
+	RunID      string          `json:"run_id"`
+	URL        string          `json:"url,omitempty"`
+	Result     api.DriftResult `json:"result"`
 }
 
 func newIndexDrift(a *app.App) *cobra.Command {
@@ -275,7 +276,7 @@ The exit code is 5 when differences are left.`,
 				return err
 			}
 			limited, cancel := a.Within(ctx)
-			run, err := workflows.StartDrift(limited, c, a.Cfg.TaskQueue, workflows.DriftInput{Index: a.IndexName(), LookOnly: lookOnly, Actor: app.Operator()})
+			run, err := mneme.StartDrift(limited, c, a.Cfg.TaskQueue, api.DriftInput{Index: a.IndexName(), LookOnly: lookOnly, Actor: app.Operator()})
 			cancel()
 			if err != nil {
 				return err
@@ -298,7 +299,7 @@ The exit code is 5 when differences are left.`,
 }
 
 func (d Drifted) text(t *app.Text) {
-	row := func(name string, d activities.Drift) []string {
+	row := func(name string, d api.Drift) []string {
 		return []string{name, fmt.Sprint(d.Memories), fmt.Sprint(d.Points), fmt.Sprint(d.Missing), fmt.Sprint(d.Behind), fmt.Sprint(d.Ahead), fmt.Sprint(d.Dead),
 			fmt.Sprint(d.Pending), fmt.Sprint(d.Parked)}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/sweeping"
-	"github.com/mneme/mneme/workflows"
 )
 
 func NewRetention(a *app.App) *cobra.Command {
@@ -318,7 +318,7 @@ func newRetentionPreview(a *app.App) *cobra.Command {
 }
 
 func newRetentionRun(a *app.App) *cobra.Command {
-	return sweepCommand(a, "run", "Purge what is over, now", workflows.StartRetentionPurge)
+	return sweepCommand(a, "run", "Purge what is over, now", mneme.StartRetentionPurge)
 }
 
 // decayOutlook is what `decay outlook` prints.
@@ -352,6 +352,6 @@ policy and by the retention policy of its class. A schedule sweeps every hour.`}
 					"within a day", strconv.FormatInt(out.Soon, 10), "next", app.WhenSet(out.NextDue))
 			})
 		},
-	}, sweepCommand(a, "run", "Take away what has faded, now", workflows.StartDecaySweep))
+	}, sweepCommand(a, "run", "Take away what has faded, now", mneme.StartDecaySweep))
 	return cmd
 }

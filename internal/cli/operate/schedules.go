@@ -13,9 +13,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/config"
-	"github.com/mneme/mneme/workflows"
 )
 
 func NewSchedules(a *app.App) *cobra.Command {
@@ -25,39 +25,39 @@ func NewSchedules(a *app.App) *cobra.Command {
 }
 
 // Schedules are those of the configured namespace and index.
-func Schedules(ctx context.Context, a *app.App) (workflows.Schedules, error) {
+func Schedules(ctx context.Context, a *app.App) (mneme.Schedules, error) {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
-		return workflows.Schedules{}, err
+		return mneme.Schedules{}, err
 	}
 	var options client.Options
 	if err := config.Encrypt(&options, a.Cfg.PayloadKey); err != nil {
-		return workflows.Schedules{}, err
+		return mneme.Schedules{}, err
 	}
-	return workflows.Schedules{Client: c, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue, Index: a.IndexName(), Converter: options.DataConverter}, nil
+	return mneme.Schedules{Client: c, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue, Index: a.IndexName(), Converter: options.DataConverter}, nil
 }
 
 // scheduleError gives an error of a schedule its exit code.
 func scheduleError(err error) error {
 	var invalidSpec *serviceerror.InvalidArgument
 	switch {
-	case errors.Is(err, workflows.ErrNoSchedule):
+	case errors.Is(err, mneme.ErrNoSchedule):
 		return app.WithCode(app.ExitNotFound, err)
-	case errors.Is(err, workflows.ErrScheduleBusy), errors.Is(err, workflows.ErrScheduleElsewhere):
+	case errors.Is(err, mneme.ErrScheduleBusy), errors.Is(err, mneme.ErrScheduleElsewhere):
 		return app.WithCode(app.ExitConflict, err)
-	case errors.Is(err, workflows.ErrBackfillTooLong), errors.As(err, &invalidSpec):
+	case errors.Is(err, mneme.ErrBackfillTooLong), errors.As(err, &invalidSpec):
 		return app.WithCode(app.ExitUsage, err)
 	}
 	return err
 }
 
 // ReadSchedules reads a schedules file; - is standard input, and no path the default.
-func ReadSchedules(a *app.App, path string) ([]workflows.ScheduleSpec, error) {
+func ReadSchedules(a *app.App, path string) ([]mneme.ScheduleSpec, error) {
 	var data []byte
 	var err error
 	switch path {
 	case "":
-		return workflows.DefaultSchedules(), nil
+		return mneme.DefaultSchedules(), nil
 	case "-":
 		data, err = io.ReadAll(io.LimitReader(a.In, 1<<20))
 	default:
@@ -66,7 +66,7 @@ func ReadSchedules(a *app.App, path string) ([]workflows.ScheduleSpec, error) {
 	if err != nil {
 		return nil, app.WithCode(app.ExitUsage, fmt.Errorf("read the schedules: %w", err))
 	}
-	return workflows.ParseSchedules(data)
+	return mneme.ParseSchedules(data)
 }
 
 func newSchedulesApply(a *app.App) *cobra.Command {
@@ -84,7 +84,7 @@ The worker creates what is missing at its start, from the defaults, and changes 
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if show {
-				_, err := io.WriteString(a.Out, workflows.DefaultSchedulesFile())
+				_, err := io.WriteString(a.Out, mneme.DefaultSchedulesFile())
 				return err
 			}
 			specs, err := ReadSchedules(a, strings.Join(args, ""))
@@ -102,7 +102,7 @@ The worker creates what is missing at its start, from the defaults, and changes 
 			if err != nil {
 				return scheduleError(err)
 			}
-			return a.Print(app.Page[workflows.AppliedSchedule]{Items: applied}, func(t *app.Text) {
+			return a.Print(app.Page[mneme.AppliedSchedule]{Items: applied}, func(t *app.Text) {
 				rows := make([][]string, 0, len(applied))
 				for _, s := range applied {
 					note := strings.Join(s.Changed, ", ")
@@ -143,12 +143,12 @@ func newSchedulesList(a *app.App) *cobra.Command {
 					}
 				}
 			}
-			return a.Print(app.Page[workflows.ScheduleStatus]{Items: known}, func(t *app.Text) { schedulesText(t, known) })
+			return a.Print(app.Page[mneme.ScheduleStatus]{Items: known}, func(t *app.Text) { schedulesText(t, known) })
 		},
 	}
 }
 
-func schedulesText(t *app.Text, known []workflows.ScheduleStatus) {
+func schedulesText(t *app.Text, known []mneme.ScheduleStatus) {
 	rows := make([][]string, 0, len(known))
 	var notes []string
 	for _, s := range known {
@@ -184,16 +184,16 @@ type ScheduleDone struct {
 }
 
 // onSchedule makes a command that does something with one schedule.
-func onSchedule(a *app.App, cmd *cobra.Command, do func(context.Context, workflows.Schedules, string) (any, func(*app.Text), error)) *cobra.Command {
+func onSchedule(a *app.App, cmd *cobra.Command, do func(context.Context, mneme.Schedules, string) (any, func(*app.Text), error)) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
-	cmd.ValidArgs = workflows.ScheduleNames()
+	cmd.ValidArgs = mneme.ScheduleNames()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		known := false
-		for _, name := range workflows.ScheduleNames() {
+		for _, name := range mneme.ScheduleNames() {
 			known = known || name == args[0]
 		}
 		if !known {
-			return app.Invalid("name", "must be one of %s", strings.Join(workflows.ScheduleNames(), ", "))
+			return app.Invalid("name", "must be one of %s", strings.Join(mneme.ScheduleNames(), ", "))
 		}
 		s, err := Schedules(cmd.Context(), a)
 		if err != nil {
@@ -218,7 +218,7 @@ func newSchedulesPause(a *app.App) *cobra.Command {
 		Long: `Pause a schedule. It shows the reason, who paused it and on which day. A run that
 is under way is not stopped: cancel it in the UI.`,
 		Example: `  mneme schedules pause retention --reason "an audit asks for everything until May"`,
-	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
+	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		if reason = strings.TrimSpace(reason); reason == "" {
 			reason = "paused by hand"
 		}
@@ -241,9 +241,9 @@ func newSchedulesResume(a *app.App) *cobra.Command {
 		Short: "Resume a schedule",
 		Long: `Resume a schedule. What came due meanwhile is done by the next run, which does whatever is
 due: ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
-	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
+	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		note := "" // of the defaults; a file of one's own says its own when it is applied next
-		for _, spec := range workflows.DefaultSchedules() {
+		for _, spec := range mneme.DefaultSchedules() {
 			if spec.Name == name {
 				note = spec.Note
 			}
@@ -258,7 +258,7 @@ due: ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
 // Triggered is what `schedules trigger` prints.
 type Triggered struct {
 	Schedule string `json:"schedule"`
-	workflows.ScheduleRun
+	mneme.ScheduleRun
 	URL string `json:"url,omitempty"`
 }
 
@@ -268,7 +268,7 @@ func newSchedulesTrigger(a *app.App) *cobra.Command {
 		Short: "Start a run of a schedule now",
 		Long: `Start a run of a schedule now, also of one that is paused. Two runs of a schedule never overlap: while one
 goes on nothing is started, and the exit code is 6.`,
-	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
+	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		run, err := s.Trigger(ctx, name)
 		if err != nil {
 			return nil, nil, err
@@ -287,7 +287,7 @@ func newSchedulesBackfill(a *app.App) *cobra.Command {
 There is seldom a need: a run does whatever is due, however many before it were missed. It is for a
 workflow that looks at its own time, and to see one work repeatedly.`,
 		Example: "  mneme schedules backfill drift --from 2026-05-08T00:00:00Z --to 2026-05-08T06:00:00Z",
-	}, func(ctx context.Context, s workflows.Schedules, name string) (any, func(*app.Text), error) {
+	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
 		begin, err := app.ParseTime("from", from)
 		if err != nil {
 			return nil, nil, err

@@ -12,20 +12,20 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/sweeping"
-	"github.com/mneme/mneme/workflows"
 )
 
 // swept is what a command that runs a sweep prints.
 type swept struct {
 	app.OperationRun
-	Result *workflows.SweepResult `json:"result,omitempty"` // unless --detach
+	Result *api.SweepResult `json:"result,omitempty"` // unless --detach
 }
 
 // sweepCommand runs a sweep of the tenant, or of all.
-func sweepCommand(a *app.App, use, short string, start func(context.Context, client.Client, string, workflows.SweepInput) (client.WorkflowRun, error)) *cobra.Command {
+func sweepCommand(a *app.App, use, short string, start func(context.Context, client.Client, string, api.SweepInput) (client.WorkflowRun, error)) *cobra.Command {
 	var all, detach bool
 	var batch int
 	cmd := &cobra.Command{
@@ -33,13 +33,13 @@ func sweepCommand(a *app.App, use, short string, start func(context.Context, cli
 		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			in := workflows.SweepInput{Tenant: a.Cfg.Principal.Tenant, BatchSize: batch}
+			in := api.SweepInput{Tenant: a.Cfg.Principal.Tenant, BatchSize: batch}
 			if all {
 				in.Tenant = ""
 			}
-			var result *workflows.SweepResult
+			var result *api.SweepResult
 			if !detach {
-				result = &workflows.SweepResult{}
+				result = &api.SweepResult{}
 			}
 			run, err := app.CarryOut(cmd.Context(), a, start, in, result)
 			if err != nil {

@@ -1,6 +1,4 @@
-// Package workflows holds the durable orchestration: order, retries and waiting. One file a phase,
-// request and result types beside it. Rules are package memory's, side effects package activities'.
-package workflows
+package api
 
 import (
 	"crypto/sha256"
@@ -8,81 +6,32 @@ import (
 	"encoding/json"
 	"strings"
 
-	"go.temporal.io/sdk/temporal"
-
-	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/schema"
 )
 
-// TaskQueue is the queue that the worker listens on, unless it is configured otherwise.
-const TaskQueue = "mneme"
+// DecisionUpdateID is the id of the update that carries a decision with an operation id.
+func DecisionUpdateID(req schema.ReviewRequest) string {
+	return boundedUpdateID(req.OperationID + "/" + req.ProposalID)
+}
 
-// Names of updates and queries.
-const (
-	UpdateStaged  = "staged"   // Ingest: waits for the staging and returns schema.IngestAck
-	UpdateDecide  = "decide"   // Review: schema.ReviewRequest to schema.ReviewResult
-	QueryProgress = "progress" // Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck: DriftResult; SyncIndex: SyncIndexProgress; Review: ReviewProgress; sweeps: SweepResult
+// otherDecisionKeys are the keys under which other versions of the program have carried out the decision of a key, the
+// review's workflow id and the update's id being those given.
+func EarlierDecisionKeys(key, workflowID, updateID, batchID string, req schema.ReviewRequest) []string {
+	tenant := req.Principal.Tenant
+	plain := plainID(KindReview, idEscaper.Replace(tenant), batchID)
+	chosen := req.OperationID + "/" + req.ProposalID
+	var keys []string
+	for _, form := range bothForms(workflowID, ReviewWorkflowID(tenant, batchID), plain) {
+		for _, update := range bothForms(updateID, boundedUpdateID(chosen), chosen) {
+			keys = append(keys, form+"/"+req.ProposalID+"/"+update)
+		}
+	}
+	return without(keys, key)
+}
 
-	UpdateSelected = "selected" // Forget: waits for the selection and returns schema.ForgetPreview
-	UpdateConfirm  = "confirm"  // Forget: takes schema.ForgetConfirmation, returns schema.ForgetApproval
-	SignalConfirm  = "confirm"  // Forget: the same, without an answer
-	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
-
-	QueryRecord = "record" // Get: takes an id, returns the schema.MemoryRecord that the run has read
-)
-
-// The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
-// is given.
-const (
-	NexusEndpoint     = "mneme"
-	NexusService      = "mneme"
-	OperationRemember = "remember" // schema.IngestRequest to IngestResult
-	OperationRecall   = "recall"   // schema.RecallRequest to schema.RecallResponse
-	OperationGet      = "get"      // schema.GetRequest to schema.GetResponse
-	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
-	OperationFeedback = "feedback" // schema.FeedbackRequest to schema.FeedbackResult
-)
-
-// Search attributes, all of type Keyword. The program registers them (RegisterSearchAttributes).
 var (
-	AttrTenant  = temporal.NewSearchAttributeKeyKeyword(activities.TenantAttribute)
-	AttrAgent   = temporal.NewSearchAttributeKeyKeyword("MnemeAgent")
-	AttrProject = temporal.NewSearchAttributeKeyKeyword("MnemeProject")
-	AttrPhase   = temporal.NewSearchAttributeKeyKeyword("MnemePhase")
-	AttrOutcome = temporal.NewSearchAttributeKeyKeyword("MnemeOutcome")
-)
-
-// Phases of an ingest run, as AttrPhase, Progress and the jobs table name them.
-const (
-	PhaseStage   = "stage"
-	PhaseExtract = "extract"
-	PhaseDecide  = "decide"
-	PhaseWrite   = "write"
-	PhaseLink    = "link"
-	PhaseIndex   = "index"
-	PhaseReview  = "review" // of Review
-	PhaseDone    = "done"
-	PhaseSelect  = "select"  // Forget
-	PhaseConfirm = "confirm" // Forget: it waits
-	PhaseForget  = "forget"
-	PhaseRecall  = "recall" // Recall
-)
-
-// Outcomes of an ingest run, as AttrOutcome names them.
-const (
-	OutcomeOK     = "ok"
-	OutcomeDead   = "dead_jobs" // some candidates could not be processed
-	OutcomeFailed = "failed"
-)
-
-// OutcomeDegraded is the outcome of a recall that left channels or stages out; its other two are OutcomeOK
-// and OutcomeFailed.
-const OutcomeDegraded = "degraded"
-
-// Outcomes of a review.
-const (
-	OutcomeReviewed = "reviewed" // people decided all of it
-	OutcomeExpired  = "expired"  // some proposals were given up
+	idEscaper   = strings.NewReplacer("%", "%25", "/", "%2F")
+	idUnescaper = strings.NewReplacer("%25", "%", "%2F", "/")
 )
 
 // IngestWorkflowID is the id of the run that takes a request.
@@ -118,7 +67,7 @@ func ownerOf(p schema.Principal) string {
 
 // workflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
 // is joined by its id is that of the same tenant and agent. The last part is left as it is.
-func workflowID(kind string, parts ...string) string {
+func WorkflowID(kind string, parts ...string) string {
 	last := len(parts) - 1
 	escaped := make([]string, last)
 	for i, part := range parts[:last] {
@@ -170,18 +119,13 @@ func boundedUpdateID(id string) string {
 
 // tenantOfID is the tenant that an id of a principal's run names. A hashed id names none: such an id has
 // three parts, and others have four or more.
-func tenantOfID(id string) (tenant string, ok bool) {
+func TenantOfID(id string) (tenant string, ok bool) {
 	parts := strings.SplitN(id, "/", 4)
 	if len(parts) != 4 {
 		return "", false
 	}
 	return idUnescaper.Replace(parts[1]), true
 }
-
-var (
-	idEscaper   = strings.NewReplacer("%", "%25", "/", "%2F")
-	idUnescaper = strings.NewReplacer("%25", "%", "%2F", "/")
-)
 
 // contentKey is a digest of everything in the request. Equal requests have equal keys.
 func contentKey(r schema.IngestRequest) string {
@@ -194,10 +138,75 @@ func contentKey(r schema.IngestRequest) string {
 }
 
 // ResumeWorkflowID is the id of the run that replays a dead job.
-func ResumeWorkflowID(tenant, jobID string) string { return workflowID("resume", tenant, jobID) }
+func ResumeWorkflowID(tenant, jobID string) string { return WorkflowID("resume", tenant, jobID) }
 
 // ReviewWorkflowID is the id of the run in which the proposals of a batch wait for a decision.
-func ReviewWorkflowID(tenant, batchID string) string { return workflowID(KindReview, tenant, batchID) }
+func ReviewWorkflowID(tenant, batchID string) string { return WorkflowID(KindReview, tenant, batchID) }
 
 // SyncIndexWorkflowID is the id of the run that drains the outbox into an index.
 func SyncIndexWorkflowID(index string) string { return "sync-index/" + index }
+
+// RecallWorkflowID is the id of the run that answers a request (principalID). The key is a digest: it is
+// of all that the request says, so that the same question of the same agent, asked while it is being
+// answered, joins that run.
+func RecallWorkflowID(r schema.RecallRequest) string {
+	return contentID(KindRecall, r.Principal, r)
+}
+
+// GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
+func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Principal, r) }
+
+// contentID is the id of a run that only reads, with a digest of the whole request as its key.
+func contentID(kind string, p schema.Principal, request any) string {
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		encoded = []byte(err.Error()) // unreachable for a decoded request
+	}
+	sum := sha256.Sum256(encoded)
+	return principalID(kind, p, "content-"+hex.EncodeToString(sum[:16]))
+}
+
+// OperationWorkflowID is the id of the run of an operation (principalID), the key being the
+// operation id or, without one, a digest of the request.
+func OperationWorkflowID(kind string, op schema.Operation, request any) string {
+	key := op.OperationID
+	if key == "" {
+		encoded, err := json.Marshal(request)
+		if err != nil {
+			encoded = []byte(err.Error()) // unreachable for a decoded request
+		}
+		sum := sha256.Sum256(encoded)
+		key = "content-" + hex.EncodeToString(sum[:16])
+	}
+	return principalID(kind, op.Principal, key)
+}
+
+// DriftWorkflowID is the id of the run that somebody asks for, one at a time, and of the schedule. The
+// schedule's runs have it with their time behind it, and go on beside one that was asked for: that costs a
+// second look and does no harm, since a repair says what Postgres has, whoever says it.
+func DriftWorkflowID(index string) string { return WorkflowID("drift", index) }
+
+// ReindexWorkflowID is the id of the run that rebuilds an index: one at a time.
+func ReindexWorkflowID(index string) string { return WorkflowID("reindex", index) }
+
+// DecaySweepID is the workflow id of a sweep of every tenant; schedules add their time to it.
+const DecaySweepID = "decay-sweep"
+
+// RetentionPurgeID is the workflow id of a purge of every tenant; schedules add their time to it.
+const RetentionPurgeID = "retention-purge"
+
+// otherKeys are the keys under which other versions of the program have carried out the operation of a key that its
+// caller chose.
+func EarlierOperationKeys(id, kind string, p schema.Principal, key string) []string {
+	owner := ownerOf(p)
+	return without(bothForms(id, boundedID(kind, owner, key), plainID(kind, owner, key)), id)
+}
+
+func without(keys []string, own string) (others []string) {
+	for _, key := range keys {
+		if key != own {
+			others = append(others, key)
+		}
+	}
+	return others
+}

@@ -1,22 +1,19 @@
-package workflows
+package client
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -41,7 +38,7 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 	if err := schema.CheckEncoded("candidates", req); err != nil {
 		return Started{}, err
 	}
-	options, updateID := ingestStart(taskQueue, req), uuid.NewString()
+	options, updateID := IngestStart(taskQueue, req), uuid.NewString()
 	var start client.WithStartWorkflowOperation
 	var ack schema.IngestAck
 	err := retryUpdate(ctx, true, func() error {
@@ -75,12 +72,12 @@ func StartIngest(ctx context.Context, c client.Client, taskQueue string, req sch
 func startStaging(ctx context.Context, c client.Client, options client.StartWorkflowOptions, updateID string,
 	req schema.IngestRequest) (client.WithStartWorkflowOperation, client.WorkflowUpdateHandle, error) {
 	for {
-		start := c.NewWithStartWorkflowOperation(options, Ingest, req)
+		start := c.NewWithStartWorkflowOperation(options, api.WorkflowIngest, req)
 		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
-			UpdateOptions:          client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
+			UpdateOptions:          client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: api.UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
 		})
-		if withoutAttributes(err, &options) {
+		if WithoutAttributes(err, &options) {
 			continue
 		}
 		var unready *serviceerror.WorkflowNotReady
@@ -96,14 +93,14 @@ func startStaging(ctx context.Context, c client.Client, options client.StartWork
 }
 
 // ingestStart is how a run of Ingest is started.
-func ingestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflowOptions {
+func IngestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflowOptions {
 	options := client.StartWorkflowOptions{
-		ID:                       IngestWorkflowID(req),
+		ID:                       api.IngestWorkflowID(req),
 		TaskQueue:                taskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            fmt.Sprintf("%d candidates from %s of %s", len(req.Candidates), req.Principal.Agent, req.Principal.Tenant),
-		TypedSearchAttributes:    ofPrincipal(req.Principal),
+		TypedSearchAttributes:    OfPrincipal(req.Principal),
 	}
 	if req.IdempotencyKey != "" {
 		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
@@ -114,7 +111,7 @@ func ingestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflo
 // finishedIngest returns the acknowledgement of a run that has ended.
 func finishedIngest(ctx context.Context, c client.Client, id string) (Started, error) {
 	run := c.GetWorkflow(ctx, id, "")
-	var result IngestResult
+	var result api.IngestResult
 	if err := run.Get(ctx, &result); err != nil {
 		return Started{}, fmt.Errorf("ingest: %w", invalidOr(err))
 	}
@@ -130,24 +127,24 @@ func invalidOr(err error) error {
 	var invalid schema.ValidationError
 	var conflict schema.VersionConflict
 	switch {
-	case app.Type() == activities.ErrTypeInvalidRequest && app.Details(&invalid) == nil && len(invalid.Fields) > 0:
+	case app.Type() == api.ErrTypeInvalidRequest && app.Details(&invalid) == nil && len(invalid.Fields) > 0:
 		return &invalid
-	case app.Type() == activities.ErrTypeVersion && app.Details(&conflict) == nil && conflict.ID != "":
+	case app.Type() == api.ErrTypeVersion && app.Details(&conflict) == nil && conflict.ID != "":
 		return &conflict
 	}
 	return err
 }
 
 // StartResume replays a dead job. A second call while it is being replayed joins that run.
-func StartResume(ctx context.Context, c client.Client, taskQueue string, in ResumeInput) (client.WorkflowRun, error) {
+func StartResume(ctx context.Context, c client.Client, taskQueue string, in api.ResumeInput) (client.WorkflowRun, error) {
 	run, err := startRun(ctx, c, client.StartWorkflowOptions{
-		ID:                       ResumeWorkflowID(in.Tenant, in.JobID),
+		ID:                       api.ResumeWorkflowID(in.Tenant, in.JobID),
 		TaskQueue:                taskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		StaticSummary:            "replay dead job " + in.JobID,
-		TypedSearchAttributes:    ofTenant(in.Tenant),
-	}, ResumeIngest, in)
+		TypedSearchAttributes:    OfTenant(in.Tenant),
+	}, api.WorkflowResumeIngest, in)
 	if err != nil {
 		return nil, fmt.Errorf("retry job: %w", err)
 	}
@@ -157,7 +154,7 @@ func StartResume(ctx context.Context, c client.Client, taskQueue string, in Resu
 // startRun starts a run, also in a namespace that does not know Mneme's search attributes yet.
 func startRun(ctx context.Context, c client.Client, options client.StartWorkflowOptions, fn, in any) (client.WorkflowRun, error) {
 	run, err := c.ExecuteWorkflow(ctx, options, fn, in)
-	if withoutAttributes(err, &options) {
+	if WithoutAttributes(err, &options) {
 		run, err = c.ExecuteWorkflow(ctx, options, fn, in)
 	}
 	return run, err
@@ -165,50 +162,10 @@ func startRun(ctx context.Context, c client.Client, options client.StartWorkflow
 
 // withoutAttributes takes the search attributes off a start that was refused for them, and reports whether it is
 // worth trying again: the first worker registers them, and runs wait for it.
-func withoutAttributes(err error, options *client.StartWorkflowOptions) bool {
+func WithoutAttributes(err error, options *client.StartWorkflowOptions) bool {
 	if err == nil || options.TypedSearchAttributes.Size() == 0 || !strings.Contains(strings.ToLower(err.Error()), "search attribute") {
 		return false
 	}
 	options.TypedSearchAttributes = temporal.SearchAttributes{}
 	return true
-}
-
-// RegisterSearchAttributes makes sure that the namespace knows Mneme's search attributes. It may be
-// called any number of times. A run that sets an attribute that is not registered would hang.
-func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace string) error {
-	wanted, err := missingSearchAttributes(ctx, c, namespace)
-	if err != nil {
-		return err
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted})
-	var exists *serviceerror.AlreadyExists
-	if err != nil && !errors.As(err, &exists) {
-		return fmt.Errorf("register search attributes: %w", err)
-	}
-	return nil
-}
-
-// missingSearchAttributes are those that the namespace does not know.
-func missingSearchAttributes(ctx context.Context, c client.Client, namespace string) (map[string]enumspb.IndexedValueType, error) {
-	wanted := map[string]enumspb.IndexedValueType{}
-	for _, key := range []temporal.SearchAttributeKeyKeyword{AttrTenant, AttrAgent, AttrProject, AttrPhase, AttrOutcome} {
-		wanted[key.GetName()] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-	}
-	listed, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if err != nil {
-		return nil, fmt.Errorf("list search attributes: %w", err)
-	}
-	for name := range listed.GetCustomAttributes() {
-		delete(wanted, name)
-	}
-	return wanted, nil
-}
-
-// MissingSearchAttributes names, in order, those of Mneme's search attributes that the namespace does not know.
-func MissingSearchAttributes(ctx context.Context, c client.Client, namespace string) ([]string, error) {
-	wanted, err := missingSearchAttributes(ctx, c, namespace)
-	return slices.Sorted(maps.Keys(wanted)), err
 }

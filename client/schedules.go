@@ -1,4 +1,4 @@
-package workflows
+package client
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 )
 
@@ -57,10 +58,10 @@ type scheduleKind struct {
 // Ids are those of the first releases, so that an installation keeps its schedules. A workflow that sweeps
 // takes an empty input for all tenants.
 var scheduleKinds = []scheduleKind{
-	{ScheduleDecay, "DecaySweep", time.Minute, fixed("decay-sweep"), func(string) []any { return []any{struct{}{}} }},
-	{ScheduleRetention, "RetentionPurge", time.Minute, fixed("retention-purge"), func(string) []any { return []any{struct{}{}} }},
-	{ScheduleSyncIndex, "SyncIndex", 10 * time.Second, SyncIndexWorkflowID, func(string) []any { return []any{SyncIndexInput{}} }},
-	{ScheduleDrift, "DriftCheck", time.Minute, DriftWorkflowID, func(index string) []any { return []any{DriftInput{Index: index}} }},
+	{ScheduleDecay, api.WorkflowDecaySweep, time.Minute, fixed(api.DecaySweepID), func(string) []any { return []any{struct{}{}} }},
+	{ScheduleRetention, api.WorkflowRetentionPurge, time.Minute, fixed(api.RetentionPurgeID), func(string) []any { return []any{struct{}{}} }},
+	{ScheduleSyncIndex, api.WorkflowSyncIndex, 10 * time.Second, api.SyncIndexWorkflowID, func(string) []any { return []any{api.SyncIndexInput{}} }},
+	{ScheduleDrift, api.WorkflowDriftCheck, time.Minute, api.DriftWorkflowID, func(index string) []any { return []any{api.DriftInput{Index: index}} }},
 	{ScheduleConsolidation, "", time.Minute, nil, nil},
 }
 

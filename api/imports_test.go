@@ -1,0 +1,23 @@
+package api_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestImports holds the contract light: it imports nothing of Mneme but schema, and not the Temporal SDK.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	require.NoError(t, err)
+	deps := strings.Fields(string(out))
+	require.Less(t, len(deps), 200)
+	for _, dep := range deps {
+		require.False(t, strings.HasPrefix(dep, "go.temporal.io/sdk"), dep)
+		if strings.HasPrefix(dep, "github.com/mneme/mneme/") {
+			require.Contains(t, []string{"github.com/mneme/mneme/api", "github.com/mneme/mneme/schema"}, dep)
+		}
+	}
+}

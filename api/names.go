@@ -1,0 +1,129 @@
+package api
+
+// TaskQueue is the queue that the worker listens on, unless it is configured otherwise.
+const TaskQueue = "mneme"
+
+// Names of updates and queries.
+const (
+	UpdateStaged  = "staged"   // Ingest: waits for the staging and returns schema.IngestAck
+	UpdateDecide  = "decide"   // Review: schema.ReviewRequest to schema.ReviewResult
+	QueryProgress = "progress" // Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck: DriftResult; SyncIndex: SyncIndexProgress; Review: ReviewProgress; sweeps: SweepResult
+
+	UpdateSelected = "selected" // Forget: waits for the selection and returns schema.ForgetPreview
+	UpdateConfirm  = "confirm"  // Forget: takes schema.ForgetConfirmation, returns schema.ForgetApproval
+	SignalConfirm  = "confirm"  // Forget: the same, without an answer
+	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
+
+	QueryRecord = "record" // Get: takes an id, returns the schema.MemoryRecord that the run has read
+)
+
+// The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
+// is given.
+const (
+	NexusEndpoint     = "mneme"
+	NexusService      = "mneme"
+	OperationRemember = "remember" // schema.IngestRequest to IngestResult
+	OperationRecall   = "recall"   // schema.RecallRequest to schema.RecallResponse
+	OperationGet      = "get"      // schema.GetRequest to schema.GetResponse
+	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
+	OperationFeedback = "feedback" // schema.FeedbackRequest to schema.FeedbackResult
+)
+
+// Names of search attributes, all of type Keyword. The program registers them.
+const (
+	AttributeTenant  = "MnemeTenant"
+	AttributeAgent   = "MnemeAgent"
+	AttributeProject = "MnemeProject"
+	AttributePhase   = "MnemePhase"
+	AttributeOutcome = "MnemeOutcome"
+)
+
+// Names of workflows, for clients that start them by name.
+const (
+	WorkflowIngest         = "Ingest"         // schema.IngestRequest to IngestResult
+	WorkflowResumeIngest   = "ResumeIngest"   // ResumeInput to IngestResult
+	WorkflowPut            = "Put"            // schema.PutRequest to schema.PutResult
+	WorkflowRevise         = "Revise"         // schema.ReviseRequest to schema.ReviseResult
+	WorkflowModify         = "Modify"         // schema.ModifyRequest to schema.ModifyResult
+	WorkflowRecover        = "Recover"        // schema.RecoverRequest to schema.RecoverResult
+	WorkflowFeedback       = "Feedback"       // schema.FeedbackRequest to schema.FeedbackResult
+	WorkflowForget         = "Forget"         // schema.ForgetRequest to schema.ForgetReceipt
+	WorkflowReview         = "Review"         // ReviewInput to ReviewProgress
+	WorkflowRecall         = "Recall"         // schema.RecallRequest to schema.RecallResponse
+	WorkflowGet            = "Get"            // schema.GetRequest to schema.GetResponse
+	WorkflowDecaySweep     = "DecaySweep"     // SweepInput to SweepResult
+	WorkflowRetentionPurge = "RetentionPurge" // SweepInput to SweepResult
+	WorkflowSyncIndex      = "SyncIndex"      // SyncIndexInput to SyncIndexResult
+	WorkflowDriftCheck     = "DriftCheck"     // DriftInput to DriftResult
+	WorkflowReindex        = "Reindex"        // ReindexInput to ReindexResult
+)
+
+// Phases of an ingest run, as AttrPhase, Progress and the jobs table name them.
+const (
+	PhaseStage   = "stage"
+	PhaseExtract = "extract"
+	PhaseDecide  = "decide"
+	PhaseWrite   = "write"
+	PhaseLink    = "link"
+	PhaseIndex   = "index"
+	PhaseReview  = "review" // of Review
+	PhaseDone    = "done"
+	PhaseSelect  = "select"  // Forget
+	PhaseConfirm = "confirm" // Forget: it waits
+	PhaseForget  = "forget"
+	PhaseRecall  = "recall" // Recall
+)
+
+// Outcomes of an ingest run, as AttrOutcome names them.
+const (
+	OutcomeOK     = "ok"
+	OutcomeDead   = "dead_jobs" // some candidates could not be processed
+	OutcomeFailed = "failed"
+)
+
+// OutcomeDegraded is the outcome of a recall that left channels or stages out; its other two are OutcomeOK
+// and OutcomeFailed.
+const OutcomeDegraded = "degraded"
+
+// Outcomes of a review.
+const (
+	OutcomeReviewed = "reviewed" // people decided all of it
+	OutcomeExpired  = "expired"  // some proposals were given up
+)
+
+// Kinds of operations: the first part of their workflow ids.
+const (
+	KindPut      = "put"
+	KindRevise   = "revise"
+	KindModify   = "modify"
+	KindForget   = "forget"
+	KindRecover  = "recover"
+	KindReview   = "review"
+	KindFeedback = "feedback"
+	KindIngest   = "ingest" // of IngestWorkflowID
+	KindRecall   = "recall" // of RecallWorkflowID
+	KindGet      = "get"    // of GetWorkflowID
+)
+
+// Phases of a rebuild, as AttrPhase and ReindexProgress name them.
+const (
+	PhaseBegin   = "begin"
+	PhaseFill    = "fill"
+	PhaseRebuild = "rebuild"
+	PhaseVerify  = "verify"
+	PhaseSwitch  = "switch"
+	PhaseDrop    = "drop"
+)
+
+// PhaseSweep is the only phase of a sweep.
+const PhaseSweep = "sweep"
+
+// OutcomeHeld is the outcome of a sweep that left tenants alone, because it would have taken too much of
+// them: `mneme sweeps` lists them. Otherwise it is OutcomeOK.
+const OutcomeHeld = "held"
+
+// PhaseCompare is DriftCheck's only phase.
+const PhaseCompare = "compare"
+
+// OutcomeDrift is the outcome of a check that left differences; without any it is OutcomeOK.
+const OutcomeDrift = "drift"

@@ -1,0 +1,16 @@
+package api
+
+import (
+	"github.com/nexus-rpc/sdk-go/nexus"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// References to the operations, for workflows that call them with types. Others name them.
+var (
+	Remembering    = nexus.NewOperationReference[schema.IngestRequest, IngestResult](OperationRemember)
+	Recalling      = nexus.NewOperationReference[schema.RecallRequest, schema.RecallResponse](OperationRecall)
+	Getting        = nexus.NewOperationReference[schema.GetRequest, schema.GetResponse](OperationGet)
+	Forgetting     = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
+	GivingFeedback = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
+)

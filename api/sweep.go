@@ -1,0 +1,87 @@
+package api
+
+import (
+	"maps"
+	"time"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
+type SweepInput struct {
+	Tenant    string `json:"tenant,omitempty"`     // this one alone
+	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: sweeping.SweepBatchSize, which is the most
+
+	// Set by continue-as-new.
+	Sofar *SweepResult `json:"so_far,omitempty" decode:"state"`
+	At    *time.Time   `json:"at,omitempty"`
+
+	strict
+}
+
+// Validate reports every field that is wrong, as a *schema.ValidationError.
+func (in *SweepInput) Validate() error {
+	if err := in.strict.Validate(); err != nil {
+		return err
+	}
+	if in.BatchSize < 0 {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}}
+	}
+	return nil
+}
+
+// UnmarshalJSON reads the input strictly; Validate reports what it found.
+func (in *SweepInput) UnmarshalJSON(data []byte) error {
+	type plain SweepInput
+	in.decoded = schema.DecodeInput(data, (*plain)(in))
+	return nil
+}
+
+// SweepResult is what a run has done so far, and where it goes on.
+type SweepResult struct {
+	Tenants int            `json:"tenants"`          // that were looked at
+	Counts  map[string]int `json:"counts"`           // by what was done
+	Held    []string       `json:"held,omitempty"`   // tenants that were left alone: too much would have gone
+	Failed  []string       `json:"failed,omitempty"` // tenants that could not be swept
+	Batches int            `json:"batches"`
+	Cursor  SweepCursor    `json:"cursor"`
+	Done    bool           `json:"done"`
+}
+
+// Add returns the sum of two results, with the place of the later one.
+func (r SweepResult) Add(o SweepResult) SweepResult {
+	sum := SweepResult{Tenants: r.Tenants + o.Tenants, Counts: maps.Clone(r.Counts), Batches: r.Batches + o.Batches, Cursor: o.Cursor, Done: o.Done}
+	if sum.Counts == nil {
+		sum.Counts = map[string]int{}
+	}
+	for name, n := range o.Counts { //workflowcheck:ignore: a sum is the same in any order
+		sum.Counts[name] += n
+	}
+	sum.Held, sum.Failed = Named(r.Held, o.Held...), Named(r.Failed, o.Failed...)
+	return sum
+}
+
+// SweepCursor is how far a run has come. Tenants are gone through by name.
+type SweepCursor struct {
+	After  string `json:"after,omitempty"`  // the last tenant that is done with
+	Tenant string `json:"tenant,omitempty"` // the one that is being swept
+
+	Due  schema.DueCursor `json:"due,omitzero"`   // of a decay sweep
+	Step schema.PurgeStep `json:"step,omitempty"` // of a purge
+	More bool             `json:"more,omitempty"` // there is more to mark, when what is marked is gone
+
+	History schema.HistoryCursor `json:"history,omitzero"` // of a purge's step
+	Expired schema.HistoryCursor `json:"expired,omitzero"` // of its step expire, to which it comes back
+	Limit   int                  `json:"limit,omitempty"`  // rows of a batch, where a statement of more met its limit
+
+	Rules string `json:"rules,omitempty"` // by which the tenant was begun with (sweeping.Begun)
+	Held  bool   `json:"held,omitempty"`  // it goes ahead, and a question about it waits
+}
+
+// maxNamed is how many held tenants, or failed ones, a result names; counts have all of them.
+const maxNamed = 20
+
+func Named(list []string, more ...string) []string {
+	out := append(append([]string{}, list...), more...)
+	return out[:min(len(out), maxNamed)]
+}

@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
+)
+
+// StartForget starts a Forget run, or joins the one that has the same request and still waits.
+func StartForget(ctx context.Context, c client.Client, taskQueue string, req schema.ForgetRequest) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindForget, req.Operation, req.Validate(), api.WorkflowForget, req, "forget")
+}
+
+// ForgetPreview waits until a run has selected, and returns what it would forget.
+func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun) (schema.ForgetPreview, error) {
+	var preview schema.ForgetPreview
+	options := client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: api.UpdateSelected, UpdateID: uuid.NewString(),
+		WaitForStage: client.WorkflowUpdateStageCompleted}
+	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &preview) })
+	var ended *serviceerror.NotFound
+	if errors.As(err, &ended) { // it needed no confirmation
+		value, err := c.QueryWorkflow(ctx, run.GetID(), "", api.QueryPreview)
+		if err == nil {
+			err = value.Get(&preview)
+		}
+		if err == nil && preview.RunID == "" {
+			err = run.Get(ctx, nil) // it failed before it had selected
+		}
+		return preview, forgetError("preview", err)
+	}
+	return preview, forgetError("preview", err)
+}
+
+// ConfirmForget lets a run go ahead. A refused token is lifecycle.ErrTokenMalformed, ErrTokenExpired,
+// ErrTokenOther or forgetting.ErrForgetClosed; the workflow's own NotFound says that the run has ended.
+func ConfirmForget(ctx context.Context, c client.Client, workflowID string, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
+	var out schema.ForgetApproval
+	if err := in.Validate(); err != nil {
+		return out, err
+	}
+	options := client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: api.UpdateConfirm, UpdateID: uuid.NewString(),
+		Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted}
+	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &out) })
+	return out, forgetError("confirm", err)
+}
+
+// forgetError turns what Temporal wraps around a refusal into the refusal.
+func forgetError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == api.ErrTypeTokenRefused {
+		var reason string
+		if app.Details(&reason) == nil && api.TokenError(reason) != nil {
+			return api.TokenError(reason)
+		}
+	}
+	return fmt.Errorf("%s: %w", what, invalidOr(err))
+}

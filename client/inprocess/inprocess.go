@@ -1,0 +1,33 @@
+// Package inprocess makes a recaller for a Go program that reaches Mneme's Postgres itself: it recalls without Temporal.
+// It imports the store, unlike package client. Writing still goes through the workflows, which package client starts.
+package inprocess
+
+import (
+	"time"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/vector"
+)
+
+// Options are what a recaller reads from. Only Store is required.
+type Options struct {
+	Store     *store.Store
+	Index     vector.Index // the vector index; pgvector, in Store, when nil
+	Embedder  inference.Embedder
+	Reranking inference.Reranking // the zero value leaves reranking out
+	// Others makes the embedder of another model than Embedder's, while the index that is searched is of one; may be nil.
+	Others func(inference.EmbeddingModel) (inference.Embedder, error)
+	Now    func() time.Time // time.Now when nil
+}
+
+// New returns a recaller. A query is embedded with the model of the index generation that is searched. Without an
+// embedder, memories are found by text, claims and graph alone. What else a recaller can be told is in its fields.
+func New(o Options) *recall.Recaller {
+	embedder := o.Embedder
+	if o.Store != nil && o.Index != nil && embedder != nil {
+		embedder = &vector.Embedders{Configured: embedder, Other: o.Others, Store: o.Store, Index: o.Index.Name(), Now: o.Now}
+	}
+	return &recall.Recaller{Store: o.Store, Index: o.Index, Embedder: embedder, Reranking: o.Reranking, Now: o.Now}
+}

@@ -1,0 +1,82 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
+)
+
+// StartModify starts a Modify run, or joins the one that has the same request.
+func StartModify(ctx context.Context, c client.Client, taskQueue string, req schema.ModifyRequest) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindModify, req.Operation, req.Validate(), api.WorkflowModify, req, "modify")
+}
+
+// StartPut starts a Put run, or joins the one that has the same request.
+func StartPut(ctx context.Context, c client.Client, taskQueue string, req schema.PutRequest) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindPut, req.Operation, req.Validate(), api.WorkflowPut, req, "put")
+}
+
+// StartRecover starts a Recover run, or joins the one that has the same request.
+func StartRecover(ctx context.Context, c client.Client, taskQueue string, req schema.RecoverRequest) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindRecover, req.Operation, req.Validate(), api.WorkflowRecover, req, "recover")
+}
+
+// StartRevise starts a Revise run, or joins the one that has the same request.
+func StartRevise(ctx context.Context, c client.Client, taskQueue string, req schema.ReviseRequest) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindRevise, req.Operation, req.Validate(), api.WorkflowRevise, req, ReviseSummary(req))
+}
+
+// reviseSummary names the action of a valid request.
+func ReviseSummary(req schema.ReviseRequest) string { return "revise: " + string(req.Action) }
+
+// StartFeedback starts a Feedback run, or joins the one that has the same request.
+func StartFeedback(ctx context.Context, c client.Client, taskQueue string, req schema.FeedbackRequest) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindFeedback, req.Operation, req.Validate(), api.WorkflowFeedback, req, "feedback")
+}
+
+// startOperation starts a run, or joins the one that has the request already. With an operation id it
+// also finds one that has ended, unless that failed: its result is the first one.
+func startOperation(ctx context.Context, c client.Client, taskQueue, kind string, op schema.Operation, invalid error, fn, request any, summary string) (client.WorkflowRun, error) {
+	if invalid != nil {
+		return nil, invalid
+	}
+	if err := schema.CheckEncoded(api.LargeField(kind), request); err != nil {
+		return nil, err
+	}
+	run, err := startRun(ctx, c, OperationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", kind, err)
+	}
+	return run, nil
+}
+
+// operationStart is how the run of an operation is started.
+func OperationStart(taskQueue, kind string, op schema.Operation, request any, summary string) client.StartWorkflowOptions {
+	options := client.StartWorkflowOptions{
+		ID:                       api.OperationWorkflowID(kind, op, request),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            summary,
+		TypedSearchAttributes:    OfPrincipal(op.Principal),
+	}
+	if op.OperationID != "" {
+		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
+	}
+	return options
+}
+
+// Outcome waits for a run and returns its result. A request that was refused is a
+// *schema.ValidationError.
+func Outcome[R any](ctx context.Context, run client.WorkflowRun) (R, error) {
+	var result R
+	if err := run.Get(ctx, &result); err != nil {
+		return result, invalidOr(err)
+	}
+	return result, nil
+}

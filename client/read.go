@@ -1,0 +1,65 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
+)
+
+func GetStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptions {
+	return readStart(taskQueue, api.GetWorkflowID(req), api.KindGet, req.Principal)
+}
+
+// StartGet starts a Get run, or joins the one that is reading the same. It returns a *schema.ValidationError for a
+// request that will never be accepted; Outcome waits for the records.
+func StartGet(ctx context.Context, c client.Client, taskQueue string, req schema.GetRequest) (client.WorkflowRun, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	run, err := startRun(ctx, c, GetStart(taskQueue, req), api.WorkflowGet, req)
+	if err != nil {
+		return nil, fmt.Errorf("start get: %w", err)
+	}
+	return run, nil
+}
+
+// recallStart is how a run of Recall is started. A question that has been answered is asked again.
+func RecallStart(taskQueue string, req schema.RecallRequest) client.StartWorkflowOptions {
+	return readStart(taskQueue, api.RecallWorkflowID(req), api.KindRecall, req.Principal)
+}
+
+// readStart is how a run that only reads is started: the same request joins a run that is under way.
+func readStart(taskQueue, id, kind string, p schema.Principal) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:                       id,
+		TaskQueue:                taskQueue,
+		WorkflowExecutionTimeout: RecallTimeout,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            fmt.Sprintf("%s for %s of %s", kind, p.Agent, p.Tenant),
+		TypedSearchAttributes:    OfPrincipal(p),
+	}
+}
+
+// StartRecall starts a Recall run, or joins the one that is answering the same question. It returns a
+// *schema.ValidationError for a request that will never be accepted; Outcome waits for the answer.
+func StartRecall(ctx context.Context, c client.Client, taskQueue string, req schema.RecallRequest) (client.WorkflowRun, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	run, err := startRun(ctx, c, RecallStart(taskQueue, req), api.WorkflowRecall, req)
+	if err != nil {
+		return nil, fmt.Errorf("start recall: %w", err)
+	}
+	return run, nil
+}
+
+// recallTimeout is how long a client waits for an answer at most. Whoever asks wants to go on: what is not
+// there within a minute is given up, and asked again if it still matters.
+const RecallTimeout = time.Minute

@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/api"
+)
+
+// StartDecaySweep starts a sweep, or joins the one that is under way: one at a time for a tenant, and one for
+// all of them.
+func StartDecaySweep(ctx context.Context, c client.Client, taskQueue string, in api.SweepInput) (client.WorkflowRun, error) {
+	return startSweep(ctx, c, taskQueue, api.DecaySweepID, api.WorkflowDecaySweep, in, "take away what has faded")
+}
+
+// startSweep starts a sweep under its id, or under the tenant's.
+func startSweep(ctx context.Context, c client.Client, taskQueue, id string, fn string, in api.SweepInput, summary string) (client.WorkflowRun, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	var attributes temporal.SearchAttributes
+	if in.Tenant != "" {
+		id, summary, attributes = api.WorkflowID(id, in.Tenant), summary+" of one tenant", OfTenant(in.Tenant)
+	}
+	run, err := startRun(ctx, c, client.StartWorkflowOptions{
+		ID:                       id,
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            summary,
+		TypedSearchAttributes:    attributes,
+	}, fn, in)
+	if err != nil {
+		return nil, fmt.Errorf("start sweep: %w", err)
+	}
+	return run, nil
+}
+
+// StartRetentionPurge starts a purge, or joins the one that is under way.
+func StartRetentionPurge(ctx context.Context, c client.Client, taskQueue string, in api.SweepInput) (client.WorkflowRun, error) {
+	return startSweep(ctx, c, taskQueue, api.RetentionPurgeID, api.WorkflowRetentionPurge, in, "purge what is over")
+}
+
+// StartDrift starts a check, or joins the one that is under way.
+func StartDrift(ctx context.Context, c client.Client, taskQueue string, in api.DriftInput) (client.WorkflowRun, error) {
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       api.DriftWorkflowID(in.Index),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            "compare the vector index " + in.Index + " with Postgres",
+	}, api.WorkflowDriftCheck, in)
+	if err != nil {
+		return nil, fmt.Errorf("start drift check: %w", err)
+	}
+	return run, nil
+}
+
+// StartReindex starts a rebuild, or joins the one that is under way.
+func StartReindex(ctx context.Context, c client.Client, taskQueue string, in api.ReindexInput) (client.WorkflowRun, error) {
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       api.ReindexWorkflowID(in.Index),
+		TaskQueue:                taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            "rebuild the vector index " + in.Index,
+	}, api.WorkflowReindex, in)
+	if err != nil {
+		return nil, fmt.Errorf("start reindex: %w", err)
+	}
+	return run, nil
+}
