@@ -123,7 +123,7 @@ type FillResult struct {
 
 // FillGeneration brings the live memories of all tenants to a generation, from Postgres alone: page by page,
 // in the order of tenants and ids. Run again, it goes on behind the page that it reported last. One that the
-// index loses meanwhile is made anew: the comparison brings what was brought before.
+// index loses meanwhile is made again: the comparison brings what was brought before.
 func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
 	work, ctx := startWork(ctx, FillResult{Cursor: in.Cursor})
 	defer work.stop()
@@ -168,7 +168,7 @@ type rebuilt struct {
 	Parts int `json:"parts"`
 }
 
-// RebuildIndexes builds what an index keeps of a generation besides its points anew. Only Postgres has
+// RebuildIndexes builds what an index keeps of a generation besides its points again. Only Postgres has
 // such a thing. Run again, it goes on behind what is built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
 	work, ctx := startWork(ctx, rebuilt{})
@@ -205,7 +205,7 @@ type verified struct {
 
 // VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own
 // vectors. A count that differs while changes are on their way proves nothing and fails: the attempt after
-// finds them told, and goes on at the same tenant. A sample of which too little was found is drawn anew by
+// finds them told, and goes on at the same tenant. A sample of which too little was found is drawn again by
 // the attempt after.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (api.VerifyResult, error) {
 	work, ctx := startWork(ctx, verified{})
@@ -295,7 +295,7 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 }
 
 // ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
-// it, then Postgres says so: whoever still embeds for the one before finds that until it is dropped.
+// it, then Postgres says so: an embedder of the one before finds that until it is dropped.
 func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
 	ctx, stop := heartbeat(ctx)
 	defer stop()

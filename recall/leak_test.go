@@ -269,6 +269,7 @@ func (w *leakWorld) held(q leakQuery, what string) bool {
 // search for what is redacted, and as the word of a request that is told to Postgres.
 func (w *leakWorld) mayLeave(q leakQuery, l left) error {
 	w.left.Add(1)
+	l.statement = strings.Join(strings.Fields(l.statement), " ") // however its lines are broken
 	redacting := strings.Contains(l.statement, "m.sensitivity, m.created_at, m.occurred_at")
 	fine := w.held(q, l.what)
 	switch row := w.byID[l.what]; {

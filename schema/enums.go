@@ -141,7 +141,7 @@ const (
 	ProposalBlocked  ProposalState = "blocked"  // not allowed by mode or rule; waits for review
 	ProposalStale    ProposalState = "stale"    // the ground it was decided on has changed; to be decided again
 	ProposalRejected ProposalState = "rejected" // a reviewer said no
-	ProposalExpired  ProposalState = "expired"  // nobody reviewed it in time
+	ProposalExpired  ProposalState = "expired"  // no one reviewed it in time
 )
 
 // HistoryEvent is the kind of a history row (document 002 "Memory History").

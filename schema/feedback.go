@@ -42,7 +42,7 @@ const (
 	VerdictSucceeded Verdict = "succeeded" // used, and it helped
 	VerdictPartly    Verdict = "partly"    // used, and it helped in part
 	VerdictFailed    Verdict = "failed"    // used, and it failed
-	VerdictUnused    Verdict = "unused"    // returned in vain
+	VerdictUnused    Verdict = "unused"    // returned without use
 )
 
 var verdicts = []Verdict{VerdictSucceeded, VerdictPartly, VerdictFailed, VerdictUnused}

@@ -18,7 +18,7 @@ type Patch struct {
 	Importance *float64  `json:"importance,omitempty"` // [0,1]; that of a pinned memory is 1
 	Tags       *[]string `json:"tags,omitempty"`       // all of them; an empty list removes them
 	Pinned     *bool     `json:"pinned,omitempty"`
-	Who        *string   `json:"who,omitempty"`   // empty: nobody in particular
+	Who        *string   `json:"who,omitempty"`   // empty: no one in particular
 	Force      bool      `json:"force,omitempty"` // change the content of a pinned memory
 }
 

@@ -94,7 +94,7 @@ type SemanticPayload struct {
 	RevisionPolicy RevisionPolicy  `json:"revision_policy,omitempty"` // default replace
 	Revision       *Revision       `json:"revision,omitempty"`        // shown; kept by the revision operations, not by writers
 	// Cardinality says how many objects the predicate has at a time. It is an extension: without it
-	// nobody can tell whether a second object contradicts the first. Default one, except for the
+	// no one can tell whether a second object contradicts the first. Default one, except for the
 	// predicate states, under which free text is kept.
 	Cardinality Cardinality `json:"cardinality,omitempty"`
 }
@@ -246,7 +246,7 @@ const (
 	AuditKeep      AuditAction = "keep"      // it fell due, and a policy says that it stays
 	AuditPurge     AuditAction = "purge"     // its row is gone for good
 	AuditReinforce AuditAction = "reinforce" // it helped
-	AuditPenalise  AuditAction = "penalise"  // it was recalled in vain
+	AuditPenalise  AuditAction = "penalise"  // it was recalled without use
 )
 
 // AuditEntry is one audited step of a memory, drawn from its history.

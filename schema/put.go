@@ -32,7 +32,7 @@ const (
 	PutFrozen     PutStatus = "mutations_frozen"
 	PutShadow     PutStatus = "shadow_mode"
 	PutBadRef     PutStatus = "unknown_reference"   // a relation or artifact that it names is not there
-	PutNoEvidence PutStatus = "no_evidence"         // a semantic record for which nothing and nobody speaks
+	PutNoEvidence PutStatus = "no_evidence"         // a semantic record without evidence
 	PutCycle      PutStatus = "cyclic_supersession" // what it supersedes, or is superseded by, leads back to it
 )
 

@@ -61,7 +61,7 @@ type MemoryRecord struct {
 	Interaction  string     `json:"agent_interaction_id,omitempty"`
 
 	// SafeSummary is what may be told of the memory to whom its content may not be shown (document 004
-	// §13). Nothing makes it: whoever writes the record answers for it.
+	// §13). Nothing makes it: the writer of the record answers for it.
 	SafeSummary string `json:"safe_summary,omitempty"`
 
 	problems []FieldError // what decoding found wrong; validation reports it

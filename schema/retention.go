@@ -57,7 +57,7 @@ type RetentionPolicy struct {
 	// DecayExempt keeps memories of the class from being taken by decay, whatever their salience.
 	DecayExempt bool `json:"decay_exempt,omitempty"`
 
-	Default   bool       `json:"default"`           // nobody has said otherwise
+	Default   bool       `json:"default"`           // no one has set another
 	Version   int        `json:"version,omitempty"` // of a row that somebody has said; 0 for a default
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	UpdatedBy string     `json:"updated_by,omitempty"`
@@ -148,7 +148,7 @@ type SweepHold struct {
 	Stored     int64      `json:"stored"`
 	Share      float64    `json:"share"` // [0,1]; that would be passed
 	AskedAt    time.Time  `json:"asked_at"`
-	Admitted   *int64     `json:"admitted,omitempty"` // how many more may go; nil: nobody has answered
+	Admitted   *int64     `json:"admitted,omitempty"` // how many more may go; nil: no one has answered
 	AnsweredBy string     `json:"answered_by,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
 	AnsweredAt *time.Time `json:"answered_at,omitempty"`

@@ -89,7 +89,7 @@ const (
 	RevisePinned          ReviseStatus = "pinned" // reconcile does not choose over a pin; a named action may
 	ReviseFrozen          ReviseStatus = "mutations_frozen"
 	ReviseWrongType       ReviseStatus = "wrong_type"        // the targets differ in type, or from the record, or cannot be revised so
-	ReviseNotContested    ReviseStatus = "not_contested"     // resolve of what nobody contests
+	ReviseNotContested    ReviseStatus = "not_contested"     // resolve of what no one contests
 	ReviseNoConflict      ReviseStatus = "no_conflict"       // reconcile of what can both hold
 	ReviseExists          ReviseStatus = "exists"            // another memory has the record's id
 	ReviseNotOwner        ReviseStatus = "not_owner"         // a target belongs to another agent, and the record would be seen by others than it

@@ -14,11 +14,11 @@ import (
 )
 
 // Callers says which tenants a caller of the Nexus service may act for: by the namespace of the workflow
-// that calls, by the endpoint that it calls through, and for whoever calls. Each kind that is set has to
+// that calls, by the endpoint that it calls through, and for every caller. Each kind that is set has to
 // agree. The zero value takes a request's own word for its tenant, as starting a workflow does.
 //
 // What it can rest on: Temporal writes the caller's namespace into the request's link, and a workflow cannot
-// change it; servers from 1.30 say which endpoint a request came through. Whoever may post to the server's
+// change it; servers from 1.30 say which endpoint a request came through. A client that may post to the server's
 // Nexus HTTP routes writes the link himself, so that route needs the server's own authorisation.
 type Callers struct {
 	byNamespace, byEndpoint map[string][]string

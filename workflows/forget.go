@@ -114,7 +114,7 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 			if !signals.Receive(ctx, &in) {
 				return
 			}
-			in.DropUnread() // a signal has nobody to tell
+			in.DropUnread() // no one waits for the answer to a signal
 			if !run.lean && in.Validate() != nil {
 				continue // as the update's validator refuses it; else the activity does
 			}

@@ -60,7 +60,7 @@ const (
 	forgetCancelAfter    = 4
 	forgetTerminateAfter = 8
 
-	// Whoever waits for the result of an operation does not wait for an index that is down: SyncIndex
+	// A caller that waits for the result of an operation does not wait for an index that is down: SyncIndex
 	// makes up for it within a minute.
 	changedAttempts = 1
 )

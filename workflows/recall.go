@@ -16,7 +16,7 @@ var recalling *activities.Recalling
 // changeInvalidRecall marks runs that say whose they are before they refuse an invalid request.
 const changeInvalidRecall = "show-invalid-recall"
 
-// Recall is the read path for clients that speak only Temporal; whoever reaches Postgres calls package
+// Recall is the read path for clients that speak only Temporal; a program that reaches Postgres calls package
 // recall. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
 //
 // The request and its answer are content, and stand in the history until it is deleted: the answer twice,

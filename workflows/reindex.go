@@ -25,7 +25,7 @@ const (
 
 // Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs,
 // counts and samples it, has it searched in place of the one before, and drops that. Until then recall goes
-// on with the one before, and every write reaches both. With another model, memories are embedded anew by
+// on with the one before, and every write reaches both. With another model, memories are embedded again by
 // the way: that is how an installation changes its embedding model.
 //
 // It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
@@ -95,7 +95,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 		grace = time.Duration(run.in.GraceSeconds) * time.Second
 	}
 	if run.Replaces != nil && grace > 0 {
-		if err := workflow.Sleep(ctx, grace); err != nil { // whoever searches the one before has looked again by then
+		if err := workflow.Sleep(ctx, grace); err != nil { // searchers of the one before have looked again by then
 			return err
 		}
 	}
@@ -235,4 +235,4 @@ func buildOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
-var rebuildOptions = buildOptions("build the indexes in Postgres anew", indexAttempts)
+var rebuildOptions = buildOptions("build the indexes in Postgres again", indexAttempts)

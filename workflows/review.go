@@ -148,7 +148,7 @@ func (run *review) wait(ctx workflow.Context) error {
 		}
 	}
 	// What it leaves when its time is over is still open, and over, when the run looks again.
-	options := embedOptions("give up what nobody decided", reviewAttempts)
+	options := embedOptions("expire what no one decided", reviewAttempts)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), reviewing.ExpireProposals,
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
 }
