@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ type model struct {
 	reranking, summing time.Duration
 	answer             string
 	err                error
-	given              *[]string
+	given              *atomic.Pointer[[]string] // a summary that is late is not waited for
 }
 
 func (m model) Rerank(ctx context.Context, _ string, texts []string) (map[int]float64, inference.Usage, error) {
@@ -60,7 +61,7 @@ func (m model) Rerank(ctx context.Context, _ string, texts []string) (map[int]fl
 }
 
 func (m model) Summarize(ctx context.Context, _ string, texts []string) (string, inference.Usage, error) {
-	*m.given = texts
+	m.given.Store(&texts)
 	wait(ctx, m.summing)
 	return m.answer, inference.Usage{}, errors.Join(m.err, ctx.Err())
 }
@@ -79,11 +80,14 @@ func TestAModelThatReranksSumsUpInTheTimeThatIsLeft(t *testing.T) {
 	w.keepSecret("The kettle cost ninety", schema.SensitivityHigh, "")
 	req := schema.RecallRequest{Query: "kettle slow", Expand: true}
 	ask := func(m model, deadline time.Duration) (schema.RecallResult, schema.RecallResponse, []string) {
-		given := []string{}
-		m.given = &given
+		m.given = &atomic.Pointer[[]string]{}
 		w.Reranking = inference.Reranking{Reranker: m, Summarizer: m, Blend: 0.1, Deadline: deadline}
 		out := w.answer(req)
 		_, extra := split(t, out)
+		var given []string
+		if texts := m.given.Load(); texts != nil {
+			given = *texts
+		}
 		return kinds(extra)[schema.SupplementSummary], out, given
 	}
 	got, out, given := ask(model{answer: "It is slow. " + strings.Repeat("Very slow. ", 200)}, 20*time.Second)
