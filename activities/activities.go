@@ -69,7 +69,7 @@ const maxRetryAfter = 10 * time.Minute
 
 // pendingError asks Temporal to run the activity again for the items that are left, after the wait
 // that the endpoint asked for or, without one, that the retry policy gives. why is of an endpoint that is busy
-// or away: whoever looks at the run in the UI sees it there.
+// or away: the run shows it in the UI.
 func pendingError(failed int, wait time.Duration, why string) error {
 	message := "some items have to be tried again"
 	if why != "" {
@@ -81,7 +81,7 @@ func pendingError(failed int, wait time.Duration, why string) error {
 
 // patience is how long to wait behind an attempt, counted from 1, for an endpoint that is busy or away and does
 // not say for how long: as long as the retry policy would, and then longer. The attempts that a phase has
-// (thirty) outlast an outage of three hours so, and whoever is back is asked again within ten minutes.
+// (thirty) outlast an outage of three hours so, and a service that is back is asked again within ten minutes.
 func patience(attempt int32) time.Duration {
 	return min(time.Second<<min(max(0, attempt-1), 30), maxRetryAfter)
 }

@@ -26,7 +26,7 @@ type CompareResult struct {
 // CompareMemories looks for the live memories of every tenant in the index, and brings what is missing or
 // old up to date when it is to repair. Then an index that has lost the generation is given it first. It is
 // searched when the pass has come to its end, and no sooner: until then, questions find nothing to search and
-// say so, instead of an answer that lacks most. A generation that is lost on the way begins the pass anew.
+// say so, instead of an answer that lacks most. A generation that is lost on the way begins the pass again.
 func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := startWork(ctx, CompareResult{Cursor: in.Cursor})
 	defer work.stop()
@@ -269,7 +269,7 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 	if len(dead) == 0 {
 		return drift, nil
 	}
-	// A point that has gone since it was read was removed by whoever drained its deletion.
+	// A point that has gone since it was read was removed by the worker that drained its deletion.
 	for i, ref := range dead {
 		ids[i] = ref.MemoryID
 	}

@@ -37,7 +37,7 @@ type Forgetting struct {
 	Embedder inference.Embedder // names the embedding space whose points go
 	Policy   proposals.WritePolicy
 	ReviewID func(tenant, batchID string) string // the workflow id of a batch's review
-	// RenewReview starts the review of a batch anew, in place of the run that waits.
+	// RenewReview starts the review of a batch again, in place of the run that waits.
 	RenewReview func(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error
 	Now         func() time.Time
 }
@@ -97,7 +97,7 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	if err := a.frozen(); err != nil {
 		return schema.ForgetApproval{}, err
 	}
-	in.Confirmation.DropUnread() // of a signal, which has nobody to tell; an update's are refused before
+	in.Confirmation.DropUnread() // of a signal, which no one waits for; an update's are refused before
 	if err := in.Confirmation.Validate(); err != nil {
 		return schema.ForgetApproval{}, fail(err)
 	}
@@ -221,7 +221,7 @@ type ForgetRunsRequest struct {
 	Run  ForgetRef `json:"run"`
 	From int       `json:"from"`
 	// The attempts after which a workflow that still runs is cancelled, and terminated: the policy of
-	// whoever sets the attempts. 0 means never.
+	// the policy sets the attempts. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
 }
@@ -333,15 +333,15 @@ func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
 }
 
 // renew deletes the runs of a review. A review holds no state of its own: one that waits goes on as a new
-// run, so that what is still open is decided, or expires in its time. Whoever decides at this moment tries
+// run, so that what is still open is decided, or expires in its time. A reviewer who decides at this moment tries
 // again, and finds the first result or the new run.
-func (d *runDeleter) renew(ctx context.Context, workflowID string, anew func() error) error {
+func (d *runDeleter) renew(ctx context.Context, workflowID string, restart func() error) error {
 	latest, err := d.describe(ctx, workflowID, "")
 	if err != nil {
 		return err
 	}
 	if latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		if err := anew(); err != nil {
+		if err := restart(); err != nil {
 			return fmt.Errorf("renew review: %w", err)
 		}
 	}

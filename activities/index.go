@@ -89,7 +89,7 @@ type DrainResult struct {
 }
 
 // DrainOutbox drains the outbox of every tenant: what an ingest could not index, and memories that
-// still lack an embedding. Requests that nobody will carry out any more go by the way. Tenants take turns,
+// still lack an embedding. Requests that no one will carry out any more go by the way. Tenants take turns,
 // a page each, so that one with much to tell keeps none of the others waiting, and neither does one that
 // cannot be drained: it fails at the end. An index that is lost is told to the caller instead, who can do
 // something about it.
@@ -215,7 +215,7 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 // those that an embedder refuses for what they are. What is counted is what the searched one was told.
 //
 // The generations are read after the entries: one that is recorded later is filled later, from rows that
-// have what was read here. So it is with one being built that the index has lost: whoever makes it anew fills
+// have what was read here. So it is with one being built that the index has lost: a worker that makes it again fills
 // it. The one that is searched is not made here: with what is told from now on alone it would answer as if
 // that were all.
 func (a *Indexing) tell(ctx context.Context, tenant string, entries []vectorindex.OutboxEntry, out *drained) (map[uuid.UUID]bool, []vectorindex.OutboxFailure, error) {
@@ -405,11 +405,11 @@ func probe(ctx context.Context, e inference.Embedder) error {
 }
 
 // embed makes vectors of what entries hold. A text that the embedder does not take, though it takes another,
-// is refused by itself, so that it holds up nobody else; when the embedder takes none, embed fails.
+// is refused by itself, so that it holds up no one else; when the embedder takes none, embed fails.
 //
-// A generation whose model nobody here can embed for gets nothing new, and nobody here asks it: the rebuild
+// A generation whose model no worker here can embed for gets nothing new, and no one here asks it: the rebuild
 // that replaces it starts from Postgres. An endpoint that takes the configured model and refuses this one is
-// such a nobody.
+// such a worker.
 func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, entries []vectorindex.OutboxEntry) (map[uuid.UUID][]float32, []vectorindex.OutboxFailure, error) {
 	made := make(map[uuid.UUID][]float32, len(entries))
 	embedder, err := a.embedderOf(model)

@@ -30,7 +30,7 @@ type outcomes[T any] struct {
 	clock  func() time.Time
 	save   func(context.Context, []T) error
 
-	probe func(context.Context) error // asks the model for something that is nobody's
+	probe func(context.Context) error // asks the model for something that is no tenant's
 
 	mu       sync.Mutex
 	answers  bool // the model has answered in this run
@@ -92,7 +92,7 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 
 // failed notes an item whose model call failed. When the activity itself is being stopped, that is
 // no failure of the item. Nor is it when the endpoint is away: as long as it has answered nothing in this run,
-// it is asked for something that is nobody's, and only an endpoint that answers that can blame an item. A
+// it is asked for something that is no tenant's, and only an endpoint that answers that can blame an item. A
 // failure that costs an attempt would have an outage of seconds kill every job that it meets.
 func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase string, err error, usage inference.Usage) error {
 	if ctx.Err() != nil {

@@ -321,9 +321,9 @@ func (a *Indexing) SearchActive(ctx context.Context) error {
 }
 
 // searchActive has the index search what Postgres calls active in place of another generation; whole also in
-// place of none. Only whoever has filled it may say that it is whole: until then an index that was lost is
+// place of none. Only the worker that filled it may say that it is whole: until then an index that was lost is
 // left out by those who ask, and they say so. It looks again until nothing has changed meanwhile: of a switch
-// and a repair at the same time, whoever comes last sees what the other has written.
+// and a repair at the same time, the last one sees what the other has written.
 func (a *Indexing) searchActive(ctx context.Context, whole bool) error {
 	for last := uuid.Nil; ; {
 		known, err := a.Store.Generations(ctx, a.Index.Name())
@@ -340,7 +340,7 @@ func (a *Indexing) searchActive(ctx context.Context, whole bool) error {
 			continue
 		}
 		if err := a.Index.Activate(ctx, known[0]); err != nil && !errors.Is(err, vector.ErrMissing) {
-			return err // what the index has lost, the drift check makes anew
+			return err // what the index has lost, the drift check restores
 		}
 	}
 }

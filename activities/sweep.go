@@ -118,7 +118,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep", kind, "rows", limit/2, "error", err)
 				more, err = true, nil
 			}
-			if errors.Is(err, sweeping.ErrRulesChanged) { // nobody was asked whether it may take what these take
+			if errors.Is(err, sweeping.ErrRulesChanged) { // no one was asked whether it may take what these take
 				queue = append([]string{out.Cursor.Tenant}, queue...)
 				out.Tenants--
 				out.Cursor = api.SweepCursor{After: out.Cursor.After}
@@ -142,7 +142,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 	}
 }
 
-// leave goes on behind a tenant that is done with. It is counted as held here, once: one that is begun anew may be
+// leave goes on behind a tenant that is done with. It is counted as held here, once: one that is begun again may be
 // held, or not, more than once.
 func leave(r *api.SweepResult) {
 	if r.Cursor.Held {

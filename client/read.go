@@ -60,6 +60,6 @@ func StartRecall(ctx context.Context, c client.Client, taskQueue string, req sch
 	return run, nil
 }
 
-// recallTimeout is how long a client waits for an answer at most. Whoever asks wants to go on: what is not
+// recallTimeout is how long a client waits for an answer at most. The caller wants to go on: what is not
 // there within a minute is given up, and asked again if it still matters.
 const RecallTimeout = time.Minute
