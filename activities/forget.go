@@ -220,8 +220,8 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 type ForgetRunsRequest struct {
 	Run  ForgetRef `json:"run"`
 	From int       `json:"from"`
-	// The attempts after which a workflow that still runs is cancelled, and terminated: the policy of
-	// the policy sets the attempts. 0 means never.
+	// The attempts after which a workflow that still runs is cancelled, and terminated. The
+	// caller's retry policy sets how many attempts there are. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
 }
