@@ -10,7 +10,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/api"
@@ -19,24 +18,6 @@ import (
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 )
-
-// Range names a run of candidates of one batch: those with From <= position < To. It is all that
-// travels through a workflow's history; content stays in Postgres (claim check).
-type Range struct {
-	Tenant  string `json:"tenant"`
-	BatchID string `json:"batch_id"`
-	From    int    `json:"from"`
-	To      int    `json:"to"`
-}
-
-// store converts a range for package store. A malformed batch id cannot be cured by retrying.
-func (r Range) store() (pipeline.Range, error) {
-	id, err := uuid.Parse(r.BatchID)
-	if err != nil {
-		return pipeline.Range{}, temporal.NewNonRetryableApplicationError("batch_id is not an id", api.ErrTypeInvalidRequest, nil)
-	}
-	return pipeline.Range{Tenant: r.Tenant, BatchID: id, From: r.From, To: r.To}, nil
-}
 
 // fail turns an error into what Temporal's retry policy can act on.
 func fail(err error) error {

@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) stage(n int) (schema.IngestAck, activities.Range) {
+func (w *world) stage(n int) (schema.IngestAck, schema.Range) {
 	w.t.Helper()
 	req := schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}}
 	for i := range n {
@@ -82,12 +82,12 @@ func (w *world) stage(n int) (schema.IngestAck, activities.Range) {
 	return w.stageRequest(req)
 }
 
-func (w *world) stageRequest(req schema.IngestRequest) (schema.IngestAck, activities.Range) {
+func (w *world) stageRequest(req schema.IngestRequest) (schema.IngestAck, schema.Range) {
 	w.t.Helper()
 	staging := &activities.Staging{Store: w.store, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3}
 	ack, err := staging.StageCandidates(ctx, activities.StageRequest{OperationID: uuid.NewString(), WorkflowID: "wf", Request: req})
 	require.NoError(w.t, err)
-	return ack.Ack(), activities.Range{Tenant: "t", BatchID: ack.BatchID, From: 0, To: len(ack.MemoryIDs)}
+	return ack.Ack(), schema.Range{Tenant: "t", BatchID: uuid.MustParse(ack.BatchID), From: 0, To: len(ack.MemoryIDs)}
 }
 
 // run executes an activity and returns its result and error.
@@ -367,7 +367,7 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 }
 
 // extracted stages candidates and extracts one fact from each.
-func (w *world) extracted(n int) activities.Range {
+func (w *world) extracted(n int) schema.Range {
 	w.t.Helper()
 	_, r := w.stage(n)
 	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: &extractor{}}).ExtractFacts, r)
@@ -577,19 +577,13 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	jobs := &activities.Jobs{Store: w.store}
-	bad := activities.Range{Tenant: "t", BatchID: "nonsense"}
 	for name, c := range map[string]struct {
 		err  error
 		kind string
 	}{
-		"batch id":      {second((&activities.Extraction{Store: w.store}).ExtractFacts(ctx, bad)), api.ErrTypeInvalidRequest},
-		"decide":        {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: bad})), api.ErrTypeInvalidRequest},
-		"write":         {second((&activities.Writing{Store: w.store}).WriteProposals(ctx, activities.WriteRequest{Range: bad})), api.ErrTypeInvalidRequest},
-		"link":          {second((&activities.Linking{Store: w.store}).LinkEntities(ctx, bad)), api.ErrTypeInvalidRequest},
-		"index":         {second((&activities.Indexing{Store: w.store}).IndexBatch(ctx, bad)), api.ErrTypeInvalidRequest},
 		"job id":        {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: "x"})), api.ErrTypeInvalidRequest},
 		"unknown job":   {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: uuid.NewString()})), api.ErrTypeNotFound},
-		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: activities.Range{Tenant: "t", BatchID: uuid.NewString(), To: 1}})), api.ErrTypeNotFound},
+		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: schema.Range{Tenant: "t", BatchID: uuid.New(), To: 1}})), api.ErrTypeNotFound},
 	} {
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, c.err, &app, name)
@@ -686,8 +680,8 @@ func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
 	w := newWorld(t)
 	embedder := short{rules.New().Embedder}
 	op := schema.Operation{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Reason: "told"}
-	accept := func(kind string, request any) activities.OperationRef {
-		ref := activities.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}
+	accept := func(kind string, request any) schema.OperationRef {
+		ref := schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}
 		body, err := json.Marshal(request)
 		require.NoError(t, err)
 		_, err = (&activities.Accepting{Store: w.store}).Accept(ctx, activities.AcceptRequest{Operation: ref, Kind: kind, Body: body})

@@ -35,7 +35,7 @@ type Decision struct {
 
 // DecideRequest is a range to decide.
 type DecideRequest struct {
-	Range
+	schema.Range
 	Group int `json:"group,omitempty"` // how many candidates to search together at first; 0: as many as may be
 }
 
@@ -57,15 +57,11 @@ const decideGroup = 50
 func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.DecideResult, error) {
 	pace, ctx := startPace(ctx, r.Group, decideGroup)
 	defer pace.stop()
-	sr, err := r.store()
-	if err != nil {
-		return api.DecideResult{}, err
-	}
-	batch, err := a.Store.Batch(ctx, r.Tenant, sr.BatchID)
+	batch, err := a.Store.Batch(ctx, r.Tenant, r.Range.BatchID)
 	if err != nil {
 		return api.DecideResult{}, fail(err)
 	}
-	todo, err := a.Store.LeaseDecide(ctx, sr, now(a.Now))
+	todo, err := a.Store.LeaseDecide(ctx, r.Range, now(a.Now))
 	if err != nil {
 		return api.DecideResult{}, fail(err)
 	}
@@ -92,7 +88,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.Decide
 			ids = append(ids, d.id)
 			facts = append(facts, d.facts...)
 		}
-		return a.Store.SaveDecisions(ctx, sr, ids, facts, now(a.Now))
+		return a.Store.SaveDecisions(ctx, r.Range, ids, facts, now(a.Now))
 	})
 	until := time.Now().Add(partialAfter)
 	first := true // until a group is handled: an attempt that returns has made progress
@@ -132,7 +128,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.Decide
 	if err := out.close(ctx); err != nil {
 		return api.DecideResult{}, stalled(ctx, err)
 	}
-	totals, err := a.Store.DecideTotals(ctx, sr)
+	totals, err := a.Store.DecideTotals(ctx, r.Range)
 	result.Candidates, result.Dead = totals.Candidates, totals.Dead
 	if size := pace.size(); size < decideGroup {
 		result.Group = size

@@ -35,14 +35,10 @@ const notExtracted = "extraction: is off; the source is stored and nothing was d
 // stores each result as it comes. A candidate that fails for good goes to the dead jobs and the rest
 // go on; when some may be tried again, the activity fails with ErrTypeItemsPending and its retry
 // takes up only those.
-func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (api.ExtractResult, error) {
-	sr, err := r.store()
-	if err != nil {
-		return api.ExtractResult{}, err
-	}
+func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (api.ExtractResult, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	todo, err := a.Store.LeaseExtract(ctx, sr, now(a.Now))
+	todo, err := a.Store.LeaseExtract(ctx, r, now(a.Now))
 	if err != nil {
 		return api.ExtractResult{}, fail(err)
 	}
@@ -93,7 +89,7 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r Range) (api.ExtractResu
 	if err := out.close(ctx); err != nil {
 		return api.ExtractResult{}, stalled(ctx, err)
 	}
-	t, err := a.Store.ExtractTotals(ctx, sr)
+	t, err := a.Store.ExtractTotals(ctx, r)
 	result := api.ExtractResult{Candidates: t.Candidates, Facts: t.Facts, Triples: t.Triples, Warnings: t.Warnings, Dead: t.Dead, More: more}
 	return result, fail(stalled(ctx, err))
 }

@@ -19,10 +19,10 @@ type Reinforcing struct {
 
 // Feedback carries out an accepted request in one transaction. Delivered again, it answers with the first
 // result. A retrieval that is not the asker's is not found, and no retry finds it.
-func (a *Reinforcing) Feedback(ctx context.Context, ref OperationRef) (schema.FeedbackResult, error) {
+func (a *Reinforcing) Feedback(ctx context.Context, ref schema.OperationRef) (schema.FeedbackResult, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	in := pipeline.FeedbackInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
+	in := pipeline.FeedbackInput{Operation: ref, Policy: a.Policy, Now: now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
 		return schema.FeedbackResult{}, fail(err)
 	}

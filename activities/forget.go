@@ -68,17 +68,17 @@ func (a *Forgetting) frozen() error {
 
 // SelectForget selects what an accepted request would forget. Ids and counts come back; the token
 // does not.
-func (a *Forgetting) SelectForget(ctx context.Context, ref OperationRef) (schema.ForgetPreview, error) {
+func (a *Forgetting) SelectForget(ctx context.Context, ref schema.OperationRef) (schema.ForgetPreview, error) {
 	ctx, stop := beatPatiently(ctx)
 	defer stop()
 	if err := a.frozen(); err != nil {
 		return schema.ForgetPreview{}, err
 	}
 	var req schema.ForgetRequest
-	if _, err := a.Store.Accepted(ctx, ref.store(), &req); err != nil {
+	if _, err := a.Store.Accepted(ctx, ref, &req); err != nil {
 		return schema.ForgetPreview{}, fail(err)
 	}
-	preview, err := a.Store.SelectForget(ctx, ref.store(), req, now(a.Now))
+	preview, err := a.Store.SelectForget(ctx, ref, req, now(a.Now))
 	return preview, fail(err)
 }
 

@@ -46,14 +46,10 @@ const outboxPage = 500
 const workFor = 20 * time.Second
 
 // IndexBatch drains the outbox of the memories that a range wrote.
-func (a *Indexing) IndexBatch(ctx context.Context, r Range) (api.IndexResult, error) {
+func (a *Indexing) IndexBatch(ctx context.Context, r schema.Range) (api.IndexResult, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	sr, err := r.store()
-	if err != nil {
-		return api.IndexResult{}, err
-	}
-	ids, err := a.Store.BatchMemories(ctx, sr)
+	ids, err := a.Store.BatchMemories(ctx, r)
 	if err != nil || len(ids) == 0 {
 		return api.IndexResult{}, fail(err)
 	}
@@ -489,4 +485,26 @@ func usable(v []float32, dimensions int) error {
 		}
 	}
 	return nil
+}
+
+// IndexMemories drains the outbox of the named memories.
+func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (api.IndexResult, error) {
+	ctx, stop := heartbeat(ctx)
+	defer stop()
+	ids := make([]uuid.UUID, 0, len(in.IDs))
+	for _, s := range in.IDs {
+		if id, err := uuid.Parse(s); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return api.IndexResult{}, nil
+	}
+	return a.drainOnly(ctx, in.Tenant, ids)
+}
+
+// MemoriesRequest names memories by id.
+type MemoriesRequest struct {
+	Tenant string   `json:"tenant"`
+	IDs    []string `json:"ids"`
 }

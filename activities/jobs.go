@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
 
@@ -19,9 +20,9 @@ type Jobs struct {
 
 // CloseRequest completes the jobs of a range, or buries them.
 type CloseRequest struct {
-	Range  Range  `json:"range"`
-	Phase  string `json:"phase"`            // of which the reason speaks
-	Reason string `json:"reason,omitempty"` // never content
+	Range  schema.Range `json:"range"`
+	Phase  string       `json:"phase"`            // of which the reason speaks
+	Reason string       `json:"reason,omitempty"` // never content
 }
 
 // CompleteResult says what a completed range leaves behind.
@@ -31,24 +32,16 @@ type CompleteResult struct {
 
 // CompleteJobs marks the open jobs of a range completed, and counts what a person has to look at.
 func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResult, error) {
-	sr, err := in.Range.store()
-	if err != nil {
-		return CompleteResult{}, err
-	}
-	if err := a.Store.AdvanceJobs(ctx, sr, "done", now(a.Now)); err != nil {
+	if err := a.Store.AdvanceJobs(ctx, in.Range, "done", now(a.Now)); err != nil {
 		return CompleteResult{}, fail(err)
 	}
-	waiting, err := a.Store.ToReview(ctx, sr)
+	waiting, err := a.Store.ToReview(ctx, in.Range)
 	return CompleteResult{ToReview: waiting}, fail(err)
 }
 
 // NoteFailure records on the open jobs of a range that a phase which may fail did fail.
 func (a *Jobs) NoteFailure(ctx context.Context, in CloseRequest) error {
-	sr, err := in.Range.store()
-	if err != nil {
-		return err
-	}
-	return fail(a.Store.NoteOnJobs(ctx, sr, in.Phase+": "+in.Reason, now(a.Now)))
+	return fail(a.Store.NoteOnJobs(ctx, in.Range, in.Phase+": "+in.Reason, now(a.Now)))
 }
 
 // BuryResult says how many jobs are dead.
@@ -58,11 +51,7 @@ type BuryResult struct {
 
 // BuryJobs marks the open jobs of a range dead.
 func (a *Jobs) BuryJobs(ctx context.Context, in CloseRequest) (BuryResult, error) {
-	sr, err := in.Range.store()
-	if err != nil {
-		return BuryResult{}, err
-	}
-	dead, err := a.Store.MarkRangeDead(ctx, sr, in.Phase, in.Reason, now(a.Now))
+	dead, err := a.Store.MarkRangeDead(ctx, in.Range, in.Phase, in.Reason, now(a.Now))
 	return BuryResult{Dead: dead}, fail(err)
 }
 
@@ -76,14 +65,11 @@ type ReviveRequest struct {
 }
 
 // ReviveJob puts a dead job back into the pipeline and returns the range to run.
-func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (Range, error) {
+func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (schema.Range, error) {
 	id, err := uuid.Parse(in.JobID)
 	if err != nil {
-		return Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", api.ErrTypeInvalidRequest, nil)
+		return schema.Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", api.ErrTypeInvalidRequest, nil)
 	}
 	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, "revive/"+in.JobID+"/"+in.Operation, in.Actor, now(a.Now))
-	if err != nil {
-		return Range{}, fail(err)
-	}
-	return Range{Tenant: r.Tenant, BatchID: r.BatchID.String(), From: r.From, To: r.To}, nil
+	return r, fail(err)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // Linking writes the entity graph.
@@ -18,18 +17,14 @@ type Linking struct {
 
 // LinkEntities writes the entities, relations and mentions of a range, in a transaction apart from
 // the facts'.
-func (a *Linking) LinkEntities(ctx context.Context, r Range) (schema.LinkCounts, error) {
-	sr, err := r.store()
-	if err != nil {
-		return schema.LinkCounts{}, err
-	}
+func (a *Linking) LinkEntities(ctx context.Context, r schema.Range) (schema.LinkCounts, error) {
 	if a.Off {
 		return schema.LinkCounts{}, nil
 	}
-	pace, ctx := startPace(ctx, 0, sr.To-sr.From)
+	pace, ctx := startPace(ctx, 0, r.To-r.From)
 	defer pace.stop()
 	var counts schema.LinkCounts
-	err = pace.through(ctx, sr, func(part pipeline.Range) error {
+	err := pace.through(ctx, r, func(part schema.Range) error {
 		linked, err := a.Store.Link(ctx, part, now(a.Now))
 		if err == nil {
 			counts = counts.Add(linked)

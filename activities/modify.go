@@ -26,10 +26,10 @@ type Modifying struct {
 // Modify carries out an accepted request: it embeds the new contents and then applies the patches in
 // one transaction. An embedder that fails delays only the embeddings: the outbox still asks for them.
 // Delivered again, it answers with the first result.
-func (a *Modifying) Modify(ctx context.Context, ref OperationRef) (schema.ModifyResult, error) {
+func (a *Modifying) Modify(ctx context.Context, ref schema.OperationRef) (schema.ModifyResult, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	in := edit.ModifyInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	in := edit.ModifyInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.ModifyResult{}, fail(err)

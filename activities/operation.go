@@ -5,27 +5,10 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
-	"github.com/mneme/mneme/store/pipeline"
 )
-
-// OperationRef names an accepted request: all that travels through a workflow's history once the
-// request has been taken in (claim check).
-type OperationRef struct {
-	Tenant     string `json:"tenant"`
-	ID         string `json:"id"`
-	WorkflowID string `json:"workflow_id"`
-
-	Others []string `json:"others,omitempty"` // see commit.Operation
-}
-
-func (r OperationRef) store() pipeline.Operation {
-	return pipeline.Operation{Tenant: r.Tenant, ID: r.ID, Others: r.Others, WorkflowID: r.WorkflowID}
-}
 
 // Accepting takes requests in.
 type Accepting struct {
@@ -36,9 +19,9 @@ type Accepting struct {
 // AcceptRequest is a request with its content. It is the input of a local activity, which leaves no
 // input in a history.
 type AcceptRequest struct {
-	Operation OperationRef    `json:"operation"`
-	Kind      string          `json:"kind"` // put, revise, modify, forget, recover, review or feedback
-	Body      json.RawMessage `json:"body"`
+	Operation schema.OperationRef `json:"operation"`
+	Kind      string              `json:"kind"` // put, revise, modify, forget, recover, review or feedback
+	Body      json.RawMessage     `json:"body"`
 
 	Check   bool                `json:"check,omitempty"`   // the workflow has not validated it: a refusal is a result
 	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
@@ -74,32 +57,10 @@ func (a *Accepting) accept(ctx context.Context, in AcceptRequest) error {
 			return err
 		}
 	}
-	return a.Store.Accept(ctx, in.Operation.store(), in.Kind, in.Body, now(a.Now))
+	return a.Store.Accept(ctx, in.Operation, in.Kind, in.Body, now(a.Now))
 }
 
 // Drop deletes the body of a request whose run ends without having carried it out.
-func (a *Accepting) Drop(ctx context.Context, ref OperationRef) error {
-	return fail(a.Store.Drop(ctx, ref.store(), now(a.Now)))
-}
-
-// MemoriesRequest names memories by id.
-type MemoriesRequest struct {
-	Tenant string   `json:"tenant"`
-	IDs    []string `json:"ids"`
-}
-
-// IndexMemories drains the outbox of the named memories.
-func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (api.IndexResult, error) {
-	ctx, stop := heartbeat(ctx)
-	defer stop()
-	ids := make([]uuid.UUID, 0, len(in.IDs))
-	for _, s := range in.IDs {
-		if id, err := uuid.Parse(s); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	if len(ids) == 0 {
-		return api.IndexResult{}, nil
-	}
-	return a.drainOnly(ctx, in.Tenant, ids)
+func (a *Accepting) Drop(ctx context.Context, ref schema.OperationRef) error {
+	return fail(a.Store.Drop(ctx, ref, now(a.Now)))
 }

@@ -5,8 +5,8 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // pace is how many candidates a statement is asked for at once: half as many after one that met its limit, down to one,
@@ -64,7 +64,7 @@ func (p *pace) faster() {
 }
 
 // through does something with a range, in parts of the pace's size.
-func (p *pace) through(ctx context.Context, r pipeline.Range, fn func(pipeline.Range) error) error {
+func (p *pace) through(ctx context.Context, r schema.Range, fn func(schema.Range) error) error {
 	for at := r.From; ; {
 		part := r
 		part.From, part.To = at, min(at+p.size(), r.To)

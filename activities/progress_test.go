@@ -222,7 +222,7 @@ func (w *world) waiting(n int) activities.ReviewRef {
 	}
 	targets := w.remember("t", known...)
 	_, r := w.stage(n)
-	w.exec(`UPDATE memory_candidates SET extraction = '{"facts": []}', decided_at = now(), state = 'done' WHERE batch_id = '` + r.BatchID + `'`)
+	w.exec(`UPDATE memory_candidates SET extraction = '{"facts": []}', decided_at = now(), state = 'done' WHERE batch_id = '` + r.BatchID.String() + `'`)
 	for i, target := range targets {
 		w.exec(fmt.Sprintf(`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, action, target_id, target_version, fact, confidence,
 				reason, state, outcome, decided_at, expires_at)
@@ -230,7 +230,7 @@ func (w *world) waiting(n int) activities.ReviewRef {
 				'', 'blocked', 'destructive_mutations_disabled', now(), now() - interval '1 hour'
 			FROM memory_candidates WHERE batch_id = '%s' AND ordinal = %d`, target, i, r.BatchID, i))
 	}
-	return activities.ReviewRef{Tenant: "t", BatchID: r.BatchID}
+	return activities.ReviewRef{Tenant: "t", BatchID: r.BatchID.String()}
 }
 
 // What nobody decided is ended page by page: each page is progress, and after a while the rest is for another attempt.

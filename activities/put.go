@@ -25,10 +25,10 @@ type Putting struct {
 
 // Put carries out an accepted request. The records' texts are embedded before the transaction, so that
 // no lock is held during a call; an embedder that fails delays only the embeddings.
-func (a *Putting) Put(ctx context.Context, ref OperationRef) (schema.PutResult, error) {
+func (a *Putting) Put(ctx context.Context, ref schema.OperationRef) (schema.PutResult, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	in := edit.PutInput{Operation: ref.store(), Now: now(a.Now)}
+	in := edit.PutInput{Operation: ref, Now: now(a.Now)}
 	waiting, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.PutResult{}, fail(err)

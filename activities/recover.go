@@ -19,10 +19,10 @@ type Recovering struct {
 
 // Recover carries out an accepted request in one transaction. Delivered again, it answers with the
 // first result.
-func (a *Recovering) Recover(ctx context.Context, ref OperationRef) (schema.RecoverResult, error) {
+func (a *Recovering) Recover(ctx context.Context, ref schema.OperationRef) (schema.RecoverResult, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	in := edit.RecoverInput{Operation: ref.store(), Policy: a.Policy, Now: now(a.Now)}
+	in := edit.RecoverInput{Operation: ref, Policy: a.Policy, Now: now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
 		return schema.RecoverResult{}, fail(err)
 	}

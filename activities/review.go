@@ -109,11 +109,11 @@ type ReviewBody struct {
 // DecideProposal carries out an accepted decision. What is approved is embedded before the
 // transaction, so that no lock is held during a call; an embedder that fails delays only the
 // embedding, for which the outbox still asks.
-func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schema.ReviewResult, error) {
+func (a *Reviewing) DecideProposal(ctx context.Context, ref schema.OperationRef) (schema.ReviewResult, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
 	var body ReviewBody
-	waiting, err := a.Store.Accepted(ctx, ref.store(), &body)
+	waiting, err := a.Store.Accepted(ctx, ref, &body)
 	if err != nil {
 		return schema.ReviewResult{}, fail(err)
 	}
@@ -124,7 +124,7 @@ func (a *Reviewing) DecideProposal(ctx context.Context, ref OperationRef) (schem
 		}
 	}
 	// Otherwise it has been carried out, and its key answers with the first result.
-	result, err := a.Store.DecideProposal(ctx, ref.store(), in)
+	result, err := a.Store.DecideProposal(ctx, ref, in)
 	return result, fail(err)
 }
 

@@ -26,10 +26,10 @@ type Revising struct {
 // Revise carries out an accepted request: it embeds the record's text and then revises in one
 // transaction. An embedder that fails delays only the embedding: the outbox still asks for it.
 // Delivered again, it answers with the first result.
-func (a *Revising) Revise(ctx context.Context, ref OperationRef) (schema.ReviseResult, error) {
+func (a *Revising) Revise(ctx context.Context, ref schema.OperationRef) (schema.ReviseResult, error) {
 	ctx, stop := heartbeat(ctx)
 	defer stop()
-	in := edit.ReviseInput{Operation: ref.store(), Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	in := edit.ReviseInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
 		return schema.ReviseResult{}, fail(err)

@@ -25,27 +25,23 @@ type Writing struct {
 
 // WriteRequest is a range to write and how often its proposals may be decided in all.
 type WriteRequest struct {
-	Range     Range `json:"range"`
-	MaxRounds int   `json:"max_rounds"`
+	Range     schema.Range `json:"range"`
+	MaxRounds int          `json:"max_rounds"`
 }
 
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the
 // range's proposals in one transaction, or in several where one takes too long. An embedder that fails
 // delays only the embeddings: the outbox still asks for them.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.WriteCounts, error) {
-	sr, err := in.Range.store()
-	if err != nil {
-		return schema.WriteCounts{}, err
-	}
-	pace, ctx := startPace(ctx, 0, sr.To-sr.From)
+	pace, ctx := startPace(ctx, 0, in.Range.To-in.Range.From)
 	defer pace.stop()
-	sources, err := a.embedSources(ctx, sr)
+	sources, err := a.embedSources(ctx, in.Range)
 	if err != nil {
 		return schema.WriteCounts{}, fail(err)
 	}
 	advance(ctx)
 	var counts schema.WriteCounts
-	err = pace.through(ctx, sr, func(part pipeline.Range) error {
+	err = pace.through(ctx, in.Range, func(part schema.Range) error {
 		written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
 			Sources: sources, Rules: rulesInForce(a.Rules)})
 		if err == nil {
@@ -55,13 +51,13 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 		return err
 	})
 	if err == nil { // also what an attempt before, which did not come to its end, has left to be decided again
-		counts.Stale, err = a.Store.StaleProposals(ctx, sr)
+		counts.Stale, err = a.Store.StaleProposals(ctx, in.Range)
 	}
 	return counts, fail(stalled(ctx, err))
 }
 
 // embedSources fetches embeddings before the transaction, so that no lock is held during a call.
-func (a *Writing) embedSources(ctx context.Context, r pipeline.Range) (map[uuid.UUID]pg.Embedding, error) {
+func (a *Writing) embedSources(ctx context.Context, r schema.Range) (map[uuid.UUID]pg.Embedding, error) {
 	model := a.Embedder.Model()
 	missing, err := a.Store.Unembedded(ctx, r, model)
 	if err != nil {

@@ -53,7 +53,7 @@ func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.T
 	if err != nil {
 		return ack, err
 	}
-	r := activities.Range{Tenant: req.Principal.Tenant, BatchID: ack.BatchID, To: len(req.Candidates)}
+	r := schema.Range{Tenant: req.Principal.Tenant, BatchID: uuid.MustParse(ack.BatchID), To: len(req.Candidates)}
 	if _, err := p.extraction.ExtractFacts(ctx, r); err != nil {
 		return ack, err
 	}

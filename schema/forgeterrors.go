@@ -1,8 +1,6 @@
 package schema
 
-import (
-	"errors"
-)
+import "errors"
 
 // Why a confirm token is refused. None of them says anything about the token's text.
 var (

@@ -47,3 +47,18 @@ func (o *Operation) By() string {
 	}
 	return "agent:" + o.Principal.Agent
 }
+
+// OperationRef names a request that a workflow has taken in: all that travels through its history from then on
+// (claim check).
+type OperationRef struct {
+	Tenant     string `json:"tenant"`
+	ID         string `json:"id"`          // key of the staged body and of the result
+	WorkflowID string `json:"workflow_id"` // for history: erasing finds the runs that carried a text
+
+	// Others are the keys that the same operation has in other versions of the program. What was carried out under
+	// one of them is answered with that result.
+	Others []string `json:"others,omitempty"`
+}
+
+// Keys returns the keys of the operation in all versions of the program, the current one first.
+func (r OperationRef) Keys() []string { return append([]string{r.ID}, r.Others...) }

@@ -58,3 +58,12 @@ type HistoryCursor struct {
 
 // PurgeStep is one step of a retention purge.
 type PurgeStep string
+
+// Range names a run of candidates of one batch: those with From <= position < To. It is all that travels through a
+// workflow's history; content stays in Postgres (claim check).
+type Range struct {
+	Tenant  string    `json:"tenant"`
+	BatchID uuid.UUID `json:"batch_id"`
+	From    int       `json:"from"`
+	To      int       `json:"to"`
+}

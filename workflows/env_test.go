@@ -41,7 +41,7 @@ var (
 	jobsOf       *activities.Jobs
 )
 
-func (s *stage) note(name string, r activities.Range) {
+func (s *stage) note(name string, r schema.Range) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, fmt.Sprintf("%s %d-%d", name, r.From, r.To))
@@ -53,14 +53,14 @@ func refused(what string) error {
 }
 
 // newStage fakes the activities. A function that is given for one decides what it returns.
-func newStage(t *testing.T, fake map[string]func(activities.Range) error, deduped ...int) *stage {
+func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ...int) *stage {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
 	s.SetTestTimeout(20 * time.Second)
 	workflows.Register(s.TestWorkflowEnvironment, workflows.Dependencies{})
-	do := func(name string, r activities.Range) error {
+	do := func(name string, r schema.Range) error {
 		s.note(name, r)
 		if f := fake[name]; f != nil {
 			return f(r)
@@ -75,9 +75,9 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 		if err := in.Request.Validate(); err != nil {
 			return activities.StageResult{}, temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil)
 		}
-		return activities.StageResult{IngestAck: ack}, do("stage", activities.Range{To: len(ack.MemoryIDs)})
+		return activities.StageResult{IngestAck: ack}, do("stage", schema.Range{To: len(ack.MemoryIDs)})
 	}).Maybe()
-	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (api.ExtractResult, error) {
+	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r schema.Range) (api.ExtractResult, error) {
 		return api.ExtractResult{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
 	}).Maybe()
 	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.DecideRequest) (api.DecideResult, error) {
@@ -90,10 +90,10 @@ func newStage(t *testing.T, fake map[string]func(activities.Range) error, dedupe
 		}
 		return schema.WriteCounts{Added: in.Range.To - in.Range.From}, err
 	}).Maybe()
-	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (schema.LinkCounts, error) {
+	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context, r schema.Range) (schema.LinkCounts, error) {
 		return schema.LinkCounts{Mentions: 1}, do("link", r)
 	}).Maybe()
-	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.Range) (api.IndexResult, error) {
+	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context, r schema.Range) (api.IndexResult, error) {
 		return api.IndexResult{Upserted: 1}, do("index", r)
 	}).Maybe()
 	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) (activities.CompleteResult, error) {
@@ -153,7 +153,7 @@ func TestRangeThatFailsIsBuried(t *testing.T) {
 	for _, phase := range []string{"extract", "decide", "write", "complete"} {
 		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, map[string]func(activities.Range) error{phase: func(r activities.Range) error {
+			s := newStage(t, map[string]func(schema.Range) error{phase: func(r schema.Range) error {
 				if r.From == 0 {
 					return refused("no way")
 				}
@@ -175,7 +175,7 @@ func TestRangeThatFailsIsBuried(t *testing.T) {
 func TestTemporaryFailureIsRetriedWithBackoff(t *testing.T) {
 	t.Parallel()
 	failures := 0
-	s := newStage(t, map[string]func(activities.Range) error{"write": func(activities.Range) error {
+	s := newStage(t, map[string]func(schema.Range) error{"write": func(schema.Range) error {
 		if failures++; failures <= 6 {
 			return errors.New("postgres is away")
 		}
@@ -193,7 +193,7 @@ func TestTolerablePhases(t *testing.T) {
 	for _, phase := range []string{api.PhaseLink, api.PhaseIndex} {
 		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, map[string]func(activities.Range) error{phase: func(activities.Range) error { return errors.New("is away") }})
+			s := newStage(t, map[string]func(schema.Range) error{phase: func(schema.Range) error { return errors.New("is away") }})
 			result, err := s.run(t, 1)
 			require.NoError(t, err)
 			require.Equal(t, []string{phase}, result.Deferred)
@@ -220,7 +220,7 @@ func TestStaleRoundsAreBounded(t *testing.T) {
 		t.Run(fmt.Sprint(stale), func(t *testing.T) {
 			t.Parallel()
 			writes := 0
-			s := newStage(t, map[string]func(activities.Range) error{"write": func(activities.Range) error {
+			s := newStage(t, map[string]func(schema.Range) error{"write": func(schema.Range) error {
 				if writes++; writes <= stale {
 					return errStale
 				}
@@ -259,7 +259,7 @@ func TestStagedUpdate(t *testing.T) {
 		t.Parallel()
 		var before, after answer
 		var s *stage
-		s = newStage(t, map[string]func(activities.Range) error{"write": func(activities.Range) error {
+		s = newStage(t, map[string]func(schema.Range) error{"write": func(schema.Range) error {
 			s.UpdateWorkflow(api.UpdateStaged, "2", after.callbacks(t))
 			return nil
 		}})
@@ -275,7 +275,7 @@ func TestStagedUpdate(t *testing.T) {
 	t.Run("of a staging that fails", func(t *testing.T) {
 		t.Parallel()
 		var a answer
-		s := newStage(t, map[string]func(activities.Range) error{"stage": func(activities.Range) error { return refused("no room") }})
+		s := newStage(t, map[string]func(schema.Range) error{"stage": func(schema.Range) error { return refused("no room") }})
 		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(api.UpdateStaged, "1", a.callbacks(t)) }, 0)
 		_, err := s.run(t, 2)
 		require.ErrorContains(t, err, "no room")
@@ -289,7 +289,7 @@ func TestProgressQuery(t *testing.T) {
 	t.Parallel()
 	var seen []api.Progress
 	var s *stage
-	look := func(activities.Range) error {
+	look := func(schema.Range) error {
 		encoded, err := s.QueryWorkflow(api.QueryProgress)
 		if err != nil {
 			return err
@@ -301,7 +301,7 @@ func TestProgressQuery(t *testing.T) {
 		seen = append(seen, p)
 		return nil
 	}
-	s = newStage(t, map[string]func(activities.Range) error{"write": look, "index": look})
+	s = newStage(t, map[string]func(schema.Range) error{"write": look, "index": look})
 	_, err := s.run(t, 300)
 	require.NoError(t, err)
 	require.Len(t, seen, 4)
@@ -316,7 +316,7 @@ func TestProgressQuery(t *testing.T) {
 func TestCancelBuriesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	var s *stage
-	s = newStage(t, map[string]func(activities.Range) error{"decide": func(activities.Range) error {
+	s = newStage(t, map[string]func(schema.Range) error{"decide": func(schema.Range) error {
 		s.CancelWorkflow()
 		return nil
 	}})

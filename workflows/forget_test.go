@@ -577,7 +577,7 @@ func newForgetStage(t *testing.T, total int) *forgetStage {
 	s.receipt = schema.ForgetReceipt{State: schema.ForgetPreviewed, RunID: uuid.NewString(), Mode: schema.ForgetSoft, Total: total, Remaining: total}
 	var accepting *activities.Accepting
 	s.OnActivity(accepting.Accept, mock.Anything, mock.Anything).Return(activities.Refusal{}, nil).Maybe()
-	s.OnActivity(forgettingOf.SelectForget, mock.Anything, mock.Anything).Return(func(context.Context, activities.OperationRef) (schema.ForgetPreview, error) {
+	s.OnActivity(forgettingOf.SelectForget, mock.Anything, mock.Anything).Return(func(context.Context, schema.OperationRef) (schema.ForgetPreview, error) {
 		return schema.ForgetPreview{RunID: s.receipt.RunID, Mode: schema.ForgetSoft, State: schema.ForgetPreviewed, Total: total, ExpiresAt: s.Now().Add(24 * time.Hour)}, nil
 	}).Maybe()
 	s.OnActivity(forgettingOf.ConfirmForget, mock.Anything, mock.Anything).Return(func(context.Context, activities.ConfirmForgetRequest) (schema.ForgetApproval, error) {

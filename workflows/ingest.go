@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -39,7 +40,11 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, e
 	// The texts are in Postgres now. The activity has a list of its own: an attempt that timed out may still read it.
 	clear(req.Candidates)
 	if err == nil {
-		err = run.pipeline(ctx, ranges(run.principal.Tenant, run.result.BatchID, 0, run.progress.Total))
+		if batch, parseErr := uuid.Parse(run.result.BatchID); parseErr != nil {
+			err = invalidRequest(fmt.Errorf("batch_id: %w", parseErr))
+		} else {
+			err = run.pipeline(ctx, ranges(run.principal.Tenant, batch, 0, run.progress.Total))
+		}
 		run.startReview(ctx)
 	}
 	return run.finish(ctx, err)
@@ -62,15 +67,15 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 		}
 		run.display.begin(ctx, api.PhaseStage, run.details(), run.principal)
 	}
-	var r activities.Range
+	var r schema.Range
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("put the dead job back", infrastructureAttempts)),
 		jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor,
 			Operation: workflow.GetInfo(ctx).FirstRunID}).Get(ctx, &r)
 	run.staged, run.stageErr = true, err
 	if err == nil {
-		run.result.BatchID = r.BatchID
+		run.result.BatchID = r.BatchID.String()
 		run.progress.Staged = 1
-		err = run.pipeline(ctx, []activities.Range{r})
+		err = run.pipeline(ctx, []schema.Range{r})
 		run.startReview(ctx)
 	}
 	return run.finish(ctx, err)
@@ -141,17 +146,17 @@ func operationID(ctx workflow.Context, req schema.IngestRequest) string {
 }
 
 // ranges cuts [from, to) into what one activity takes.
-func ranges(tenant, batchID string, from, to int) []activities.Range {
-	var out []activities.Range
+func ranges(tenant string, batch uuid.UUID, from, to int) []schema.Range {
+	var out []schema.Range
 	for ; from < to; from += phaseRange {
-		out = append(out, activities.Range{Tenant: tenant, BatchID: batchID, From: from, To: min(to, from+phaseRange)})
+		out = append(out, schema.Range{Tenant: tenant, BatchID: batch, From: from, To: min(to, from+phaseRange)})
 	}
 	return out
 }
 
 // pipeline takes each range through all phases. A range whose phase fails for good is buried, and
 // the others go on.
-func (run *ingest) pipeline(ctx workflow.Context, all []activities.Range) error {
+func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 	if len(run.result.Deduped)+len(run.result.Recalled) == run.progress.Total {
 		return nil // nothing new
 	}
@@ -172,7 +177,7 @@ func (run *ingest) pipeline(ctx workflow.Context, all []activities.Range) error 
 }
 
 // process runs the phases over one range and returns the phase that failed, if any.
-func (run *ingest) process(ctx workflow.Context, r activities.Range) (phase string, err error) {
+func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, err error) {
 	run.show(ctx, api.PhaseExtract)
 	extracted := api.ExtractResult{More: true}
 	for extracted.More { // it reports the range's totals each time
@@ -261,7 +266,7 @@ func (run *ingest) startReview(ctx workflow.Context) {
 }
 
 // link writes the graph. Its failure is noted and reverts nothing.
-func (run *ingest) link(ctx workflow.Context, r activities.Range) error {
+func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseLink)
 	var linked schema.LinkCounts
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, linkOptions("link entities: "+label(r))), linking.LinkEntities, r).Get(ctx, &linked)
@@ -271,7 +276,7 @@ func (run *ingest) link(ctx workflow.Context, r activities.Range) error {
 
 // index drains the outbox of what was written. Its failure is noted: the outbox keeps the change and
 // SyncIndex makes up for it.
-func (run *ingest) index(ctx workflow.Context, r activities.Range) error {
+func (run *ingest) index(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseIndex)
 	var indexed api.IndexResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index: "+label(r), indexAttempts)), indexing.IndexBatch, r).Get(ctx, &indexed)
@@ -280,7 +285,7 @@ func (run *ingest) index(ctx workflow.Context, r activities.Range) error {
 }
 
 // tolerate notes the failure of a phase that may fail. Cancellation is not such a failure.
-func (run *ingest) tolerate(ctx workflow.Context, r activities.Range, phase string, err error) error {
+func (run *ingest) tolerate(ctx workflow.Context, r schema.Range, phase string, err error) error {
 	if err == nil || temporal.IsCanceledError(err) {
 		return err
 	}
@@ -290,7 +295,7 @@ func (run *ingest) tolerate(ctx workflow.Context, r activities.Range, phase stri
 }
 
 // abandon buries what a cancelled run leaves undone: a job without a run would stay open for good.
-func (run *ingest) abandon(ctx workflow.Context, left []activities.Range, phase string, cause error) error {
+func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase string, cause error) error {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	for _, r := range left {
@@ -302,7 +307,7 @@ func (run *ingest) abandon(ctx workflow.Context, left []activities.Range, phase 
 }
 
 // bury marks the open jobs of a range dead, so that operators find them and can replay them.
-func (run *ingest) bury(ctx workflow.Context, r activities.Range, phase string, cause error) error {
+func (run *ingest) bury(ctx workflow.Context, r schema.Range, phase string, cause error) error {
 	var buried activities.BuryResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("bury jobs: "+label(r), infrastructureAttempts)),
 		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &buried)
@@ -354,7 +359,7 @@ func (run *ingest) details() string {
 }
 
 // label names a range in the UI.
-func label(r activities.Range) string { return fmt.Sprintf("candidates %d to %d", r.From+1, r.To) }
+func label(r schema.Range) string { return fmt.Sprintf("candidates %d to %d", r.From+1, r.To) }
 
 // rootCause is the innermost message of an activity's failure. Activities keep content out of it.
 func rootCause(err error) string {

@@ -20,7 +20,7 @@ type operation struct {
 	kind    string
 	common  schema.Operation
 	request request
-	step    any // the activity: takes an activities.OperationRef and returns the result
+	step    any // the activity: takes an schema.OperationRef and returns the result
 	summary string
 	// release empties what may be large in the request: the SDK keeps the request while the workflow runs. May be nil.
 	release func()
@@ -75,8 +75,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 // accept stages the request's body and returns the reference that activities take. It ends before a
 // cancellation is looked at: a body that arrives behind drop would stay. Of a request that is refused there is
 // nothing to drop, and the reference is empty.
-func accept(ctx workflow.Context, op operation, check bool) (activities.OperationRef, error) {
-	ref := activities.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
+func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef, error) {
+	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
 	if op.common.OperationID != "" {
 		ref.Others = api.EarlierOperationKeys(ref.ID, op.kind, op.common.Principal, op.common.OperationID)
 	}
@@ -103,14 +103,14 @@ func accept(ctx workflow.Context, op operation, check bool) (activities.Operatio
 		return ref, err
 	}
 	if err := refusal.Err(); err != nil {
-		return activities.OperationRef{}, invalidRequest(err)
+		return schema.OperationRef{}, invalidRequest(err)
 	}
 	return ref, nil
 }
 
 // drop deletes the body of a request that this run has not carried out and will not, whether it is
 // cancelled or has failed. What cannot be dropped is swept later.
-func drop(ctx workflow.Context, ref activities.OperationRef) {
+func drop(ctx workflow.Context, ref schema.OperationRef) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	options := stageOptions

@@ -20,10 +20,10 @@ func TestARunAsksForTheRest(t *testing.T) {
 	t.Parallel()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(ResumeIngest)
-	r := activities.Range{Tenant: "t", BatchID: uuid.NewString(), From: 0, To: 3}
+	r := schema.Range{Tenant: "t", BatchID: uuid.New(), From: 0, To: 3}
 	extractions, decisions := 0, 0
 	env.OnActivity(jobs.ReviveJob, mock.Anything, mock.Anything).Return(r, nil)
-	env.OnActivity(extraction.ExtractFacts, mock.Anything, r).Return(func(context.Context, activities.Range) (api.ExtractResult, error) {
+	env.OnActivity(extraction.ExtractFacts, mock.Anything, r).Return(func(context.Context, schema.Range) (api.ExtractResult, error) {
 		extractions++
 		return api.ExtractResult{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
 	})

@@ -186,8 +186,8 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 
 // decisionRef names a decision by its run, its proposal and its update. Another version of the program may have
 // carried it out under another form of the ids.
-func (run *review) decisionRef(id, updateID string, req schema.ReviewRequest) activities.OperationRef {
-	ref := activities.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: id + "/" + req.ProposalID + "/" + updateID}
+func (run *review) decisionRef(id, updateID string, req schema.ReviewRequest) schema.OperationRef {
+	ref := schema.OperationRef{Tenant: run.in.Tenant, WorkflowID: id, ID: id + "/" + req.ProposalID + "/" + updateID}
 	ref.Others = api.EarlierDecisionKeys(ref.ID, id, updateID, run.in.BatchID, req)
 	return ref
 }

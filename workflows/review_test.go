@@ -41,7 +41,7 @@ type desk struct {
 	*testsuite.TestWorkflowEnvironment
 	mu      sync.Mutex // activities run beside each other
 	state   pipeline.ReviewState
-	decided []activities.OperationRef
+	decided []schema.OperationRef
 	given   []time.Time // up to when proposals were given up
 	atOnce  int         // how many of them an attempt has time for; 0: all
 }
@@ -76,7 +76,7 @@ func newDesk(t *testing.T, open int) *desk {
 		return activities.ExpireResult{Expired: ended, More: d.state.Open > 0}, nil
 	}).Maybe()
 	d.OnActivity(acceptingOf.Accept, mock.Anything, mock.Anything).Return(activities.Refusal{}, nil).Maybe()
-	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context, ref activities.OperationRef) (schema.ReviewResult, error) {
+	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context, ref schema.OperationRef) (schema.ReviewResult, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.decided = append(d.decided, ref)

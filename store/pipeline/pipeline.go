@@ -21,13 +21,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Range is a run of candidates of one batch: those with From <= ordinal < To.
-type Range struct {
-	Tenant  string    `json:"tenant"`
-	BatchID uuid.UUID `json:"batch_id"`
-	From    int       `json:"from"`
-	To      int       `json:"to"`
-}
+// Range is a run of candidates of one batch.
+type Range = schema.Range
 
 // InRange is the candidates c of a range: the tenant is $1, the batch $2, From $3 and To $4.
 //

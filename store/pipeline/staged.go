@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -44,17 +45,7 @@ const (
 )
 
 // Operation names a request that a workflow has taken in.
-type Operation struct {
-	Tenant     string
-	ID         string // key of the staged body and of the result
-	WorkflowID string // for history: erasing finds the runs that carried a text
-
-	// Others are the keys that the same operation has in other versions of the program. What was carried out under one
-	// of them is answered with that result.
-	Others []string
-}
-
-func (op Operation) keys() []string { return append([]string{op.ID}, op.Others...) }
+type Operation = schema.OperationRef
 
 // Accept keeps the body of a request that carries content until it is carried out, so that activities
 // need only its id. Accepting it again changes nothing. It returns a *schema.ValidationError where the
@@ -69,7 +60,7 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 		if err != nil {
 			return err
 		}
-		if err := c.LockOperations(ctx, op.keys()); err != nil {
+		if err := c.LockOperations(ctx, op.Keys()); err != nil {
 			return err
 		}
 		// A body that waits under another key is another run's: this one needs its own.
@@ -78,7 +69,7 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 				coalesce(bool_and(coalesce(kind = $4, true) AND coalesce(digest = $5, true)), true)
 			FROM (SELECT true AS known, kind, digest FROM operations WHERE tenant = $1 AND id = ANY($3)
 				UNION ALL SELECT id = $2, kind, digest FROM staged_requests WHERE tenant = $1 AND id = ANY($3)) x`,
-			c.Tenant, op.ID, op.keys(), kind, digest).Scan(&known, &same)
+			c.Tenant, op.ID, op.Keys(), kind, digest).Scan(&known, &same)
 		switch {
 		case err != nil:
 			return err
@@ -170,7 +161,7 @@ func RunOnce[R any](ctx context.Context, s *pg.DB, op Operation, kind string, no
 	fn func(*commit.Change) (R, error)) (R, error) {
 	var result R
 	err := commit.Write(ctx, s, op.Tenant, now, func(c *commit.Change) error {
-		done, err := c.Operation(ctx, op.keys(), kind, &result)
+		done, err := c.Operation(ctx, op.Keys(), kind, &result)
 		if err != nil {
 			return err
 		}
