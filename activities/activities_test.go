@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
@@ -290,13 +291,13 @@ func TestPatience(t *testing.T) {
 	t.Parallel()
 	total := time.Duration(0)
 	for attempt := range int32(29) { // between thirty attempts
-		wait := activities.Patience(attempt + 1)
+		wait := activities.RetryWait(attempt + 1)
 		require.LessOrEqual(t, wait, 10*time.Minute)
 		total += wait
 	}
-	require.Equal(t, time.Second, activities.Patience(1))
-	require.Equal(t, 8*time.Second, activities.Patience(4))
-	require.Equal(t, 10*time.Minute, activities.Patience(1<<30))
+	require.Equal(t, time.Second, activities.RetryWait(1))
+	require.Equal(t, 8*time.Second, activities.RetryWait(4))
+	require.Equal(t, 10*time.Minute, activities.RetryWait(1<<30))
 	require.Greater(t, total, 3*time.Hour)
 }
 
@@ -453,11 +454,11 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 	require.NotEmpty(t, ranking.Hits, "still found by its words")
 
 	index := vector.PGVector{Store: w.store}
-	_, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: down, Index: index}).DrainOutbox, activities.DrainRequest{MaxPages: 10})
+	_, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: down, Index: index}).DrainOutbox, indexing.DrainRequest{MaxPages: 10})
 	require.Error(t, err)
 	before := w.count("index_outbox", "true")
 	require.Positive(t, before, "the outbox still asks")
-	drained, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: good, Index: index}).DrainOutbox, activities.DrainRequest{MaxPages: 10})
+	drained, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: good, Index: index}).DrainOutbox, indexing.DrainRequest{MaxPages: 10})
 	require.NoError(t, err)
 	require.Equal(t, w.count("memories", "live"), drained.Embedded)
 	require.False(t, drained.More)
@@ -515,11 +516,11 @@ func TestIndexBatchTellsTheIndexAndThenForgets(t *testing.T) {
 	gone := uuid.MustParse(ack.MemoryIDs[1])
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
 	require.NoError(t, err)
-	_, err = run[api.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: brokenIndex{vector.PGVector{Store: w.store}}}).IndexBatch, r)
+	_, err = run[api.IndexResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: brokenIndex{vector.PGVector{Store: w.store}}}).IndexBatch, r)
 	require.Error(t, err)
 	require.Equal(t, 4, w.count("index_outbox", "true"), "what the index was not told stays")
 	x := &recordingIndex{PGVector: vector.PGVector{Store: w.store}}
-	out, err := run[api.IndexResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).IndexBatch, r)
+	out, err := run[api.IndexResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).IndexBatch, r)
 	require.NoError(t, err)
 	require.Equal(t, api.IndexResult{Upserted: 2, Deleted: 1}, out, "the vectors had been kept")
 	require.Equal(t, 2, w.count("memory_embeddings", "true"))
@@ -537,13 +538,13 @@ func TestDrainGoesOnBehindFoldedChanges(t *testing.T) {
 	_, _ = w.stage(2)
 	// More pending changes than a page holds, of few memories.
 	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', (SELECT id FROM memories ORDER BY id LIMIT 1), g, 'upsert', now() FROM generate_series(1, 1200) g`)
-	out, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, activities.DrainRequest{MaxPages: 50})
+	out, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, indexing.DrainRequest{MaxPages: 50})
 	require.NoError(t, err)
 	require.False(t, out.More)
 	require.Zero(t, w.count("index_outbox", "true"), "no more means none is left")
 
 	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', gen_random_uuid(), g, 'upsert', now() FROM generate_series(1, 1200) g`)
-	out, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, activities.DrainRequest{MaxPages: 2})
+	out, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, indexing.DrainRequest{MaxPages: 2})
 	require.NoError(t, err)
 	require.True(t, out.More, "bounded, and it says so")
 	require.Equal(t, 1000, out.Deleted)
@@ -660,7 +661,7 @@ func TestDrainGoesOnBehindAnError(t *testing.T) {
 	}
 	w.exec(`DROP FUNCTION mneme_sweep_staged()`)
 	x := &failingFor{recordingIndex: recordingIndex{PGVector: vector.PGVector{Store: w.store}}, tenant: "a"}
-	_, err := run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).DrainOutbox, activities.DrainRequest{MaxPages: 50})
+	_, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).DrainOutbox, indexing.DrainRequest{MaxPages: 50})
 	require.ErrorContains(t, err, "index is down for a")
 	require.Len(t, x.upserts, 2)
 	require.Equal(t, 1, w.count("index_outbox", "true"), "what failed stays")
@@ -700,6 +701,6 @@ func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
 		accept("modify", schema.ModifyRequest{Operation: op, Patches: []schema.Patch{{ID: put.Items[0].ID, Content: &content}}}))
 	require.NoError(t, err)
 	require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
-	_, err = run[activities.DrainResult](w, (&activities.Indexing{Store: w.store, Embedder: embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, activities.DrainRequest{MaxPages: 5})
+	_, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, indexing.DrainRequest{MaxPages: 5})
 	require.ErrorContains(t, err, "0 vectors for 1")
 }

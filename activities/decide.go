@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
@@ -55,15 +56,15 @@ const decideGroup = 50
 // it returns with More set: what it has decided is stored, and another attempt takes up the rest.
 // Failures are treated as in ExtractFacts; a fact is never lost because a decision failed.
 func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.DecideResult, error) {
-	pace, ctx := startPace(ctx, r.Group, decideGroup)
-	defer pace.stop()
+	pace, ctx := step.StartPace(ctx, r.Group, decideGroup)
+	defer pace.Stop()
 	batch, err := a.Store.Batch(ctx, r.Tenant, r.Range.BatchID)
 	if err != nil {
-		return api.DecideResult{}, fail(err)
+		return api.DecideResult{}, step.Fail(err)
 	}
-	todo, err := a.Store.LeaseDecide(ctx, r.Range, now(a.Now))
+	todo, err := a.Store.LeaseDecide(ctx, r.Range, step.Now(a.Now))
 	if err != nil {
-		return api.DecideResult{}, fail(err)
+		return api.DecideResult{}, step.Fail(err)
 	}
 	if err := a.Store.RefreshStatistics(ctx); err != nil {
 		activity.GetLogger(ctx).Warn("planner statistics not refreshed", "error", err) // slower, not wrong
@@ -88,7 +89,7 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.Decide
 			ids = append(ids, d.id)
 			facts = append(facts, d.facts...)
 		}
-		return a.Store.SaveDecisions(ctx, r.Range, ids, facts, now(a.Now))
+		return a.Store.SaveDecisions(ctx, r.Range, ids, facts, step.Now(a.Now))
 	})
 	until := time.Now().Add(partialAfter)
 	first := true // until a group is handled: an attempt that returns has made progress
@@ -96,16 +97,16 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.Decide
 		if result.More = !first && !time.Now().Before(until); result.More {
 			break
 		}
-		group := todo[:min(pace.size(), len(todo))]
+		group := todo[:min(pace.Size(), len(todo))]
 		ready, withVectors, err := a.prepare(ctx, batch, group)
-		if pace.slower(ctx, len(group), err) {
+		if pace.Slower(ctx, len(group), err) {
 			continue
 		}
 		if err != nil {
-			return result, fail(stalled(ctx, err))
+			return result, step.Fail(step.Stalled(ctx, err))
 		}
-		pace.faster()
-		advance(ctx)
+		pace.Faster()
+		step.Advance(ctx)
 		todo, first = todo[len(group):], false
 		result.WithoutVectors = result.WithoutVectors || !withVectors
 		result.More, err = each(ctx, ready, a.Concurrency, until, func(ctx context.Context, d decidable) error {
@@ -122,19 +123,19 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.Decide
 			break
 		}
 		if err != nil {
-			return api.DecideResult{}, fail(stalled(ctx, err))
+			return api.DecideResult{}, step.Fail(step.Stalled(ctx, err))
 		}
 	}
 	if err := out.close(ctx); err != nil {
-		return api.DecideResult{}, stalled(ctx, err)
+		return api.DecideResult{}, step.Stalled(ctx, err)
 	}
 	totals, err := a.Store.DecideTotals(ctx, r.Range)
 	result.Candidates, result.Dead = totals.Candidates, totals.Dead
-	if size := pace.size(); size < decideGroup {
+	if size := pace.Size(); size < decideGroup {
 		result.Group = size
 	}
 	result.Actions = api.ActionCounts{Add: totals.Add, Update: totals.Update, Delete: totals.Delete, None: totals.None}
-	return result, fail(stalled(ctx, err))
+	return result, step.Fail(step.Stalled(ctx, err))
 }
 
 // prepare embeds the facts of a group and finds their neighbours. Without an embedder the search
@@ -161,7 +162,7 @@ func (a *Decision) prepare(
 		}
 		for _, n := range d.ordinals {
 			texts = append(texts, u.Facts[n].Content)
-			queries = append(queries, search.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID, At: now(a.Now)})
+			queries = append(queries, search.NeighborQuery{Fact: u.Facts[n], Exclude: u.MemoryID, At: step.Now(a.Now)})
 			scopes = append(scopes, scope)
 		}
 		ready = append(ready, d)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
@@ -36,11 +37,11 @@ const notExtracted = "extraction: is off; the source is stored and nothing was d
 // go on; when some may be tried again, the activity fails with ErrTypeItemsPending and its retry
 // takes up only those.
 func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (api.ExtractResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	todo, err := a.Store.LeaseExtract(ctx, r, now(a.Now))
+	todo, err := a.Store.LeaseExtract(ctx, r, step.Now(a.Now))
 	if err != nil {
-		return api.ExtractResult{}, fail(err)
+		return api.ExtractResult{}, step.Fail(err)
 	}
 	extractor := a.Extractor
 	if a.Off {
@@ -53,13 +54,13 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (api.Extr
 				Content:    "Nothing happened.",
 				Kind:       schema.SourceObservation,
 				Category:   schema.CategoryFact,
-				OccurredAt: now(a.Now),
+				OccurredAt: step.Now(a.Now),
 			},
 		)
 		return err
 	}
 	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []pipeline.Extracted) error {
-		return a.Store.SaveExtractions(ctx, r.Tenant, done, now(a.Now))
+		return a.Store.SaveExtractions(ctx, r.Tenant, done, step.Now(a.Now))
 	})
 	more, err := each(ctx, todo, a.Concurrency, time.Now().Add(partialAfter), func(ctx context.Context, e pipeline.Extractable) error {
 		text, truncated := normalize.TruncateForExtraction(e.Source.Content)
@@ -84,14 +85,14 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (api.Extr
 		return out.done(ctx, pipeline.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
 	})
 	if err != nil && !errors.Is(err, errAway) {
-		return api.ExtractResult{}, fail(stalled(ctx, err))
+		return api.ExtractResult{}, step.Fail(step.Stalled(ctx, err))
 	}
 	if err := out.close(ctx); err != nil {
-		return api.ExtractResult{}, stalled(ctx, err)
+		return api.ExtractResult{}, step.Stalled(ctx, err)
 	}
 	t, err := a.Store.ExtractTotals(ctx, r)
 	result := api.ExtractResult{Candidates: t.Candidates, Facts: t.Facts, Triples: t.Triples, Warnings: t.Warnings, Dead: t.Dead, More: more}
-	return result, fail(stalled(ctx, err))
+	return result, step.Fail(step.Stalled(ctx, err))
 }
 
 // noExtractor draws nothing, and says so.
@@ -139,7 +140,7 @@ func each[T any](ctx context.Context, items []T, concurrency int, until time.Tim
 					cancel(err)
 					return
 				}
-				advance(ctx)
+				step.Advance(ctx)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestFailDoesNotRetryWhatTheDatabaseCannotKeep(t *testing.T) {
 	t.Parallel()
 	for code, permanent := range map[string]bool{"22P02": true, "22021": true, "54000": true, "40001": false, "57P01": false, "23505": false} {
-		err := fail(fmt.Errorf("put: %w", &pgconn.PgError{Severity: "ERROR", Code: code, Message: `invalid input: "the secret"`}))
+		err := step.Fail(fmt.Errorf("put: %w", &pgconn.PgError{Severity: "ERROR", Code: code, Message: `invalid input: "the secret"`}))
 		var app *temporal.ApplicationError
 		if !permanent {
 			require.NotErrorAs(t, err, &app, code)

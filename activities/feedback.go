@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -20,12 +21,12 @@ type Reinforcing struct {
 // Feedback carries out an accepted request in one transaction. Delivered again, it answers with the first
 // result. A retrieval that is not the asker's is not found, and no retry finds it.
 func (a *Reinforcing) Feedback(ctx context.Context, ref schema.OperationRef) (schema.FeedbackResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	in := pipeline.FeedbackInput{Operation: ref, Policy: a.Policy, Now: now(a.Now)}
+	in := pipeline.FeedbackInput{Operation: ref, Policy: a.Policy, Now: step.Now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
-		return schema.FeedbackResult{}, fail(err)
+		return schema.FeedbackResult{}, step.Fail(err)
 	}
 	result, err := a.Store.Feedback(ctx, in)
-	return result, fail(err)
+	return result, step.Fail(err)
 }

@@ -20,6 +20,8 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities/indexing"
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/lifecycle"
@@ -69,17 +71,17 @@ func (a *Forgetting) frozen() error {
 // SelectForget selects what an accepted request would forget. Ids and counts come back; the token
 // does not.
 func (a *Forgetting) SelectForget(ctx context.Context, ref schema.OperationRef) (schema.ForgetPreview, error) {
-	ctx, stop := beatPatiently(ctx)
+	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()
 	if err := a.frozen(); err != nil {
 		return schema.ForgetPreview{}, err
 	}
 	var req schema.ForgetRequest
 	if _, err := a.Store.Accepted(ctx, ref, &req); err != nil {
-		return schema.ForgetPreview{}, fail(err)
+		return schema.ForgetPreview{}, step.Fail(err)
 	}
-	preview, err := a.Store.SelectForget(ctx, ref, req, now(a.Now))
-	return preview, fail(err)
+	preview, err := a.Store.SelectForget(ctx, ref, req, step.Now(a.Now))
+	return preview, step.Fail(err)
 }
 
 // ConfirmForgetRequest is a confirmation of a run.
@@ -99,13 +101,13 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	}
 	in.Confirmation.DropUnread() // of a signal, which no one waits for; an update's are refused before
 	if err := in.Confirmation.Validate(); err != nil {
-		return schema.ForgetApproval{}, fail(err)
+		return schema.ForgetApproval{}, step.Fail(err)
 	}
-	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, now(a.Now))
+	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, step.Now(a.Now))
 	if reason := api.TokenReason(err); reason != "" {
 		return out, temporal.NewNonRetryableApplicationError(api.TokenError(reason).Error(), api.ErrTypeTokenRefused, nil, reason)
 	}
-	return out, fail(err)
+	return out, step.Fail(err)
 }
 
 // ForgetBatchRequest asks for a run's next batch.
@@ -121,9 +123,9 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	if err != nil {
 		return schema.ForgetReceipt{}, err
 	}
-	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize), now(a.Now))
+	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize), step.Now(a.Now))
 	if err != nil {
-		return schema.ForgetReceipt{}, fail(err)
+		return schema.ForgetReceipt{}, step.Fail(err)
 	}
 	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
 	for _, workflowID := range out.Stop {
@@ -141,9 +143,9 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	}
 	if stopped > 0 {
 		out.Receipt.Stopped += stopped
-		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Stopped: stopped}, now(a.Now))
+		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Stopped: stopped}, step.Now(a.Now))
 	}
-	return out.Receipt, fail(err)
+	return out.Receipt, step.Fail(err)
 }
 
 // isGone reports whether Temporal has no such workflow, or it has ended.
@@ -167,52 +169,52 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 		return schema.ForgetReceipt{}, err
 	}
 	if len(in.Pending) > 0 {
-		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, forgetting.ForgetNote{Pending: in.Pending}, now(a.Now)); err != nil {
-			return schema.ForgetReceipt{}, fail(err)
+		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, forgetting.ForgetNote{Pending: in.Pending}, step.Now(a.Now)); err != nil {
+			return schema.ForgetReceipt{}, step.Fail(err)
 		}
 	}
-	receipt, err := a.Store.CloseForget(ctx, in.Run.Tenant, id, in.State, now(a.Now))
-	return receipt, fail(err)
+	receipt, err := a.Store.CloseForget(ctx, in.Run.Tenant, id, in.State, step.Now(a.Now))
+	return receipt, step.Fail(err)
 }
 
 // ForgetVectors tells the vector index to delete the points of what a run has forgotten and, where texts
 // went for good, takes the words that no live memory holds any more out of the text statistics.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	id, err := in.id()
 	if err != nil {
 		return err
 	}
 	for {
-		entries, err := a.Store.ForgottenVectors(ctx, in.Tenant, id, outboxPage)
+		entries, err := a.Store.ForgottenVectors(ctx, in.Tenant, id, indexing.OutboxPage)
 		if err != nil {
-			return fail(stalled(ctx, err))
+			return step.Fail(step.Stalled(ctx, err))
 		}
 		if len(entries) == 0 {
 			break
 		}
-		if err := removePoints(ctx, a.Store, a.Index, in.Tenant, entries); err != nil {
-			return stalled(ctx, err)
+		if err := indexing.RemovePoints(ctx, a.Store, a.Index, in.Tenant, entries); err != nil {
+			return step.Stalled(ctx, err)
 		}
-		if err := a.Store.SettleOutbox(ctx, in.Tenant, entries, now(a.Now)); err != nil {
-			return fail(stalled(ctx, err))
+		if err := a.Store.SettleOutbox(ctx, in.Tenant, entries, step.Now(a.Now)); err != nil {
+			return step.Fail(step.Stalled(ctx, err))
 		}
 		note := forgetting.ForgetNote{Removed: map[string]int{"vectors/" + a.Index.Name(): len(entries)}}
-		if err := a.Store.NoteForget(ctx, in.Tenant, id, note, now(a.Now)); err != nil {
-			return fail(stalled(ctx, err))
+		if err := a.Store.NoteForget(ctx, in.Tenant, id, note, step.Now(a.Now)); err != nil {
+			return step.Fail(step.Stalled(ctx, err))
 		}
-		advance(ctx)
+		step.Advance(ctx)
 	}
 	removed, err := a.Store.ForgetRemoved(ctx, in.Tenant, id)
 	if err != nil || !removed {
-		return fail(stalled(ctx, err))
+		return step.Fail(step.Stalled(ctx, err))
 	}
-	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, now(a.Now))
+	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, step.Now(a.Now))
 	if err == nil && swept > 0 {
-		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, now(a.Now))
+		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, step.Now(a.Now))
 	}
-	return fail(stalled(ctx, err))
+	return step.Fail(step.Stalled(ctx, err))
 }
 
 // ForgetRunsRequest asks to delete the workflow runs that carried what a run has forgotten, for its
@@ -237,7 +239,7 @@ type ForgetRunsResult struct {
 // take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
 // left alone. After partialAfter it returns, to be called again from the same place.
 func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (ForgetRunsResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	id, err := in.Run.id()
 	if err != nil {
@@ -245,7 +247,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	}
 	carriers, err := a.Store.ForgottenWorkflows(ctx, in.Run.Tenant, id, in.From, forgetting.ForgetBatchSize)
 	if err != nil {
-		return ForgetRunsResult{}, fail(err)
+		return ForgetRunsResult{}, step.Fail(err)
 	}
 	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant, cancelAfter: in.CancelAfter, terminateAfter: in.TerminateAfter,
 		until: time.Now().Add(partialAfter)}
@@ -266,19 +268,19 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	}
 	if d.deleted > 0 { // what went is on the receipt even if the rest has to be tried again
 		note := forgetting.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}
-		if noteErr := a.Store.NoteForget(ctx, in.Run.Tenant, id, note, now(a.Now)); noteErr != nil {
-			return ForgetRunsResult{}, fail(noteErr)
+		if noteErr := a.Store.NoteForget(ctx, in.Run.Tenant, id, note, step.Now(a.Now)); noteErr != nil {
+			return ForgetRunsResult{}, step.Fail(noteErr)
 		}
 	}
 	if errors.Is(err, errTimeIsOver) {
 		return ForgetRunsResult{Next: cmp.Or(in.From, -1)}, nil // what is deleted is not found again; 0 would be the end
 	}
 	if err != nil {
-		return ForgetRunsResult{}, stalled(ctx, err)
+		return ForgetRunsResult{}, step.Stalled(ctx, err)
 	}
 	if d.running > 0 {
 		attempt := int(activity.GetInfo(ctx).Attempt)
-		return ForgetRunsResult{}, pendingError(d.running, lifecycle.RetryDelay(attempt, retryKey(ctx)), "")
+		return ForgetRunsResult{}, step.PendingError(d.running, lifecycle.RetryDelay(attempt, step.RetryKey(ctx)), "")
 	}
 	return ForgetRunsResult{Next: carriers.Next}, nil
 }
@@ -305,7 +307,7 @@ func (d *runDeleter) describe(ctx context.Context, workflowID, runID string) (*w
 	if err != nil && !isGone(err) {
 		return nil, fmt.Errorf("describe run: %w", err)
 	}
-	advance(ctx)
+	step.Advance(ctx)
 	if err != nil {
 		return nil, nil
 	}
@@ -400,7 +402,7 @@ func (d *runDeleter) list(ctx context.Context, query string, each func(*workflow
 		if err != nil {
 			return fmt.Errorf("list runs: %w", err)
 		}
-		advance(ctx)
+		step.Advance(ctx)
 		for _, e := range page.GetExecutions() {
 			if err := each(e); err != nil {
 				return err
@@ -425,7 +427,7 @@ func (d *runDeleter) deleteRun(ctx context.Context, run *commonpb.WorkflowExecut
 	case !isGone(err):
 		return fmt.Errorf("delete run: %w", err)
 	}
-	advance(ctx)
+	step.Advance(ctx)
 	if d.deleted > 0 && !time.Now().Before(d.until) {
 		return errTimeIsOver
 	}

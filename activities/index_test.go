@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
@@ -76,9 +76,9 @@ func (w *world) qdrant() (*vector.Qdrant, *qdranttest.Server) {
 	return q, server
 }
 
-func (w *world) drain(a *activities.Indexing) (activities.DrainResult, error) {
+func (w *world) drain(a *indexing.Indexing) (indexing.DrainResult, error) {
 	w.t.Helper()
-	return run[activities.DrainResult](w, a.DrainOutbox, activities.DrainRequest{MaxPages: 50})
+	return run[indexing.DrainResult](w, a.DrainOutbox, indexing.DrainRequest{MaxPages: 50})
 }
 
 // A text that the embedder refuses for good holds up nobody, waits longer each time, is put aside where it
@@ -88,7 +88,7 @@ func TestPoisonIsPutAside(t *testing.T) {
 	w := newWorld(t)
 	q, _ := w.qdrant()
 	embedder := &picky{Embedder: rules.New().Embedder, word: "poison"}
-	a := &activities.Indexing{Store: w.store, Embedder: embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: embedder, Index: q}
 	var texts []string
 	for i := range 20 {
 		texts = append(texts, fmt.Sprintf("%s harmless %d", canary, i))
@@ -142,7 +142,7 @@ func TestAnEmbedderThatIsDownCountsAgainstNobody(t *testing.T) {
 	w := newWorld(t)
 	q, _ := w.qdrant()
 	embedder := &picky{Embedder: rules.New().Embedder, word: "poison"}
-	a := &activities.Indexing{Store: w.store, Embedder: embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: embedder, Index: q}
 	ids := w.remember("t", "One thing is known.", "Another is known, too.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	w := newWorld(t)
 	q, _ := w.qdrant()
 	next := renamed{rules.New().Embedder, "next-v1"}
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q, Others: func(m inference.EmbeddingModel) (inference.Embedder, error) {
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q, Others: func(m inference.EmbeddingModel) (inference.Embedder, error) {
 		if m.Name == "next-v1" {
 			return next, nil
 		}
@@ -184,7 +184,7 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	_, err := w.drain(a)
 	require.NoError(t, err)
 	first := w.active(q)
-	began, err := run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{Model: "next-v1"})
+	began, err := run[indexing.BeginReindexResult](w, a.BeginReindex, indexing.BeginReindexRequest{Model: "next-v1"})
 	require.NoError(t, err)
 	second, err := w.store.Generation(ctx, uuid.MustParse(began.Generation.ID))
 	require.NoError(t, err)
@@ -200,14 +200,14 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	require.True(t, has(first, meanwhile))
 	require.True(t, has(second, meanwhile))
 	require.False(t, has(second, old), "what was there before is the filling's")
-	filled, err := run[activities.FillResult](w, a.FillGeneration, activities.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
+	filled, err := run[indexing.FillResult](w, a.FillGeneration, indexing.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
 	require.NoError(t, err)
 	require.True(t, filled.Done)
 	require.EqualValues(t, 2, filled.Memories)
 	require.EqualValues(t, 1, filled.Embedded)
 	require.True(t, has(second, old))
 	w.env.RegisterActivity(a.ActivateGeneration)
-	_, err = w.env.ExecuteActivity(a.ActivateGeneration, activities.GenerationRequest{Generation: began.Generation.ID})
+	_, err = w.env.ExecuteActivity(a.ActivateGeneration, indexing.GenerationRequest{Generation: began.Generation.ID})
 	require.NoError(t, err)
 	require.Equal(t, second.ID, w.active(q).ID)
 
@@ -220,7 +220,7 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	require.False(t, has(second, meanwhile))
 
 	// A model that nobody can embed for any more holds up nothing.
-	a = &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a = &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	late := w.remember("t", "Said when the model's embedder had gone.")[0]
 	_, err = w.drain(a)
 	require.NoError(t, err)
@@ -234,7 +234,7 @@ func TestOlderNewsAreTakenBack(t *testing.T) {
 	w := newWorld(t)
 	q, _ := w.qdrant()
 	embedder := rules.New().Embedder
-	a := &activities.Indexing{Store: w.store, Embedder: embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: embedder, Index: q}
 	id := w.remember("t", "It is alive.")[0]
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -264,7 +264,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	w := newWorld(t)
 	q, server := w.qdrant()
 	embedder := rules.New().Embedder
-	a := &activities.Indexing{Store: w.store, Embedder: embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: embedder, Index: q}
 	ids := w.remember("t", "First of five things.", "Second of five things.", "Third of five things.", "Fourth of five things.", "Fifth of five things.")
 	w.remember("u", "Of another tenant.")
 	_, err := w.drain(a)
@@ -307,7 +307,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	waiting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(waiting, func() error {
-		_, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 50})
+		_, err := run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 50})
 		return err
 	}))
 	wiped := w.compare(a, true)

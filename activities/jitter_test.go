@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store/pg"
@@ -22,7 +23,7 @@ import (
 func TestRetriesAreSpread(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the database is away")
-	err := delayed(cause, "ingest/a/1", 2)
+	err := step.Delayed(cause, "ingest/a/1", 2)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.ErrorIs(t, err, cause)
@@ -31,36 +32,36 @@ func TestRetriesAreSpread(t *testing.T) {
 	require.False(t, app.NonRetryable())
 	delays := map[time.Duration]bool{}
 	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
-		require.ErrorAs(t, delayed(cause, key, 1), &app)
+		require.ErrorAs(t, step.Delayed(cause, key, 1), &app)
 		delays[app.NextRetryDelay()] = true
 	}
 	require.Greater(t, len(delays), 3)
 
-	for _, left := range []error{temporal.NewNonRetryableApplicationError("no", api.ErrTypeInvalidRequest, nil), pendingError(1, 3*time.Second, ""), temporal.NewCanceledError()} {
-		require.Equal(t, left, delayed(left, "a", 1))
+	for _, left := range []error{temporal.NewNonRetryableApplicationError("no", api.ErrTypeInvalidRequest, nil), step.PendingError(1, 3*time.Second, ""), temporal.NewCanceledError()} {
+		require.Equal(t, left, step.Delayed(left, "a", 1))
 	}
-	require.NotErrorIs(t, delayed(cause, "a", 1), context.Canceled)
+	require.NotErrorIs(t, step.Delayed(cause, "a", 1), context.Canceled)
 
 	// A statement at its limit and an attempt without progress have a type, which stays, and no time of their own.
-	timeout := fail(fmt.Errorf("search: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: cause}))
+	timeout := step.Fail(fmt.Errorf("search: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: cause}))
 	for _, typed := range []error{timeout, temporal.NewApplicationError("no progress for 150s", api.ErrTypeStalled)} {
 		var was *temporal.ApplicationError
 		require.ErrorAs(t, typed, &was)
-		require.ErrorAs(t, delayed(typed, "ingest/a/1", 3), &app)
+		require.ErrorAs(t, step.Delayed(typed, "ingest/a/1", 3), &app)
 		require.Equal(t, lifecycle.RetryDelay(3, "ingest/a/1"), app.NextRetryDelay())
 		require.Equal(t, []any{was.Type(), was.Message(), false}, []any{app.Type(), app.Message(), app.NonRetryable()})
 	}
 	wrapped := fmt.Errorf("drain: %w", timeout)
-	require.Equal(t, wrapped.Error(), errors.Unwrap(delayed(wrapped, "a", 1)).Error())
+	require.Equal(t, wrapped.Error(), errors.Unwrap(step.Delayed(wrapped, "a", 1)).Error())
 	refused := fmt.Errorf("drain: %w", temporal.NewNonRetryableApplicationError("no", api.ErrTypeInvalidRequest, nil))
-	require.Equal(t, refused, delayed(refused, "a", 1))
+	require.Equal(t, refused, step.Delayed(refused, "a", 1))
 }
 
 // A worker with the interceptor spreads the retries of every activity that fails.
 func TestTheInterceptorSpreadsRetries(t *testing.T) {
 	t.Parallel()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{Jitter()}})
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{step.Jitter()}})
 	fails := func(context.Context) error { return errors.New("the database is away") }
 	env.RegisterActivity(fails)
 	_, err := env.ExecuteActivity(fails)

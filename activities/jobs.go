@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -32,16 +33,16 @@ type CompleteResult struct {
 
 // CompleteJobs marks the open jobs of a range completed, and counts what a person has to look at.
 func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResult, error) {
-	if err := a.Store.AdvanceJobs(ctx, in.Range, "done", now(a.Now)); err != nil {
-		return CompleteResult{}, fail(err)
+	if err := a.Store.AdvanceJobs(ctx, in.Range, "done", step.Now(a.Now)); err != nil {
+		return CompleteResult{}, step.Fail(err)
 	}
 	waiting, err := a.Store.ToReview(ctx, in.Range)
-	return CompleteResult{ToReview: waiting}, fail(err)
+	return CompleteResult{ToReview: waiting}, step.Fail(err)
 }
 
 // NoteFailure records on the open jobs of a range that a phase which may fail did fail.
 func (a *Jobs) NoteFailure(ctx context.Context, in CloseRequest) error {
-	return fail(a.Store.NoteOnJobs(ctx, in.Range, in.Phase+": "+in.Reason, now(a.Now)))
+	return step.Fail(a.Store.NoteOnJobs(ctx, in.Range, in.Phase+": "+in.Reason, step.Now(a.Now)))
 }
 
 // BuryResult says how many jobs are dead.
@@ -51,8 +52,8 @@ type BuryResult struct {
 
 // BuryJobs marks the open jobs of a range dead.
 func (a *Jobs) BuryJobs(ctx context.Context, in CloseRequest) (BuryResult, error) {
-	dead, err := a.Store.MarkRangeDead(ctx, in.Range, in.Phase, in.Reason, now(a.Now))
-	return BuryResult{Dead: dead}, fail(err)
+	dead, err := a.Store.MarkRangeDead(ctx, in.Range, in.Phase, in.Reason, step.Now(a.Now))
+	return BuryResult{Dead: dead}, step.Fail(err)
 }
 
 // ReviveRequest names a dead job and who wants it replayed.
@@ -70,6 +71,6 @@ func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (schema.Range, e
 	if err != nil {
 		return schema.Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", api.ErrTypeInvalidRequest, nil)
 	}
-	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, "revive/"+in.JobID+"/"+in.Operation, in.Actor, now(a.Now))
-	return r, fail(err)
+	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, "revive/"+in.JobID+"/"+in.Operation, in.Actor, step.Now(a.Now))
+	return r, step.Fail(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 )
@@ -21,16 +22,16 @@ func (a *Linking) LinkEntities(ctx context.Context, r schema.Range) (schema.Link
 	if a.Off {
 		return schema.LinkCounts{}, nil
 	}
-	pace, ctx := startPace(ctx, 0, r.To-r.From)
-	defer pace.stop()
+	pace, ctx := step.StartPace(ctx, 0, r.To-r.From)
+	defer pace.Stop()
 	var counts schema.LinkCounts
-	err := pace.through(ctx, r, func(part schema.Range) error {
-		linked, err := a.Store.Link(ctx, part, now(a.Now))
+	err := pace.Through(ctx, r, func(part schema.Range) error {
+		linked, err := a.Store.Link(ctx, part, step.Now(a.Now))
 		if err == nil {
 			counts = counts.Add(linked)
-			advance(ctx)
+			step.Advance(ctx)
 		}
 		return err
 	})
-	return counts, fail(stalled(ctx, err))
+	return counts, step.Fail(step.Stalled(ctx, err))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/schema"
@@ -21,18 +21,18 @@ import (
 )
 
 // step compares one page of memories and repairs what differs.
-func (w *world) step(a *activities.Indexing, at api.IndexCursor) activities.CompareResult {
+func (w *world) step(a *indexing.Indexing, at api.IndexCursor) indexing.CompareResult {
 	w.t.Helper()
-	out, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{Cursor: at, MaxPages: 1, Repair: true})
+	out, err := run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{Cursor: at, MaxPages: 1, Repair: true})
 	require.NoError(w.t, err)
 	return out
 }
 
 // lost is an index that knew two memories, of two tenants, and has lost them.
-func lost(t *testing.T) (w *world, a *activities.Indexing, q *vector.Qdrant, old uuid.UUID) {
+func lost(t *testing.T) (w *world, a *indexing.Indexing, q *vector.Qdrant, old uuid.UUID) {
 	w = newWorld(t)
 	q, _ = w.qdrant()
-	a = &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a = &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	old = w.remember("t", "The harbour has nine berths.")[0]
 	w.remember("u", "Of another tenant.")
 	out, err := w.drain(a)
@@ -109,7 +109,7 @@ func TestALostIndexAndNoEmbedder(t *testing.T) {
 	t.Parallel()
 	w, _, q, _ := lost(t)
 	embedder := &picky{Embedder: rules.New().Embedder, word: "poison"}
-	a := &activities.Indexing{Store: w.store, Embedder: embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: embedder, Index: q}
 	embedder.down.Store(true)
 	w.remember("t", "It comes while the embedder is down.")
 	out, err := w.drain(a)
@@ -167,11 +167,11 @@ func TestABuildThatIsLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	w.remember("t", "The harbour has nine berths.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
-	began, err := run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{})
+	began, err := run[indexing.BeginReindexResult](w, a.BeginReindex, indexing.BeginReindexRequest{})
 	require.NoError(t, err)
 	g, err := w.store.Generation(ctx, uuid.MustParse(began.Generation.ID))
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestABuildThatIsLost(t *testing.T) {
 	require.Zero(t, w.count("index_outbox", "true"))
 	_, err = q.Count(ctx, g, "t")
 	require.ErrorIs(t, err, vector.ErrMissing)
-	filled, err := run[activities.FillResult](w, a.FillGeneration, activities.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
+	filled, err := run[indexing.FillResult](w, a.FillGeneration, indexing.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
 	require.NoError(t, err)
 	require.True(t, filled.Done)
 	n, err := q.Count(ctx, g, "t")
@@ -200,7 +200,7 @@ func TestComparingEndsWhileSomebodyWrites(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, server := w.qdrant()
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	w.remember("t", "The first.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -235,14 +235,14 @@ func TestWorkIsDividedByTime(t *testing.T) {
 	w := newWorld(t)
 	q, _ := w.qdrant()
 	var late atomic.Int64
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q,
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q,
 		Now: func() time.Time { return time.Now().Add(time.Duration(late.Add(1)) * time.Minute) }}
 	for _, tenant := range []string{"t", "u", "v"} {
 		w.remember(tenant, "A memory of "+tenant+".")
 	}
 	pages := 0
 	for at := (api.IndexCursor{}); ; pages++ {
-		out, err := run[activities.FillResult](w, a.FillGeneration, activities.FillRequest{Generation: w.active(q).ID.String(), Cursor: at, MaxPages: 50})
+		out, err := run[indexing.FillResult](w, a.FillGeneration, indexing.FillRequest{Generation: w.active(q).ID.String(), Cursor: at, MaxPages: 50})
 		require.NoError(t, err)
 		require.LessOrEqual(t, out.Memories, int64(1))
 		if at = out.Cursor; out.Done {
@@ -252,7 +252,7 @@ func TestWorkIsDividedByTime(t *testing.T) {
 	require.Equal(t, 3, pages)
 	pages = 0
 	for at := (api.IndexCursor{}); ; pages++ {
-		out, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{Cursor: at, MaxPages: 50})
+		out, err := run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{Cursor: at, MaxPages: 50})
 		require.NoError(t, err)
 		require.LessOrEqual(t, out.Memories, int64(1))
 		if at = out.Cursor; out.Done {
@@ -265,11 +265,11 @@ func TestWorkIsDividedByTime(t *testing.T) {
 		strangers.Upserts = append(strangers.Upserts, vector.Point{MemoryID: uuid.New(), Version: 1, Vector: embedded(t, "stranger")})
 	}
 	require.NoError(t, q.Apply(ctx, w.active(q), "nobody", strangers))
-	points, err := run[activities.CompareResult](w, a.ComparePoints, api.CompareRequest{MaxPages: 50})
+	points, err := run[indexing.CompareResult](w, a.ComparePoints, api.CompareRequest{MaxPages: 50})
 	require.NoError(t, err)
 	require.False(t, points.Done)
 	require.EqualValues(t, 500, points.Drift.Points, "one page")
-	points, err = run[activities.CompareResult](w, a.ComparePoints, api.CompareRequest{Points: points.Points, MaxPages: 50})
+	points, err = run[indexing.CompareResult](w, a.ComparePoints, api.CompareRequest{Points: points.Points, MaxPages: 50})
 	require.NoError(t, err)
 	require.True(t, points.Done)
 }

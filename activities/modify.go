@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/policy"
@@ -27,20 +28,20 @@ type Modifying struct {
 // one transaction. An embedder that fails delays only the embeddings: the outbox still asks for them.
 // Delivered again, it answers with the first result.
 func (a *Modifying) Modify(ctx context.Context, ref schema.OperationRef) (schema.ModifyResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	in := edit.ModifyInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	in := edit.ModifyInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
-		return schema.ModifyResult{}, fail(err)
+		return schema.ModifyResult{}, step.Fail(err)
 	}
 	if waits && !a.Policy.MutationsFrozen() {
 		if in.Embeddings, err = a.embed(ctx, in.Request.Patches); err != nil {
-			return schema.ModifyResult{}, fail(err)
+			return schema.ModifyResult{}, step.Fail(err)
 		}
 	}
 	result, err := a.Store.Modify(ctx, in)
-	return result, fail(err)
+	return result, step.Fail(err)
 }
 
 // embed returns the embeddings of the new contents, in the places of their patches (document 002 "Modify":
@@ -53,7 +54,7 @@ func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*pg.Em
 			texts, at = append(texts, normalize.StorageContent(*p.Content)), append(at, i)
 		}
 	}
-	embeddings, err := embeddingsOf(ctx, a.Embedder, texts...)
+	embeddings, err := step.Embeddings(ctx, a.Embedder, texts...)
 	if err != nil || len(embeddings) == 0 {
 		return nil, err
 	}

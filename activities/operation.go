@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -44,7 +45,7 @@ func (a *Accepting) Accept(ctx context.Context, in AcceptRequest) (Refusal, erro
 	if in.Check {
 		return refused(err)
 	}
-	return Refusal{}, fail(err)
+	return Refusal{}, step.Fail(err)
 }
 
 func (a *Accepting) accept(ctx context.Context, in AcceptRequest) error {
@@ -57,10 +58,10 @@ func (a *Accepting) accept(ctx context.Context, in AcceptRequest) error {
 			return err
 		}
 	}
-	return a.Store.Accept(ctx, in.Operation, in.Kind, in.Body, now(a.Now))
+	return a.Store.Accept(ctx, in.Operation, in.Kind, in.Body, step.Now(a.Now))
 }
 
 // Drop deletes the body of a request whose run ends without having carried it out.
 func (a *Accepting) Drop(ctx context.Context, ref schema.OperationRef) error {
-	return fail(a.Store.Drop(ctx, ref, now(a.Now)))
+	return step.Fail(a.Store.Drop(ctx, ref, step.Now(a.Now)))
 }

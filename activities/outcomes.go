@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/activity"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store"
@@ -77,7 +78,7 @@ func (o *outcomes[T]) flush(ctx context.Context) error {
 func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 	err := o.save(ctx, results)
 	if pg.IsTimeout(err) && len(results) > 1 && ctx.Err() == nil {
-		advance(ctx) // what is asked for becomes less each time
+		step.Advance(ctx) // what is asked for becomes less each time
 		half := len(results) / 2
 		if err = o.keep(ctx, results[:half]); err == nil {
 			err = o.keep(ctx, results[half:])
@@ -85,7 +86,7 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 		return err
 	}
 	if err == nil {
-		advance(ctx)
+		step.Advance(ctx)
 	}
 	return err
 }
@@ -98,13 +99,13 @@ func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase str
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	wait, away, permanent, reason := failure(err)
+	wait, away, permanent, reason := step.Classify(err)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !away && !permanent && !o.answers && ctx.Err() == nil {
 		if probeErr := o.probe(ctx); probeErr != nil && !inference.IsPermanent(probeErr) {
 			away = true
-			wait, _, _, reason = failure(probeErr)
+			wait, _, _, reason = step.Classify(probeErr)
 		} else {
 			o.answers = true
 		}
@@ -132,14 +133,14 @@ func (o *outcomes[T]) close(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.flush(ctx); err != nil {
-		return fail(err)
+		return step.Fail(err)
 	}
 	retryable := 0
 	if len(o.failures) > 0 {
 		var err error
-		retryable, err = o.store.FailJobs(ctx, o.tenant, o.failures, now(o.clock))
+		retryable, err = o.store.FailJobs(ctx, o.tenant, o.failures, step.Now(o.clock))
 		if err != nil {
-			return fail(err)
+			return step.Fail(err)
 		}
 	}
 	if activity.IsActivity(ctx) {
@@ -147,14 +148,14 @@ func (o *outcomes[T]) close(ctx context.Context) error {
 		switch {
 		case o.wait > 0:
 		case o.waiting > 0:
-			o.wait = patience(attempt)
+			o.wait = step.RetryWait(attempt)
 		default:
 			o.wait = lifecycle.RetryBackoff(int(attempt))
 		}
-		o.wait = min(o.wait, maxRetryAfter) + lifecycle.RetryJitter(int(attempt), retryKey(ctx))
+		o.wait = min(o.wait, step.MaxRetryAfter) + lifecycle.RetryJitter(int(attempt), step.RetryKey(ctx))
 	}
 	if retryable+o.waiting > 0 {
-		return pendingError(retryable+o.waiting, o.wait, o.why)
+		return step.PendingError(retryable+o.waiting, o.wait, o.why)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory/proposals"
@@ -25,9 +26,9 @@ import (
 // The tests that change how long an attempt has are not parallel: the others would see it.
 
 // slowIndexes makes each index build in Postgres take a while.
-func (w *world) slowIndexes(seconds float64) *activities.Indexing {
+func (w *world) slowIndexes(seconds float64) *indexing.Indexing {
 	w.t.Helper()
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: vector.PGVector{Store: w.store}}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: vector.PGVector{Store: w.store}}
 	w.active(a.Index)
 	w.remember("t", "The harbour has nine berths.")
 	w.exec(`CREATE TABLE builds (class text)`)
@@ -42,12 +43,12 @@ func TestAnIndexBuildIsNoStandstill(t *testing.T) {
 	defer activities.StalledAfter(300 * time.Millisecond)()
 	w := newWorld(t)
 	a := w.slowIndexes(0.8)
-	out, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 5, Repair: true})
+	out, err := run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 5, Repair: true})
 	require.NoError(t, err)
 	require.True(t, out.Done)
 
 	defer activities.LongStatement(300 * time.Millisecond)()
-	_, err = run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 5, Repair: true})
+	_, err = run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 5, Repair: true})
 	stalls(t, err)
 }
 
@@ -57,12 +58,12 @@ func TestEachIndexThatIsBuiltIsProgress(t *testing.T) {
 	w := newWorld(t)
 	a := w.slowIndexes(0.4)
 	g := w.active(a.Index)
-	require.NoError(t, w.do(a.RebuildIndexes, activities.GenerationRequest{Generation: g.ID.String()}))
+	require.NoError(t, w.do(a.RebuildIndexes, indexing.GenerationRequest{Generation: g.ID.String()}))
 	require.Equal(t, 5, w.count("builds", "true"))
 	require.Equal(t, map[string]any{"parts": 5.0}, w.lastBeat())
 
 	w.env.SetHeartbeatDetails(map[string]any{"parts": 3}) // of an attempt that was cut off
-	require.NoError(t, w.do(a.RebuildIndexes, activities.GenerationRequest{Generation: g.ID.String()}))
+	require.NoError(t, w.do(a.RebuildIndexes, indexing.GenerationRequest{Generation: g.ID.String()}))
 	require.Equal(t, 7, w.count("builds", "true"), "what is built is not built again")
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 )
@@ -61,7 +62,7 @@ func (a *Recalling) RecallMemories(ctx context.Context, in RecallRequest) (Recal
 		r, err := refused(err)
 		return RecallResult{Refusal: r}, err
 	}
-	return RecallResult{}, fail(err)
+	return RecallResult{}, step.Fail(err)
 }
 
 // MaxAnswerBytes is the size of an answer as JSON that goes through Temporal: the server takes no payload

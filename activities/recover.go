@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -20,12 +21,12 @@ type Recovering struct {
 // Recover carries out an accepted request in one transaction. Delivered again, it answers with the
 // first result.
 func (a *Recovering) Recover(ctx context.Context, ref schema.OperationRef) (schema.RecoverResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	in := edit.RecoverInput{Operation: ref, Policy: a.Policy, Now: now(a.Now)}
+	in := edit.RecoverInput{Operation: ref, Policy: a.Policy, Now: step.Now(a.Now)}
 	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
-		return schema.RecoverResult{}, fail(err)
+		return schema.RecoverResult{}, step.Fail(err)
 	}
 	result, err := a.Store.Recover(ctx, in)
-	return result, fail(err)
+	return result, step.Fail(err)
 }

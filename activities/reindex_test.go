@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
@@ -49,19 +49,19 @@ func embedded(t *testing.T, text string) []float32 {
 }
 
 // compare looks from both sides once.
-func (w *world) compare(a *activities.Indexing, repair bool) api.Drift {
+func (w *world) compare(a *indexing.Indexing, repair bool) api.Drift {
 	w.t.Helper()
-	memories, err := run[activities.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 50, Repair: repair})
+	memories, err := run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{MaxPages: 50, Repair: repair})
 	require.NoError(w.t, err)
 	require.True(w.t, memories.Done)
-	points, err := run[activities.CompareResult](w, a.ComparePoints, api.CompareRequest{MaxPages: 50, Repair: repair})
+	points, err := run[indexing.CompareResult](w, a.ComparePoints, api.CompareRequest{MaxPages: 50, Repair: repair})
 	require.NoError(w.t, err)
 	require.True(w.t, points.Done)
 	return memories.Drift.Add(points.Drift)
 }
 
 // verifyTwice verifies with an attempt that fails and one that takes up what that has reported.
-func verifyTwice(t *testing.T, a *activities.Indexing, g vector.Generation, between func()) (out api.VerifyResult, failed error) {
+func verifyTwice(t *testing.T, a *indexing.Indexing, g vector.Generation, between func()) (out api.VerifyResult, failed error) {
 	t.Helper()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	env.RegisterActivity(a.VerifyGeneration)
@@ -75,7 +75,7 @@ func verifyTwice(t *testing.T, a *activities.Indexing, g vector.Generation, betw
 			mu.Unlock()
 		}
 	})
-	request := activities.GenerationRequest{Generation: g.ID.String()}
+	request := indexing.GenerationRequest{Generation: g.ID.String()}
 	_, failed = env.ExecuteActivity(a.VerifyGeneration, request)
 	between()
 	mu.Lock()
@@ -98,12 +98,12 @@ func TestHalfASwitchIsTakenBack(t *testing.T) {
 	others := func(m inference.EmbeddingModel) (inference.Embedder, error) {
 		return renamed{rules.New().Embedder, m.Name}, nil
 	}
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q, Others: others}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q, Others: others}
 	w.remember("t", "The harbour has nine berths.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
 	half := func() vector.Generation {
-		began, err := run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{})
+		began, err := run[indexing.BeginReindexResult](w, a.BeginReindex, indexing.BeginReindexRequest{})
 		require.NoError(t, err)
 		g, err := w.store.Generation(ctx, uuid.MustParse(began.Generation.ID))
 		require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestHalfASwitchIsTakenBack(t *testing.T) {
 		require.Len(t, hits, 1)
 	}
 	g := half()
-	require.NoError(t, w.do(a.AbandonGeneration, activities.GenerationRequest{Generation: g.ID.String()}))
+	require.NoError(t, w.do(a.AbandonGeneration, indexing.GenerationRequest{Generation: g.ID.String()}))
 	finds()
 
 	half()
@@ -129,7 +129,7 @@ func TestHalfASwitchIsTakenBack(t *testing.T) {
 
 	// Begun for another model, a rebuild drops it.
 	half()
-	_, err = run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{Model: "next-v1"})
+	_, err = run[indexing.BeginReindexResult](w, a.BeginReindex, indexing.BeginReindexRequest{Model: "next-v1"})
 	require.NoError(t, err)
 	finds()
 }
@@ -141,7 +141,7 @@ func TestDriftCheckMendsTheAlias(t *testing.T) {
 	w := newWorld(t)
 	q, _ := w.qdrant()
 	model := rules.New().Embedder.Model()
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	w.remember("t", "The harbour has nine berths.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestLookingMakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	w.remember("t", "First of two.", "Second of two.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestADeletionOnItsWayIsNoDrift(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	w.remember("t", "Somebody is here.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -203,7 +203,7 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()
-	a := &activities.Indexing{Store: w.store, Embedder: &picky{Embedder: rules.New().Embedder, word: "poison"}, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: &picky{Embedder: rules.New().Embedder, word: "poison"}, Index: q}
 	ids := w.remember("t", "The harbour has nine berths.", "It is harmless.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	require.Equal(t, 1, out.Postponed)
 	verified := func() {
 		t.Helper()
-		result, err := run[api.VerifyResult](w, a.VerifyGeneration, activities.GenerationRequest{Generation: g.ID.String()})
+		result, err := run[api.VerifyResult](w, a.VerifyGeneration, indexing.GenerationRequest{Generation: g.ID.String()})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Points)
 	}
@@ -240,7 +240,7 @@ func TestVerificationGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, server := w.qdrant()
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	for _, tenant := range []string{"t", "u", "v"} {
 		w.remember(tenant, "A memory of "+tenant+".", "Another.")
 	}
@@ -270,7 +270,7 @@ func TestAVerificationThatFoundTooLittleBeginsAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, server := w.qdrant()
-	a := &activities.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	w.remember("t", "A memory.", "Another.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -305,11 +305,11 @@ func TestAnEndpointThatDoesNotKnowTheModel(t *testing.T) {
 	q, _ := w.qdrant()
 	old := renamed{rules.New().Embedder, "gone-v1"}
 	w.remember("t", "Known to the old model.")
-	_, err := w.drain(&activities.Indexing{Store: w.store, Embedder: old, Index: q})
+	_, err := w.drain(&indexing.Indexing{Store: w.store, Embedder: old, Index: q})
 	require.NoError(t, err)
 	var refusal error = &inference.PermanentError{Reason: "status 404, model_not_found"}
 	configured := &picky{Embedder: rules.New().Embedder, word: "poison"}
-	a := &activities.Indexing{Store: w.store, Embedder: configured, Index: q, Others: func(inference.EmbeddingModel) (inference.Embedder, error) {
+	a := &indexing.Indexing{Store: w.store, Embedder: configured, Index: q, Others: func(inference.EmbeddingModel) (inference.Embedder, error) {
 		return unknown{old, refusal}, nil
 	}}
 	w.remember("t", "Said when nobody knew the old model any more.")
@@ -320,12 +320,12 @@ func TestAnEndpointThatDoesNotKnowTheModel(t *testing.T) {
 	_, err = w.drain(a)
 	require.NoError(t, err)
 	require.Zero(t, w.count("index_outbox", "true"))
-	_, err = run[activities.BeginReindexResult](w, a.BeginReindex, activities.BeginReindexRequest{Model: "gone-v1"})
+	_, err = run[indexing.BeginReindexResult](w, a.BeginReindex, indexing.BeginReindexRequest{Model: "gone-v1"})
 	require.ErrorContains(t, err, "no embedder")
 
 	refusal = errors.New("away")
 	w.remember("t", "Said when it did not answer.")
-	_, err = w.drain(&activities.Indexing{Store: w.store, Embedder: configured, Index: q, Others: a.Others})
+	_, err = w.drain(&indexing.Indexing{Store: w.store, Embedder: configured, Index: q, Others: a.Others})
 	require.ErrorContains(t, err, "away")
 	require.Equal(t, 1, w.count("index_outbox", "attempts = 0"))
 }
@@ -338,7 +338,7 @@ func TestAnEmbedderIsAskedAnew(t *testing.T) {
 	embedder := &picky{Embedder: rules.New().Embedder, word: "poison"}
 	cached, err := inference.NewCache(embedder, 100)
 	require.NoError(t, err)
-	a := &activities.Indexing{Store: w.store, Embedder: cached, Index: q}
+	a := &indexing.Indexing{Store: w.store, Embedder: cached, Index: q}
 	w.remember("t", "This is poison.")
 	_, err = w.drain(a)
 	require.NoError(t, err)

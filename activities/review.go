@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
@@ -54,8 +55,8 @@ func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (pipeline.Re
 	if err != nil {
 		return pipeline.ReviewState{}, err
 	}
-	st, err := a.Store.OpenReview(ctx, in.Tenant, batch, time.Duration(in.WindowSeconds)*time.Second, now(a.Now))
-	return st, fail(err)
+	st, err := a.Store.OpenReview(ctx, in.Tenant, batch, time.Duration(in.WindowSeconds)*time.Second, step.Now(a.Now))
+	return st, step.Fail(err)
 }
 
 // ExpireRequest names the time up to which proposals expire: the one that the workflow has waited for,
@@ -79,17 +80,17 @@ func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (Expi
 	if err != nil {
 		return ExpireResult{}, err
 	}
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	var out ExpireResult
-	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
 	for until := time.Now().Add(partialAfter); ; {
 		ended, err := a.Store.ExpireProposals(ctx, page)
 		out.Expired += ended.Ended
 		if err != nil {
-			return out, fail(stalled(ctx, err))
+			return out, step.Fail(step.Stalled(ctx, err))
 		}
-		advance(ctx)
+		step.Advance(ctx)
 		if !ended.More {
 			return out, nil
 		}
@@ -110,28 +111,28 @@ type ReviewBody struct {
 // transaction, so that no lock is held during a call; an embedder that fails delays only the
 // embedding, for which the outbox still asks.
 func (a *Reviewing) DecideProposal(ctx context.Context, ref schema.OperationRef) (schema.ReviewResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	var body ReviewBody
 	waiting, err := a.Store.Accepted(ctx, ref, &body)
 	if err != nil {
-		return schema.ReviewResult{}, fail(err)
+		return schema.ReviewResult{}, step.Fail(err)
 	}
-	in := pipeline.DecideInput{Policy: a.Policy, Now: now(a.Now)}
+	in := pipeline.DecideInput{Policy: a.Policy, Now: step.Now(a.Now)}
 	if waiting {
 		if in, err = a.decision(ctx, body); err != nil {
-			return schema.ReviewResult{}, fail(err)
+			return schema.ReviewResult{}, step.Fail(err)
 		}
 	}
 	// Otherwise it has been carried out, and its key answers with the first result.
 	result, err := a.Store.DecideProposal(ctx, ref, in)
-	return result, fail(err)
+	return result, step.Fail(err)
 }
 
 func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.DecideInput, error) {
 	r := body.Request
 	in := pipeline.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion, By: r.By(), Reason: r.Reason,
-		Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+		Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
 	var err error
 	if in.ProposalID, err = uuid.Parse(r.ProposalID); err != nil {
 		return in, temporal.NewNonRetryableApplicationError("proposal_id is not an id", api.ErrTypeInvalidRequest, nil)
@@ -157,5 +158,5 @@ func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID)
 	if item.State != schema.ProposalBlocked || item.Action == schema.ActionDelete || item.Fact == "" {
 		return nil, nil
 	}
-	return embeddingOf(ctx, a.Embedder, item.Fact)
+	return step.Embedding(ctx, a.Embedder, item.Fact)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/policy"
@@ -27,24 +28,24 @@ type Revising struct {
 // transaction. An embedder that fails delays only the embedding: the outbox still asks for it.
 // Delivered again, it answers with the first result.
 func (a *Revising) Revise(ctx context.Context, ref schema.OperationRef) (schema.ReviseResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	in := edit.ReviseInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: now(a.Now)}
+	in := edit.ReviseInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
 	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
 	if err != nil {
-		return schema.ReviseResult{}, fail(err)
+		return schema.ReviseResult{}, step.Fail(err)
 	}
 	if waits && in.Request.Record != nil && !in.Request.Names() && !a.Policy.MutationsFrozen() {
 		record, err := a.Store.WordedRecord(ctx, in.Request)
 		if err != nil {
-			return schema.ReviseResult{}, fail(err)
+			return schema.ReviseResult{}, step.Fail(err)
 		}
 		if in.Embedding, err = a.embed(ctx, record); err != nil {
-			return schema.ReviseResult{}, fail(err)
+			return schema.ReviseResult{}, step.Fail(err)
 		}
 	}
 	result, err := a.Store.Revise(ctx, in)
-	return result, fail(err)
+	return result, step.Fail(err)
 }
 
 // embed returns the embedding of the record's text; nil where it has none.
@@ -53,5 +54,5 @@ func (a *Revising) embed(ctx context.Context, record schema.MemoryRecord) (*pg.E
 	if text == "" {
 		return nil, nil
 	}
-	return embeddingOf(ctx, a.Embedder, text)
+	return step.Embedding(ctx, a.Embedder, text)
 }

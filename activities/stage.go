@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
@@ -65,7 +66,7 @@ func refused(err error) (Refusal, error) {
 	if errors.As(err, &invalid) {
 		return Refusal{Invalid: invalid.Fields}, nil
 	}
-	return Refusal{}, fail(err)
+	return Refusal{}, step.Fail(err)
 }
 
 // Ack is the whole acknowledgement.
@@ -106,7 +107,7 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 	req.DropUnread()
 	if err := checked(in.Misread, &req, "candidates"); err != nil {
 		if !in.Compact {
-			return StageResult{}, fail(err)
+			return StageResult{}, step.Fail(err)
 		}
 		r, err := refused(err)
 		return StageResult{Refusal: r}, err
@@ -122,7 +123,7 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 		Policy:      a.Policy.Narrow(req.Mode, req.NoUpdateDelete, req.MinFactConfidence),
 		Rules:       rulesInForce(a.Rules),
 		MaxAttempts: a.MaxAttempts,
-		Now:         now(a.Now),
+		Now:         step.Now(a.Now),
 	})
 	ack.Ignored = in.Unknown
 	switch {
@@ -134,7 +135,7 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 		r, err := refused(err)
 		return StageResult{Refusal: r}, err
 	}
-	return StageResult{}, fail(err)
+	return StageResult{}, step.Fail(err)
 }
 
 // checked is what is wrong with a request: as it was read, by its own rules, or by its size. large is the field

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
@@ -62,16 +63,16 @@ type (
 // not keep the others from being swept.
 func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants listing, batch batching) (api.SweepResult, error) {
 	if in.BatchSize < 0 {
-		return api.SweepResult{}, fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
+		return api.SweepResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
 	}
 	if a.Now == nil { // by a clock that is ahead, Temporal's or the worker's, everything is over
 		if err := a.Store.CheckClock(ctx, in.At, time.Now()); err != nil {
-			return api.SweepResult{}, fail(err)
+			return api.SweepResult{}, step.Fail(err)
 		}
 	}
-	work, ctx := startWork(ctx, api.SweepResult{Counts: map[string]int{}, Cursor: in.Cursor})
-	defer work.stop()
-	out := work.sofar()
+	work, ctx := step.StartWork(ctx, api.SweepResult{Counts: map[string]int{}, Cursor: in.Cursor})
+	defer work.Stop()
+	out := work.SoFar()
 	if out.Counts == nil {
 		out.Counts = map[string]int{}
 	}
@@ -82,7 +83,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			if len(queue) == 0 {
 				var err error
 				if queue, err = tenants(ctx, out.Cursor.After); err != nil {
-					return out, fail(stalled(ctx, err))
+					return out, step.Fail(step.Stalled(ctx, err))
 				}
 				if len(queue) == 0 {
 					out.Done = true
@@ -92,7 +93,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			tenant := queue[0]
 			queue = queue[1:]
 			var begun sweeping.SweepStart
-			err := patiently(ctx, func() (err error) { // it counts what is stored
+			err := step.RunLong(ctx, func() (err error) { // it counts what is stored
 				begun, err = a.Store.BeginSweep(ctx, tenant, kind, a.share(), in.At)
 				return err
 			})
@@ -100,7 +101,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			switch {
 			case err != nil && a.passBy(ctx, kind, tenant, err, &out):
 			case err != nil:
-				return out, fail(stalled(ctx, err))
+				return out, step.Fail(step.Stalled(ctx, err))
 			default:
 				if held := begun.Held; held != nil {
 					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
@@ -125,14 +126,14 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				more, err = true, nil
 			}
 			if err != nil && !a.passBy(ctx, kind, out.Cursor.Tenant, err, &out) {
-				return out, fail(stalled(ctx, err))
+				return out, step.Fail(step.Stalled(ctx, err))
 			}
 			if err == nil && !more {
 				leave(&out)
 			}
 		}
 		out.Batches++ // a tenant that was only looked at costs a transaction as well
-		work.note(clone(out))
+		work.Note(clone(out))
 		if ctx.Err() != nil {
 			return out, context.Cause(ctx)
 		}
@@ -185,7 +186,7 @@ func (a *Sweeping) limit(in SweepRequest) int {
 // times returns the clock, and the time by which a run judges: its own, which is Temporal's, or the clock where
 // that is behind. Of two clocks, the one that takes less decides.
 func (a *Sweeping) times(in SweepRequest) (clock, by time.Time) {
-	clock = now(a.Now)
+	clock = step.Now(a.Now)
 	if clock.Before(in.At) {
 		return clock, clock
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
@@ -33,27 +33,27 @@ type WriteRequest struct {
 // range's proposals in one transaction, or in several where one takes too long. An embedder that fails
 // delays only the embeddings: the outbox still asks for them.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.WriteCounts, error) {
-	pace, ctx := startPace(ctx, 0, in.Range.To-in.Range.From)
-	defer pace.stop()
+	pace, ctx := step.StartPace(ctx, 0, in.Range.To-in.Range.From)
+	defer pace.Stop()
 	sources, err := a.embedSources(ctx, in.Range)
 	if err != nil {
-		return schema.WriteCounts{}, fail(err)
+		return schema.WriteCounts{}, step.Fail(err)
 	}
-	advance(ctx)
+	step.Advance(ctx)
 	var counts schema.WriteCounts
-	err = pace.through(ctx, in.Range, func(part schema.Range) error {
-		written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: now(a.Now),
+	err = pace.Through(ctx, in.Range, func(part schema.Range) error {
+		written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: step.Now(a.Now),
 			Sources: sources, Rules: rulesInForce(a.Rules)})
 		if err == nil {
 			counts = counts.Add(written)
-			advance(ctx)
+			step.Advance(ctx)
 		}
 		return err
 	})
 	if err == nil { // also what an attempt before, which did not come to its end, has left to be decided again
 		counts.Stale, err = a.Store.StaleProposals(ctx, in.Range)
 	}
-	return counts, fail(stalled(ctx, err))
+	return counts, step.Fail(step.Stalled(ctx, err))
 }
 
 // embedSources fetches embeddings before the transaction, so that no lock is held during a call.
@@ -76,16 +76,13 @@ func (a *Writing) embedSources(ctx context.Context, r schema.Range) (map[uuid.UU
 	if len(texts) == 0 {
 		return out, nil
 	}
-	vectors, err := vectorsOf(ctx, a.Embedder, texts)
+	made, err := step.Embeddings(ctx, a.Embedder, texts...)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		activity.GetLogger(ctx).Warn("embedding put off", "memories", len(asked), "error", err)
-		return out, nil
+		return nil, err
 	}
-	for i, m := range asked {
-		out[m.MemoryID] = pg.Embedding{Model: model, Vector: vectors[i], Hash: m.Hash}
+	for i, embedding := range made { // none when the embedder failed
+		embedding.Hash = asked[i].Hash
+		out[asked[i].MemoryID] = *embedding
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
@@ -24,7 +25,7 @@ type phases struct {
 	decision   activities.Decision
 	writing    activities.Writing
 	linking    activities.Linking
-	indexing   activities.Indexing
+	indexing   indexing.Indexing
 	jobs       activities.Jobs
 }
 
@@ -39,7 +40,7 @@ func (b *bench) newPipeline(s *store.Store) *phases {
 		Now: clock}
 	p.writing = activities.Writing{Store: s, Embedder: b.brain.Embedder, Now: clock}
 	p.linking = activities.Linking{Store: s, Now: clock}
-	p.indexing = activities.Indexing{Store: s, Embedder: b.brain.Embedder, Index: index, Now: clock}
+	p.indexing = indexing.Indexing{Store: s, Embedder: b.brain.Embedder, Index: index, Now: clock}
 	p.jobs = activities.Jobs{Store: s, Now: clock}
 	return p
 }

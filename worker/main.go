@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/step"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/config"
@@ -109,7 +109,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies, jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
 	fatal := make(chan error, 1)
 	options := cfg.WorkerOptions()
-	options.WorkerStopTimeout, options.Interceptors = stopTimeout, []interceptor.WorkerInterceptor{metrics.Interceptor(), activities.Jitter()}
+	options.WorkerStopTimeout, options.Interceptors = stopTimeout, []interceptor.WorkerInterceptor{metrics.Interceptor(), step.Jitter()}
 	options.OnFatalError = func(err error) {
 		h.ended(err)
 		select {

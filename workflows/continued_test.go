@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/testkit"
@@ -43,13 +44,13 @@ func (p *pagesOf) around(_ context.Context, name string, run func() (any, error)
 	case api.SweepResult:
 		page.Done, page.Cursor = false, api.SweepCursor{}
 		return page, nil
-	case activities.DrainResult:
+	case indexing.DrainResult:
 		page.More = true
 		return page, nil
-	case activities.FillResult:
+	case indexing.FillResult:
 		page.Done, page.Cursor = false, api.IndexCursor{}
 		return page, nil
-	case activities.CompareResult:
+	case indexing.CompareResult:
 		page.Done, page.Cursor, page.Points = false, api.IndexCursor{}, ""
 		return page, nil
 	}

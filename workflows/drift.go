@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 )
@@ -78,7 +78,7 @@ const pagesPerCompare = 50
 var comparedSides = []struct {
 	summary string
 	fn      any
-}{{"look for memories in the index", indexing.CompareMemories}, {"look for points in Postgres", indexing.ComparePoints}}
+}{{"look for memories in the index", indexer.CompareMemories}, {"look for points in Postgres", indexer.ComparePoints}}
 
 // compareRound goes on until the round is done or, where the run may continue inside a round, until it should
 // continue as new. Looked is what it has found so far.
@@ -89,7 +89,7 @@ func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, loo
 		}
 		side := comparedSides[c.Side]
 		c.Next.Generation, c.Next.MaxPages, c.Next.Repair = c.Generation, pagesPerCompare, c.Repair
-		var page activities.CompareResult
+		var page indexing.CompareResult
 		options := buildOptions(side.summary, infrastructureAttempts)
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), side.fn, c.Next).Get(ctx, &page); err != nil {
 			return false, err

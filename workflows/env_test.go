@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
@@ -37,7 +38,7 @@ var (
 	decisionOf   *activities.Decision
 	writingOf    *activities.Writing
 	linkingOf    *activities.Linking
-	indexingOf   *activities.Indexing
+	indexingOf   *indexing.Indexing
 	jobsOf       *activities.Jobs
 )
 
@@ -335,9 +336,9 @@ func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	pages := 0
-	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, activities.DrainRequest) (activities.DrainResult, error) {
+	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, indexing.DrainRequest) (indexing.DrainResult, error) {
 		pages++
-		return activities.DrainResult{IndexResult: api.IndexResult{Upserted: 10}, More: pages < 3}, nil
+		return indexing.DrainResult{IndexResult: api.IndexResult{Upserted: 10}, More: pages < 3}, nil
 	})
 	env.ExecuteWorkflow(workflows.SyncIndex, api.SyncIndexInput{Sofar: api.IndexResult{Upserted: 5}})
 	var result api.SyncIndexResult
@@ -352,9 +353,9 @@ func TestSyncIndexHasALostIndexFilled(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	pages := 0
-	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, activities.DrainRequest) (activities.DrainResult, error) {
+	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, indexing.DrainRequest) (indexing.DrainResult, error) {
 		pages++
-		return activities.DrainResult{IndexResult: api.IndexResult{Deleted: 1}, More: pages < 3, Lost: pages > 1, Index: "i"}, nil
+		return indexing.DrainResult{IndexResult: api.IndexResult{Deleted: 1}, More: pages < 3, Lost: pages > 1, Index: "i"}, nil
 	})
 	env.OnWorkflow(workflows.DriftCheck, mock.Anything, api.DriftInput{Index: "i"}).Return(api.DriftResult{}, nil).Once()
 	env.ExecuteWorkflow(workflows.SyncIndex, api.SyncIndexInput{})

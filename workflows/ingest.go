@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
@@ -23,7 +24,7 @@ var (
 	decision   *activities.Decision
 	writing    *activities.Writing
 	linking    *activities.Linking
-	indexing   *activities.Indexing
+	indexer    *indexing.Indexing
 	jobs       *activities.Jobs
 )
 
@@ -279,7 +280,7 @@ func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 func (run *ingest) index(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseIndex)
 	var indexed api.IndexResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index: "+label(r), indexAttempts)), indexing.IndexBatch, r).Get(ctx, &indexed)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index: "+label(r), indexAttempts)), indexer.IndexBatch, r).Get(ctx, &indexed)
 	run.result.Indexed = run.result.Indexed.Add(indexed)
 	return run.tolerate(ctx, r, api.PhaseIndex, err)
 }

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
@@ -137,8 +138,8 @@ func indexChanged(ctx workflow.Context, tenant string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", changedAttempts)), indexing.IndexMemories,
-		activities.MemoriesRequest{Tenant: tenant, IDs: ids}).Get(ctx, nil)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", changedAttempts)), indexer.IndexMemories,
+		indexing.MemoriesRequest{Tenant: tenant, IDs: ids}).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err)
 	}

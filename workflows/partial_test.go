@@ -39,7 +39,7 @@ func TestARunAsksForTheRest(t *testing.T) {
 		return schema.WriteCounts{Added: 3}, nil
 	}).Once()
 	env.OnActivity(linking.LinkEntities, mock.Anything, mock.Anything).Return(schema.LinkCounts{}, nil)
-	env.OnActivity(indexing.IndexBatch, mock.Anything, mock.Anything).Return(api.IndexResult{}, nil)
+	env.OnActivity(indexer.IndexBatch, mock.Anything, mock.Anything).Return(api.IndexResult{}, nil)
 	env.OnActivity(jobs.CompleteJobs, mock.Anything, mock.Anything).Return(activities.CompleteResult{}, nil)
 
 	env.ExecuteWorkflow(ResumeIngest, api.ResumeInput{Tenant: "t", JobID: uuid.NewString(), Actor: "x"})

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/client/inprocess"
@@ -78,7 +79,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder, Concurrency: d.Concurrency, Now: d.Now})
 	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Linking{Store: d.Store, Off: d.NoGraph, Now: d.Now})
-	w.RegisterActivity(&activities.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders, Index: d.Index, Now: d.Now})
+	w.RegisterActivity(&indexing.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders, Index: d.Index, Now: d.Now})
 	w.RegisterActivity(&activities.Accepting{Store: d.Store, Now: d.Now})
 	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})

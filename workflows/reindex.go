@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/store/vector"
@@ -75,10 +75,10 @@ func (run *reindex) build(ctx workflow.Context) error {
 	if err := run.fill(ctx); err != nil {
 		return err
 	}
-	generation := activities.GenerationRequest{Generation: run.Generation.ID}
+	generation := indexing.GenerationRequest{Generation: run.Generation.ID}
 	if run.Replaces != nil && run.Replaces.Model == run.Generation.Model && !run.Rebuilt {
 		run.show(ctx, api.PhaseRebuild)
-		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, rebuildOptions), indexing.RebuildIndexes, generation).Get(ctx, nil); err != nil {
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, rebuildOptions), indexer.RebuildIndexes, generation).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -99,17 +99,17 @@ func (run *reindex) build(ctx workflow.Context) error {
 			return err
 		}
 	}
-	var dropped activities.DropResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what is not searched any more")), indexing.DropRetired).Get(ctx, &dropped)
+	var dropped indexing.DropResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what is not searched any more")), indexer.DropRetired).Get(ctx, &dropped)
 	run.Dropped += dropped.Dropped
 	return err
 }
 
 func (run *reindex) begin(ctx workflow.Context) error {
 	run.show(ctx, api.PhaseBegin)
-	var began activities.BeginReindexResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, buildOptions("begin a generation", infrastructureAttempts)), indexing.BeginReindex,
-		activities.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
+	var began indexing.BeginReindexResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, buildOptions("begin a generation", infrastructureAttempts)), indexer.BeginReindex,
+		indexing.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
 	if err != nil {
 		return err
 	}
@@ -120,9 +120,9 @@ func (run *reindex) begin(ctx workflow.Context) error {
 func (run *reindex) fill(ctx workflow.Context) error {
 	run.show(ctx, api.PhaseFill)
 	for !run.FilledAll {
-		var page activities.FillResult
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("bring memories to the new generation")), indexing.FillGeneration,
-			activities.FillRequest{Generation: run.Generation.ID, Cursor: run.Cursor, MaxPages: pagesPerFill}).Get(ctx, &page)
+		var page indexing.FillResult
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("bring memories to the new generation")), indexer.FillGeneration,
+			indexing.FillRequest{Generation: run.Generation.ID, Cursor: run.Cursor, MaxPages: pagesPerFill}).Get(ctx, &page)
 		if err != nil {
 			return err
 		}
@@ -171,22 +171,22 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		}
 	}
 	run.show(ctx, api.PhaseVerify)
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("count and sample the new generation")), indexing.VerifyGeneration,
-		activities.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("count and sample the new generation")), indexer.VerifyGeneration,
+		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
 
 // switchOver has the new generation searched. It ends before a cancellation is looked at: between the index and
 // Postgres, what is searched would be dropped. When it fails, the index goes back to what Postgres says.
-func (run *reindex) switchOver(ctx workflow.Context, generation activities.GenerationRequest) error {
+func (run *reindex) switchOver(ctx workflow.Context, generation indexing.GenerationRequest) error {
 	run.show(ctx, api.PhaseSwitch)
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("search the new generation", infrastructureAttempts)),
-		indexing.ActivateGeneration, generation).Get(ctx, nil)
+		indexer.ActivateGeneration, generation).Get(ctx, nil)
 	if err == nil {
 		return nil
 	}
-	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("search what is active")), indexing.SearchActive).Get(ctx, nil)
+	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("search what is active")), indexer.SearchActive).Get(ctx, nil)
 	if backErr != nil {
 		workflow.GetLogger(ctx).Warn("the index may search another generation than the active one", "error", backErr) // the drift check mends it
 	}
@@ -197,8 +197,8 @@ func (run *reindex) switchOver(ctx workflow.Context, generation activities.Gener
 func (run *reindex) abandon(ctx workflow.Context) {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what was built")), indexing.AbandonGeneration,
-		activities.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, nil)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what was built")), indexer.AbandonGeneration,
+		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("generation not dropped", "generation", run.Generation.ID, "error", err) // the next rebuild does
 	}

@@ -16,7 +16,7 @@ import (
 	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/store/vectorindex"
@@ -83,10 +83,10 @@ func TestAFailedSwitchGoesBack(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	generation := api.GenerationRef{ID: "8f14e45f-ceea-467f-a8d5-3e3f1b5a2f6c", Model: "m", Dimensions: 2}
-	env.OnActivity(indexingOf.BeginReindex, mock.Anything, mock.Anything).Return(activities.BeginReindexResult{Generation: generation}, nil)
-	env.OnActivity(indexingOf.FillGeneration, mock.Anything, mock.Anything).Return(activities.FillResult{Done: true}, nil)
-	env.OnActivity(indexingOf.CompareMemories, mock.Anything, mock.Anything).Return(activities.CompareResult{Done: true}, nil)
-	env.OnActivity(indexingOf.ComparePoints, mock.Anything, mock.Anything).Return(activities.CompareResult{Done: true}, nil)
+	env.OnActivity(indexingOf.BeginReindex, mock.Anything, mock.Anything).Return(indexing.BeginReindexResult{Generation: generation}, nil)
+	env.OnActivity(indexingOf.FillGeneration, mock.Anything, mock.Anything).Return(indexing.FillResult{Done: true}, nil)
+	env.OnActivity(indexingOf.CompareMemories, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true}, nil)
+	env.OnActivity(indexingOf.ComparePoints, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true}, nil)
 	env.OnActivity(indexingOf.VerifyGeneration, mock.Anything, mock.Anything).Return(api.VerifyResult{}, nil)
 	env.OnActivity(indexingOf.ActivateGeneration, mock.Anything, mock.Anything).Return(refused("not today"))
 	env.OnActivity(indexingOf.SearchActive, mock.Anything).Return(nil).Once()

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 )
@@ -27,9 +27,9 @@ func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult
 		return api.SyncIndexResult{}, err
 	}
 	for {
-		var page activities.DrainResult
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, drainOptions), indexing.DrainOutbox,
-			activities.DrainRequest{MaxPages: pagesPerDrain, After: after}).Get(ctx, &page)
+		var page indexing.DrainResult
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, drainOptions), indexer.DrainOutbox,
+			indexing.DrainRequest{MaxPages: pagesPerDrain, After: after}).Get(ctx, &page)
 		if err != nil {
 			return api.SyncIndexResult{}, err
 		}

@@ -23,7 +23,7 @@ import (
 	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/local"
@@ -159,7 +159,7 @@ func Load() (Config, error) {
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
-	if most := int(activities.MaxStall / time.Second); modelSeconds >= most {
+	if most := int(step.MaxStall / time.Second); modelSeconds >= most {
 		e.problems = append(e.problems, fmt.Sprintf("MNEME_OPENAI_TIMEOUT_SECONDS must be less than %d: an activity attempt that "+
 			"makes no progress for %d s is cancelled, and a call that waits for its answer makes none", most, most))
 	}

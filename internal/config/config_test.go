@@ -20,7 +20,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/local"
@@ -138,7 +138,7 @@ func TestAModelCallEndsBeforeItsAttemptIsCancelled(t *testing.T) {
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.Equal(t, 149*time.Second, c.OpenAI.Timeout)
-	require.Less(t, openai.DefaultTimeout, activities.MaxStall)
+	require.Less(t, openai.DefaultTimeout, step.MaxStall)
 }
 
 func TestABrainThatIsNotConfiguredIsNamed(t *testing.T) {

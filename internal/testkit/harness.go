@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory/proposals"
@@ -33,7 +33,7 @@ func NewIdleHarness(t testing.TB, databaseURL string, c client.Client, change fu
 func (h *Harness) StartWorkerWith(t testing.TB, options worker.Options) {
 	t.Helper()
 	options.WorkerStopTimeout, options.DeadlockDetectionTimeout = 5*time.Second, starved
-	options.Interceptors = append(options.Interceptors, activities.Jitter())
+	options.Interceptors = append(options.Interceptors, step.Jitter())
 	w := worker.New(h.Temporal, h.TaskQueue, options)
 	workflows.Register(w, h.Deps)
 	require.NoError(t, w.Start())

@@ -1,4 +1,4 @@
-package activities
+package indexing
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/store/pg"
@@ -37,7 +38,7 @@ type BeginReindexResult struct {
 // recorded, every change reaches both. One that an earlier run left half built is taken up again when it is
 // of the same model, and dropped when it is of another.
 func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (BeginReindexResult, error) {
-	ctx, stop := beatPatiently(ctx)
+	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()
 	var out BeginReindexResult
 	if in.Index != "" && in.Index != a.Index.Name() {
@@ -45,11 +46,11 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	}
 	known, err := a.generations(ctx)
 	if err != nil {
-		return out, fail(err)
+		return out, step.Fail(err)
 	}
 	model, err := a.modelNamed(ctx, in.Model, known)
 	if err != nil {
-		return out, fail(err)
+		return out, step.Fail(err)
 	}
 	for _, g := range known {
 		switch {
@@ -60,24 +61,24 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 			out.Resumed = true
 		case g.State == vectorindex.GenerationBuilding:
 			if err := a.drop(ctx, g); err != nil {
-				return out, fail(err)
+				return out, step.Fail(err)
 			}
-			advance(ctx)
+			step.Advance(ctx)
 		}
 	}
-	g, err := a.Store.StartGeneration(ctx, a.Index.Name(), model, vectorindex.GenerationBuilding, now(a.Now))
+	g, err := a.Store.StartGeneration(ctx, a.Index.Name(), model, vectorindex.GenerationBuilding, step.Now(a.Now))
 	if err != nil {
-		return out, fail(err)
+		return out, step.Fail(err)
 	}
 	if g.Model != model {
 		return out, fmt.Errorf("another generation has been begun") // by a run under another id; the next attempt sees it
 	}
 	if err := a.Index.Create(ctx, g); err != nil {
-		return out, fail(err)
+		return out, step.Fail(err)
 	}
 	out.Generation = refOf(g)
 	out.Memories, err = a.Store.LiveTotal(ctx)
-	return out, fail(err)
+	return out, step.Fail(err)
 }
 
 // modelNamed returns the model with a name: the configured one, or one that another embedder is here for.
@@ -125,13 +126,13 @@ type FillResult struct {
 // in the order of tenants and ids. Run again, it goes on behind the page that it reported last. One that the
 // index loses meanwhile is made again: the comparison brings what was brought before.
 func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
-	work, ctx := startWork(ctx, FillResult{Cursor: in.Cursor})
-	defer work.stop()
+	work, ctx := step.StartWork(ctx, FillResult{Cursor: in.Cursor})
+	defer work.Stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
-		return FillResult{}, fail(stalled(ctx, err))
+		return FillResult{}, step.Fail(step.Stalled(ctx, err))
 	}
-	out := work.sofar()
+	out := work.SoFar()
 	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next api.IndexCursor) error {
 		ids, lacking := make([]uuid.UUID, len(page)), int64(0)
 		for i, s := range page {
@@ -152,10 +153,10 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 		out.Memories, out.Embedded = out.Memories+int64(len(page)), out.Embedded+lacking
 		out.Refused += int64(max(0, len(page)-told))
 		out.Cursor = next
-		work.note(out)
+		work.Note(out)
 		return nil
 	})
-	return out, fail(err)
+	return out, step.Fail(err)
 }
 
 // GenerationRequest names a generation.
@@ -171,17 +172,17 @@ type rebuilt struct {
 // RebuildIndexes builds what an index keeps of a generation besides its points again. Only Postgres has
 // such a thing. Run again, it goes on behind what is built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
-	work, ctx := startWork(ctx, rebuilt{})
-	defer work.stop()
+	work, ctx := step.StartWork(ctx, rebuilt{})
+	defer work.Stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
-		return fail(err)
+		return step.Fail(err)
 	}
 	if index, ok := a.Index.(vector.Rebuilder); ok {
-		err := patiently(ctx, func() error {
-			return index.Rebuild(ctx, g, work.sofar().Parts, func(parts int) { work.note(rebuilt{parts}) })
+		err := step.RunLong(ctx, func() error {
+			return index.Rebuild(ctx, g, work.SoFar().Parts, func(parts int) { work.Note(rebuilt{parts}) })
 		})
-		return fail(stalled(ctx, err))
+		return step.Fail(step.Stalled(ctx, err))
 	}
 	return nil
 }
@@ -208,31 +209,31 @@ type verified struct {
 // finds them told, and goes on at the same tenant. A sample of which too little was found is drawn again by
 // the attempt after.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (api.VerifyResult, error) {
-	work, ctx := startWork(ctx, verified{})
-	defer work.stop()
+	work, ctx := step.StartWork(ctx, verified{})
+	defer work.Stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
-		return api.VerifyResult{}, fail(stalled(ctx, err))
+		return api.VerifyResult{}, step.Fail(step.Stalled(ctx, err))
 	}
 	for {
-		tenants, err := a.Store.MemoryTenants(ctx, work.sofar().After, 100)
+		tenants, err := a.Store.MemoryTenants(ctx, work.SoFar().After, 100)
 		if err != nil {
-			return api.VerifyResult{}, fail(err)
+			return api.VerifyResult{}, step.Fail(err)
 		}
 		if len(tenants) == 0 {
 			break
 		}
 		for _, tenant := range tenants {
-			at := work.sofar()
+			at := work.SoFar()
 			if err := a.verify(ctx, g, tenant, &at); err != nil {
-				return at.VerifyResult, fail(stalled(ctx, err))
+				return at.VerifyResult, step.Fail(step.Stalled(ctx, err))
 			}
-			work.note(at)
+			work.Note(at)
 		}
 	}
-	out := work.sofar().VerifyResult
+	out := work.SoFar().VerifyResult
 	if float64(out.Found) < sampleShare*float64(out.Sampled) {
-		work.note(verified{})
+		work.Note(verified{})
 		return out, fmt.Errorf("of %d memories that were searched for by their own vectors %d were found", out.Sampled, out.Found)
 	}
 	return out, nil
@@ -241,7 +242,7 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 // verify counts one tenant, and samples it when it is one of the first.
 func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant string, at *verified) error {
 	var memories, points int64
-	err := patiently(ctx, func() (err error) {
+	err := step.RunLong(ctx, func() (err error) {
 		if memories, err = a.Store.CountEmbedded(ctx, tenant, g.Model); err == nil {
 			points, err = a.Index.Count(ctx, g, tenant) // which is another such statement where the index is Postgres
 		}
@@ -262,7 +263,7 @@ func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant strin
 
 func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant string, out *api.VerifyResult) error {
 	var ids []uuid.UUID
-	err := patiently(ctx, func() (err error) {
+	err := step.RunLong(ctx, func() (err error) {
 		ids, err = a.Store.SampleEmbedded(ctx, tenant, g.Model, samplePerTenant)
 		return err
 	})
@@ -281,7 +282,7 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 		if err != nil {
 			return err
 		}
-		advance(ctx)
+		step.Advance(ctx)
 		out.Sampled++
 		for i, hit := range hits {
 			// Many may say the same: then all that comes back is as near as can be.
@@ -297,27 +298,27 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 // ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
 // it, then Postgres says so: an embedder of the one before finds that until it is dropped.
 func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
-		return fail(err)
+		return step.Fail(err)
 	}
 	if err := a.Index.Activate(ctx, g); err != nil {
-		return fail(err)
+		return step.Fail(err)
 	}
-	if err := a.Store.ActivateGeneration(ctx, g, now(a.Now)); err != nil {
-		return fail(err)
+	if err := a.Store.ActivateGeneration(ctx, g, step.Now(a.Now)); err != nil {
+		return step.Fail(err)
 	}
-	return fail(a.searchActive(ctx, false)) // a drift check at the same time may have taken the first half back
+	return step.Fail(a.searchActive(ctx, false)) // a drift check at the same time may have taken the first half back
 }
 
 // SearchActive has the index search the generation that Postgres calls active, after a switch that was cut
 // off between the two.
 func (a *Indexing) SearchActive(ctx context.Context) error {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
-	return fail(a.searchActive(ctx, false))
+	return step.Fail(a.searchActive(ctx, false))
 }
 
 // searchActive has the index search what Postgres calls active in place of another generation; whole also in
@@ -352,11 +353,11 @@ type DropResult struct {
 
 // DropRetired drops the generations that are not searched any more.
 func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	known, err := a.Store.Generations(ctx, a.Index.Name())
 	if err != nil {
-		return DropResult{}, fail(err)
+		return DropResult{}, step.Fail(err)
 	}
 	var out DropResult
 	for _, g := range known {
@@ -364,9 +365,9 @@ func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 			continue
 		}
 		if err := a.drop(ctx, g); err != nil {
-			return out, fail(err)
+			return out, step.Fail(err)
 		}
-		advance(ctx)
+		step.Advance(ctx)
 		out.Dropped++
 	}
 	return out, nil
@@ -374,16 +375,16 @@ func (a *Indexing) DropRetired(ctx context.Context) (DropResult, error) {
 
 // AbandonGeneration drops a generation that will not be finished. One that is searched stays.
 func (a *Indexing) AbandonGeneration(ctx context.Context, in GenerationRequest) error {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	g, err := a.generation(ctx, in.Generation)
 	if errors.Is(err, pg.ErrNotFound) {
 		return nil
 	}
 	if err != nil || g.State == vectorindex.GenerationActive {
-		return fail(err)
+		return step.Fail(err)
 	}
-	return fail(a.drop(ctx, g))
+	return step.Fail(a.drop(ctx, g))
 }
 
 // drop removes a generation. A switch that was cut off may have left the index searching it, so that what is

@@ -1,4 +1,4 @@
-package activities
+package indexing
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/schema"
@@ -38,8 +38,8 @@ type Indexing struct {
 	embedders vector.Embedders // of Embedder and Others
 }
 
-// outboxPage is how many memories are indexed together.
-const outboxPage = 500
+// OutboxPage is how many memories are indexed together.
+const OutboxPage = 500
 
 // workFor is how long an activity over many pages goes on before it returns behind the page that it is at: so
 // often at least a run can say how far it has come, however slow the embedder or the index is.
@@ -47,11 +47,11 @@ const workFor = 20 * time.Second
 
 // IndexBatch drains the outbox of the memories that a range wrote.
 func (a *Indexing) IndexBatch(ctx context.Context, r schema.Range) (api.IndexResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	ids, err := a.Store.BatchMemories(ctx, r)
 	if err != nil || len(ids) == 0 {
-		return api.IndexResult{}, fail(err)
+		return api.IndexResult{}, step.Fail(err)
 	}
 	return a.drainOnly(ctx, r.Tenant, ids)
 }
@@ -63,7 +63,7 @@ func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID
 	if err == nil && out.lost {
 		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again", api.ErrTypeIndexLost, nil)
 	}
-	return out.IndexResult, fail(err)
+	return out.IndexResult, step.Fail(err)
 }
 
 // DrainRequest bounds one DrainOutbox run.
@@ -90,7 +90,7 @@ type DrainResult struct {
 // cannot be drained: it fails at the end. An index that is lost is told to the caller instead, who can do
 // something about it.
 func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	var out DrainResult
 	if _, err := a.Store.SweepStaged(ctx); err != nil {
@@ -98,7 +98,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 	}
 	tenants, err := a.Store.OutboxTenants(ctx)
 	if err != nil {
-		return out, fail(err)
+		return out, step.Fail(err)
 	}
 	// Behind whom the run before came to.
 	if at := slices.IndexFunc(tenants, func(t string) bool { return t > in.After }); at > 0 {
@@ -114,7 +114,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 			}
 			out.Index, out.More, failed = a.Index.Name(), false, nil
 		}
-		return out, fail(failed)
+		return out, step.Fail(failed)
 	}
 	for len(tenants) > 0 {
 		var left []string
@@ -127,9 +127,9 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 			out.IndexResult, out.After, out.Lost = out.Add(drained.IndexResult), tenant, out.Lost || drained.lost
 			failed = errors.Join(failed, err)
 			if ctx.Err() != nil {
-				return out, fail(failed)
+				return out, step.Fail(failed)
 			}
-			advance(ctx)
+			step.Advance(ctx)
 			if err == nil && drained.full && !drained.lost {
 				left = append(left, tenant)
 			}
@@ -172,9 +172,9 @@ type drained struct {
 // embedder or the index cannot take now stays where it is, and drain fails; a memory that the embedder
 // refuses, though it takes others, is put off by itself.
 func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (drained, error) {
-	limit := outboxPage
+	limit := OutboxPage
 	if len(only) > 0 {
-		limit = 4 * max(len(only), outboxPage) // every pending change of the batch's memories
+		limit = 4 * max(len(only), OutboxPage) // every pending change of the batch's memories
 	}
 	var out drained
 	entries, err := a.Store.Outbox(ctx, tenant, a.Embedder.Model(), only, limit)
@@ -192,13 +192,13 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	told, failures, err := a.tell(ctx, tenant, entries, &out)
 	settled := slices.DeleteFunc(slices.Clone(entries), func(e vectorindex.OutboxEntry) bool { return !told[e.MemoryID] })
 	if len(settled) > 0 {
-		if settleErr := a.Store.SettleOutbox(ctx, tenant, settled, now(a.Now)); settleErr != nil {
+		if settleErr := a.Store.SettleOutbox(ctx, tenant, settled, step.Now(a.Now)); settleErr != nil {
 			return drained{lost: out.lost}, cmp.Or(err, settleErr)
 		}
-		advance(ctx)
+		step.Advance(ctx)
 	}
 	if len(failures) > 0 {
-		parked, postponeErr := a.Store.PostponeOutbox(ctx, tenant, failures, now(a.Now))
+		parked, postponeErr := a.Store.PostponeOutbox(ctx, tenant, failures, step.Now(a.Now))
 		out.Postponed, out.Parked = len(failures), parked
 		err = cmp.Or(err, postponeErr)
 		activity.GetLogger(ctx).Warn("memories not indexed", "tenant", tenant, "memories", len(failures), "parked", parked)
@@ -307,7 +307,7 @@ func (a *Indexing) bring(ctx context.Context, g vector.Generation, tenant string
 	if len(lacking) > 0 {
 		var made map[uuid.UUID][]float32
 		made, out.refused, embedErr = a.embed(ctx, g.Model, lacking)
-		if err := a.Store.KeepEmbeddings(ctx, tenant, g.Model, lacking, made, now(a.Now)); err != nil {
+		if err := a.Store.KeepEmbeddings(ctx, tenant, g.Model, lacking, made, step.Now(a.Now)); err != nil {
 			out.index = err
 			return out, embedErr
 		}
@@ -350,12 +350,12 @@ func (a *Indexing) apply(ctx context.Context, g vector.Generation, tenant string
 // be index builds, which take long.
 func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
 	g.State = vectorindex.GenerationBuilding
-	return patiently(ctx, func() error { return a.Index.Create(ctx, g) })
+	return step.RunLong(ctx, func() error { return a.Index.Create(ctx, g) })
 }
 
-// removePoints has every generation of an index forget the points of memories, those that wait to be dropped
+// RemovePoints has every generation of an index forget the points of memories, those that wait to be dropped
 // included.
-func removePoints(ctx context.Context, st *store.Store, index vector.Index, tenant string, entries []vectorindex.OutboxEntry) error {
+func RemovePoints(ctx context.Context, st *store.Store, index vector.Index, tenant string, entries []vectorindex.OutboxEntry) error {
 	generations, err := st.Generations(ctx, index.Name())
 	if err != nil {
 		return err
@@ -393,10 +393,7 @@ func (a *Indexing) embedderOf(model inference.EmbeddingModel) (inference.Embedde
 // probe finds out whether it is an embedder that fails or a text. It asks for another text each time: a cache
 // knows what the embedder has said before.
 func probe(ctx context.Context, e inference.Embedder) error {
-	vectors, err := vectorsOf(ctx, e, []string{"ok " + uuid.NewString()})
-	if err == nil && len(vectors[0]) != e.Model().Dimensions {
-		err = &inference.PermanentError{Reason: "its vectors are of another length than the model's"}
-	}
+	_, err := step.Vectors(ctx, e, []string{"ok " + uuid.NewString()})
 	return err
 }
 
@@ -414,7 +411,7 @@ func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, en
 	var halve func([]vectorindex.OutboxEntry) error
 	halve = func(part []vectorindex.OutboxEntry) error {
 		err := embedInto(ctx, embedder, part, made)
-		advance(ctx) // also a refusal: it is an answer
+		step.Advance(ctx) // also a refusal: it is an answer
 		if err == nil {
 			works = true
 			return nil
@@ -433,7 +430,7 @@ func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, en
 			works = true
 		}
 		if len(part) == 1 {
-			_, _, _, reason := failure(err)
+			_, _, _, reason := step.Classify(err)
 			refused = append(refused, vectorindex.OutboxFailure{OutboxEntry: part[0], Reason: reason})
 			return nil
 		}
@@ -459,14 +456,9 @@ func embedInto(ctx context.Context, e inference.Embedder, entries []vectorindex.
 	for i := range entries {
 		texts[i] = entries[i].Content
 	}
-	vectors, err := vectorsOf(ctx, e, texts)
+	vectors, err := step.Vectors(ctx, e, texts)
 	if err != nil {
 		return err
-	}
-	for i, v := range vectors {
-		if err := usable(v, e.Model().Dimensions); err != nil {
-			return fmt.Errorf("vector %d of %d: %w", i+1, len(vectors), err)
-		}
 	}
 	for i, v := range vectors {
 		into[entries[i].MemoryID] = v
@@ -474,22 +466,9 @@ func embedInto(ctx context.Context, e inference.Embedder, entries []vectorindex.
 	return nil
 }
 
-// usable refuses vectors that no index takes.
-func usable(v []float32, dimensions int) error {
-	if len(v) != dimensions {
-		return fmt.Errorf("%d dimensions where the model has %d", len(v), dimensions)
-	}
-	for _, x := range v {
-		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			return errors.New("not finite")
-		}
-	}
-	return nil
-}
-
 // IndexMemories drains the outbox of the named memories.
 func (a *Indexing) IndexMemories(ctx context.Context, in MemoriesRequest) (api.IndexResult, error) {
-	ctx, stop := heartbeat(ctx)
+	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	ids := make([]uuid.UUID, 0, len(in.IDs))
 	for _, s := range in.IDs {

@@ -1,9 +1,4 @@
-// Package activities holds the steps that have side effects: one struct a phase, its dependencies
-// injected. Activities are at-least-once, so each may run twice: what it writes is keyed so that the
-// second run finds the first one's result.
-//
-// Errors that leave an activity never carry memory content: they end up in histories and logs.
-package activities
+package step
 
 import (
 	"context"
@@ -19,8 +14,8 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// fail turns an error into what Temporal's retry policy can act on.
-func fail(err error) error {
+// Fail turns an error into what Temporal's retry policy can act on.
+func Fail(err error) error {
 	var invalid *schema.ValidationError
 	var conflict *schema.VersionConflict
 	switch {
@@ -46,12 +41,11 @@ func fail(err error) error {
 }
 
 // maxRetryAfter bounds how long a model endpoint may make the pipeline wait before it is asked again.
-const maxRetryAfter = 10 * time.Minute
+const MaxRetryAfter = 10 * time.Minute
 
-// pendingError asks Temporal to run the activity again for the items that are left, after the wait
-// that the endpoint asked for or, without one, that the retry policy gives. why is of an endpoint that is busy
-// or away: the run shows it in the UI.
-func pendingError(failed int, wait time.Duration, why string) error {
+// PendingError asks Temporal to run the activity again for the items that are left: after wait or, when wait is 0, as
+// the retry policy says. why names what the endpoint answered; the run shows it in the UI.
+func PendingError(failed int, wait time.Duration, why string) error {
 	message := "some items have to be tried again"
 	if why != "" {
 		message += ": " + why
@@ -60,16 +54,15 @@ func pendingError(failed int, wait time.Duration, why string) error {
 		temporal.ApplicationErrorOptions{NextRetryDelay: wait, Details: []any{failed}})
 }
 
-// patience is how long to wait behind an attempt, counted from 1, for an endpoint that is busy or away and does
-// not say for how long: as long as the retry policy would, and then longer. The attempts that a phase has
-// (thirty) outlast an outage of three hours so, and a service that is back is asked again within ten minutes.
-func patience(attempt int32) time.Duration {
-	return min(time.Second<<min(max(0, attempt-1), 30), maxRetryAfter)
+// RetryWait is how long to wait after an attempt, counted from 1, for an endpoint that is busy or away and does not say
+// how long. It doubles from one second to ten minutes. The thirty attempts of a phase outlast an outage of three hours.
+func RetryWait(attempt int32) time.Duration {
+	return min(time.Second<<min(max(0, attempt-1), 30), MaxRetryAfter)
 }
 
-// failure classifies a model call's error: how long to wait when it was only throttled, or why the
-// attempt counts as failed.
-func failure(err error) (wait time.Duration, throttled, permanent bool, reason string) {
+// Classify says what the error of a model call means: how long to wait when the call was throttled, whether it can be
+// retried, and the reason to record.
+func Classify(err error) (wait time.Duration, throttled, permanent bool, reason string) {
 	var limit *inference.RateLimitError
 	var perm *inference.PermanentError
 	switch {
@@ -84,8 +77,8 @@ func failure(err error) (wait time.Duration, throttled, permanent bool, reason s
 	}
 }
 
-// now is the activities' clock.
-func now(clock func() time.Time) time.Time {
+// Now returns the time of clock, or of the machine when clock is nil.
+func Now(clock func() time.Time) time.Time {
 	if clock != nil {
 		return clock()
 	}

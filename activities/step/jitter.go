@@ -1,4 +1,4 @@
-package activities
+package step
 
 import (
 	"context"
@@ -35,17 +35,17 @@ func (j *jitterInbound) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 	if err == nil || ctx.Err() != nil || activity.GetInfo(ctx).IsLocalActivity {
 		return result, err
 	}
-	return result, delayed(err, retryKey(ctx), activity.GetInfo(ctx).Attempt)
+	return result, Delayed(err, RetryKey(ctx), activity.GetInfo(ctx).Attempt)
 }
 
-// delayed is a failure that can be retried with the delay until then; any other is left as it is.
-func delayed(err error, key string, attempt int32) error {
+// Delayed adds the delay until the next attempt to an error that can be retried, and returns any other as it is.
+func Delayed(err error, key string, attempt int32) error {
 	if temporal.IsCanceledError(err) || errors.Is(err, activity.ErrResultPending) {
 		return err // there is nothing to retry
 	}
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && (app.NonRetryable() || app.NextRetryDelay() > 0 || app.HasDetails()) {
-		return err // it says itself whether and when (pendingError)
+		return err // it says itself whether and when (PendingError)
 	}
 	if own, ok := err.(*temporal.ApplicationError); ok { //nolint:errorlint // of one that is wrapped the server sees the wrapper
 		// It has a type and no more: a statement at its limit, an attempt without progress.
@@ -56,8 +56,8 @@ func delayed(err error, key string, attempt int32) error {
 		NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})
 }
 
-// retryKey names what an activity tries.
-func retryKey(ctx context.Context) string {
+// RetryKey names what an activity tries.
+func RetryKey(ctx context.Context) string {
 	info := activity.GetInfo(ctx)
 	return info.WorkflowExecution.ID + "/" + info.WorkflowExecution.RunID + "/" + info.ActivityID
 }

@@ -1,4 +1,4 @@
-package activities
+package indexing
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/store/vectorindex"
@@ -28,22 +29,22 @@ type CompareResult struct {
 // searched when the pass has come to its end, and no sooner: until then, questions find nothing to search and
 // say so, instead of an answer that lacks most. A generation that is lost on the way begins the pass again.
 func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
-	work, ctx := startWork(ctx, CompareResult{Cursor: in.Cursor})
-	defer work.stop()
+	work, ctx := step.StartWork(ctx, CompareResult{Cursor: in.Cursor})
+	defer work.Stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
-		return CompareResult{}, fail(stalled(ctx, err))
+		return CompareResult{}, step.Fail(step.Stalled(ctx, err))
 	}
-	out := work.sofar()
+	out := work.SoFar()
 	if in.Repair && out.Cursor == (api.IndexCursor{}) {
 		if err := a.makeRoom(ctx, g); err != nil {
-			return out, fail(stalled(ctx, err))
+			return out, step.Fail(step.Stalled(ctx, err))
 		}
 		// Of two checks at once, one may have begun before the index was lost. What that one has looked at is not there
 		// any more, and it is not the one to say that all of it is.
 		searched, err := a.Index.Searched(ctx, g)
 		if err != nil && !errors.Is(err, vector.ErrMissing) {
-			return out, fail(err)
+			return out, step.Fail(err)
 		}
 		out.Cursor.Mend = !searched && g.State == vectorindex.GenerationActive
 	}
@@ -53,7 +54,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 			return err
 		}
 		out.Drift, out.Cursor = out.Add(drift), next
-		work.note(out)
+		work.Note(out)
 		return nil
 	})
 	switch {
@@ -63,15 +64,15 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		activity.GetLogger(ctx).Warn("the index has lost a generation that was being compared", "generation", g.ID)
 		out.Cursor, err = api.IndexCursor{}, nil
 	}
-	return out, fail(err)
+	return out, step.Fail(err)
 }
 
 // eachPage calls each with the live memories of all tenants behind a cursor, and with the cursor behind them:
 // page by page, limit pages at most, for workFor, and one page at least. It says whether there are no more.
 func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at api.IndexCursor, limit int, each func([]vectorindex.IndexState, api.IndexCursor) error) (done bool, err error) {
-	began := now(a.Now)
+	began := step.Now(a.Now)
 	for n := range limit {
-		if n > 0 && now(a.Now).Sub(began) >= workFor {
+		if n > 0 && step.Now(a.Now).Sub(began) >= workFor {
 			return false, nil
 		}
 		page, next, err := a.nextPage(ctx, g, at)
@@ -99,13 +100,13 @@ func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at api.Ind
 	}
 	for {
 		if at.Tenant != "" {
-			page, err := a.Store.LivePage(ctx, at.Tenant, g.Model, after, outboxPage)
+			page, err := a.Store.LivePage(ctx, at.Tenant, g.Model, after, OutboxPage)
 			if err != nil {
 				return nil, nil, err
 			}
 			if len(page) > 0 {
 				after = page[len(page)-1].ID
-				if len(page) < outboxPage {
+				if len(page) < OutboxPage {
 					after = uuid.Max
 				}
 				return page, &api.IndexCursor{Tenant: at.Tenant, After: after.String(), Mend: at.Mend}, nil
@@ -201,35 +202,35 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 	for i, f := range done.refused {
 		refused[i] = f.MemoryID
 	}
-	if _, err := a.Store.EnqueueOutbox(ctx, tenant, refused, now(a.Now)); err != nil {
+	if _, err := a.Store.EnqueueOutbox(ctx, tenant, refused, step.Now(a.Now)); err != nil {
 		return 0, err
 	}
 	// A memory that has moved on in the meantime is asked for again.
-	return done.upserted, a.Store.SettleOutbox(ctx, tenant, entries, now(a.Now))
+	return done.upserted, a.Store.SettleOutbox(ctx, tenant, entries, step.Now(a.Now))
 }
 
 // ComparePoints looks for the points of a generation among the memories, and removes those of memories that
 // are not live when it is to repair. So it does with a point of a memory that is parked and has no vector of
 // its present text: whatever it was made of, it is searched by what is not said any more.
 func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
-	work, ctx := startWork(ctx, CompareResult{Points: in.Points})
-	defer work.stop()
+	work, ctx := step.StartWork(ctx, CompareResult{Points: in.Points})
+	defer work.Stop()
 	g, err := a.generation(ctx, in.Generation)
 	if err != nil {
-		return CompareResult{}, fail(stalled(ctx, err))
+		return CompareResult{}, step.Fail(step.Stalled(ctx, err))
 	}
-	began := now(a.Now)
+	began := step.Now(a.Now)
 	for n := range in.MaxPages {
-		if n > 0 && now(a.Now).Sub(began) >= workFor {
+		if n > 0 && step.Now(a.Now).Sub(began) >= workFor {
 			break
 		}
-		out := work.sofar()
-		refs, next, err := a.Index.Scroll(ctx, g, out.Points, outboxPage)
+		out := work.SoFar()
+		refs, next, err := a.Index.Scroll(ctx, g, out.Points, OutboxPage)
 		if errors.Is(err, vector.ErrMissing) {
 			refs, next, err = nil, "", nil // it has no points
 		}
 		if err != nil {
-			return out, fail(err)
+			return out, step.Fail(err)
 		}
 		byTenant := map[string][]vector.Ref{}
 		for _, ref := range refs {
@@ -238,7 +239,7 @@ func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (Co
 		for tenant, refs := range byTenant {
 			drift, err := a.comparePoints(ctx, g, tenant, refs, in.Repair)
 			if err != nil {
-				return out, fail(err)
+				return out, step.Fail(err)
 			}
 			out.Drift = out.Add(drift)
 		}
@@ -247,9 +248,9 @@ func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (Co
 			out.Done = true
 			return out, nil
 		}
-		work.note(out)
+		work.Note(out)
 	}
-	return work.sofar(), nil
+	return work.SoFar(), nil
 }
 
 func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenant string, refs []vector.Ref, repair bool) (api.Drift, error) {
@@ -291,13 +292,13 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 		s := states[ref.MemoryID]
 		gone[i] = vectorindex.OutboxEntry{MemoryID: ref.MemoryID, Delete: !s.Live, Version: s.Version}
 	}
-	return drift, a.Store.SettleOutbox(ctx, tenant, gone, now(a.Now))
+	return drift, a.Store.SettleOutbox(ctx, tenant, gone, step.Now(a.Now))
 }
 
 // ensure returns the generation that is searched, and makes the first.
 func (a *Indexing) ensure(ctx context.Context) (g vector.Generation, err error) {
-	err = patiently(ctx, func() error {
-		g, err = vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), now(a.Now))
+	err = step.RunLong(ctx, func() error {
+		g, err = vector.Ensure(ctx, a.Store, a.Index, a.Embedder.Model(), step.Now(a.Now))
 		return err
 	})
 	return g, err

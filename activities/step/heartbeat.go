@@ -1,0 +1,186 @@
+package step
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must end sooner.
+const MaxStall = 150 * time.Second
+
+// HeartbeatEvery is how often work in progress reports, RecordHeartbeat how, and StalledAfter how long an attempt may go
+// on without progress. LongStatement is how long one statement of the class long may take; Postgres ends it a little
+// sooner. They are variables for tests alone.
+//
+// Progress is an item that is done, a page, a transaction that ended well, a batch of texts that is embedded, a turn
+// that is waited for at the gate of models. A statement or a call under way is none.
+//
+// A heartbeat says that the worker lives and that its attempt has made progress within StalledAfter. It is sent often,
+// so that a dead worker is noticed within the heartbeat timeout. An attempt without progress sends none: it is
+// cancelled here, and the server gives it up.
+var (
+	HeartbeatEvery  = 5 * time.Second
+	StalledAfter    = MaxStall
+	RecordHeartbeat = func(ctx context.Context, details ...any) { activity.RecordHeartbeat(ctx, details...) }
+	LongStatement   = pg.ClassLimits[pg.ClassLong].Statement + StalledAfter
+)
+
+// pulse knows when an attempt last made progress, and how far it has come.
+type pulse struct {
+	mu      sync.Mutex
+	moved   time.Time
+	limit   time.Duration // that it may go on without progress
+	details []any
+}
+
+type pulseKey struct{}
+
+// Heartbeat reports progress from now until stop is called. The context that it returns is cancelled when Advance has
+// not been called for StalledAfter.
+func Heartbeat(ctx context.Context) (_ context.Context, stop func()) {
+	return heartbeatWithin(ctx, StalledAfter)
+}
+
+// HeartbeatLong is Heartbeat for an attempt whose every statement may be a long one.
+func HeartbeatLong(ctx context.Context) (_ context.Context, stop func()) {
+	return heartbeatWithin(ctx, LongStatement)
+}
+
+// RunLong runs fn, which asks Postgres for a long statement: an index build, a count of all that is stored. While it
+// runs, an attempt has as long as the statement; before and after it has StalledAfter.
+func RunLong(ctx context.Context, fn func() error) error {
+	p, ok := ctx.Value(pulseKey{}).(*pulse)
+	if !ok {
+		return fn()
+	}
+	was := p.allow(LongStatement)
+	defer p.allow(was)
+	return fn()
+}
+
+// allow sets how long the attempt may go on without progress from now, and returns what it was before.
+func (p *pulse) allow(limit time.Duration) (was time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was, p.limit, p.moved = p.limit, limit, time.Now()
+	return was
+}
+
+// heartbeatWithin is Heartbeat with a limit of its own.
+func heartbeatWithin(ctx context.Context, limit time.Duration) (_ context.Context, stop func()) {
+	if !activity.IsActivity(ctx) {
+		return ctx, func() {}
+	}
+	p := &pulse{moved: time.Now(), limit: limit}
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, p))
+	pulsing := ctx
+	ctx = inference.WithWaiting(ctx, func() { Advance(pulsing) }) // to wait for one's turn is no standstill
+	ctx = pg.WithProgress(ctx, func() { Advance(pulsing) })
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(HeartbeatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if limit, moves := p.report(ctx); !moves {
+					activity.GetLogger(ctx).Warn("no progress: the attempt is cancelled", "for", limit.String())
+					cancel(temporal.NewApplicationError("no progress for "+limit.String(), api.ErrTypeStalled))
+					return
+				}
+			}
+		}
+	})
+	return ctx, func() { close(done); wg.Wait(); cancel(nil) }
+}
+
+// report sends a heartbeat, with how far the attempt has come, unless it has made no progress for the limit.
+func (p *pulse) report(ctx context.Context) (limit time.Duration, moves bool) {
+	p.mu.Lock() // to the end: a newer step is never reported before an older one
+	defer p.mu.Unlock()
+	if time.Since(p.moved) >= p.limit {
+		return p.limit, false
+	}
+	RecordHeartbeat(ctx, p.details...)
+	return p.limit, true
+}
+
+// Advance notes that the attempt has made progress. Details are where a later attempt goes on; without any, those of
+// before stay.
+func Advance(ctx context.Context, details ...any) {
+	p, ok := ctx.Value(pulseKey{}).(*pulse)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moved = time.Now()
+	if len(details) > 0 {
+		p.details = details
+		RecordHeartbeat(ctx, details...)
+	}
+}
+
+// Stalled returns the error of an attempt whose context has ended: why it was cancelled, rather than what failed because
+// of that.
+func Stalled(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Work is how far an attempt has come over many pages. Its heartbeats carry the place, from which the next attempt goes
+// on.
+type Work[T any] struct {
+	mu   sync.Mutex
+	ctx  context.Context
+	at   T
+	Stop func() // ends the heartbeats
+}
+
+// StartWork begins where the attempt before left off, or at from. The work is done under the context that it returns.
+func StartWork[T any](ctx context.Context, from T) (*Work[T], context.Context) {
+	w := &Work[T]{at: from}
+	if activity.IsActivity(ctx) && activity.HasHeartbeatDetails(ctx) {
+		var left T
+		if err := activity.GetHeartbeatDetails(ctx, &left); err == nil {
+			w.at = left
+		}
+	}
+	w.ctx, w.Stop = Heartbeat(ctx)
+	if p, ok := w.ctx.Value(pulseKey{}).(*pulse); ok {
+		p.mu.Lock()
+		p.details = []any{w.at} // an attempt that does not come far must not lose the place
+		p.mu.Unlock()
+	}
+	return w, w.ctx
+}
+
+// SoFar returns the place that was noted last.
+func (w *Work[T]) SoFar() T {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+// Note records a step that is done.
+func (w *Work[T]) Note(at T) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = at
+	Advance(w.ctx, at)
+}

@@ -1,0 +1,83 @@
+package step
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Pace is how many candidates a statement is asked for at once: half as many after one that met its limit, down to one,
+// and twice as many, up to the most, after growAfter that did not. Heartbeats carry it, so that the next attempt does
+// not begin with what was too much.
+type Pace struct {
+	work *Work[paced]
+	most int
+	good int // statements in a row that met no limit
+}
+
+// paced is what heartbeats carry of a pace.
+type paced struct {
+	Size int `json:"size"`
+}
+
+// growAfter is how many statements go well before one is asked for more: to find out that it is too much costs the
+// limit of a statement.
+const growAfter = 4
+
+// StartPace begins with the size that the attempt before came to, or with the one given; 0 is the most.
+func StartPace(ctx context.Context, size, most int) (*Pace, context.Context) {
+	w, ctx := StartWork(ctx, paced{size})
+	p := &Pace{work: w, most: max(1, most)}
+	if at := w.SoFar().Size; at < 1 || at > p.most {
+		w.Note(paced{p.most})
+	}
+	return p, ctx
+}
+
+// Stop ends the heartbeats.
+func (p *Pace) Stop() { p.work.Stop() }
+
+// Size is how many candidates the next statement is asked for.
+func (p *Pace) Size() int { return p.work.SoFar().Size }
+
+// Slower notes that a statement met its limit, and reports whether fewer than it was asked for can be asked for. That
+// is progress: what is asked for becomes less each time.
+func (p *Pace) Slower(ctx context.Context, asked int, err error) bool {
+	if !pg.IsTimeout(err) || asked <= 1 || ctx.Err() != nil {
+		return false
+	}
+	p.good = 0
+	p.work.Note(paced{asked / 2})
+	activity.GetLogger(ctx).Warn("a statement met its limit: fewer candidates at once", "candidates", asked/2, "error", err)
+	return true
+}
+
+// Faster notes that a statement went well.
+func (p *Pace) Faster() {
+	if p.good++; p.good < growAfter || p.Size() == p.most {
+		return
+	}
+	p.good = 0
+	p.work.Note(paced{min(2*p.Size(), p.most)})
+}
+
+// Through calls fn for the parts of a range, each of the pace's size.
+func (p *Pace) Through(ctx context.Context, r schema.Range, fn func(schema.Range) error) error {
+	for at := r.From; ; {
+		part := r
+		part.From, part.To = at, min(at+p.Size(), r.To)
+		err := fn(part)
+		switch {
+		case err == nil:
+			p.Faster()
+			if at = part.To; at >= r.To {
+				return nil
+			}
+		case !p.Slower(ctx, part.To-part.From, err):
+			return err
+		}
+	}
+}
