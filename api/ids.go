@@ -65,7 +65,7 @@ func ownerOf(p schema.Principal) string {
 	return owner + "%40" + hex.EncodeToString(sum[:16])
 }
 
-// workflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
+// WorkflowID joins the parts of an id. No other parts give the same id, whatever is in them: a run that
 // is joined by its id is that of the same tenant and agent. The last part is left as it is.
 func WorkflowID(kind string, parts ...string) string {
 	last := len(parts) - 1
@@ -117,7 +117,7 @@ func boundedUpdateID(id string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// tenantOfID is the tenant that an id of a principal's run names. A hashed id names none: such an id has
+// TenantOfID is the tenant that an id of a principal's run names. A hashed id names none: such an id has
 // three parts, and others have four or more.
 func TenantOfID(id string) (tenant string, ok bool) {
 	parts := strings.SplitN(id, "/", 4)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 )
 
 // SyncIndexInput carries the counts over continue-as-new.
@@ -38,7 +39,7 @@ type DriftInput struct {
 // UnmarshalJSON reads the input strictly; Validate reports what it found.
 func (in *DriftInput) UnmarshalJSON(data []byte) error {
 	type plain DriftInput
-	in.decoded = schema.DecodeInput(data, (*plain)(in))
+	in.decoded = check.DecodeInput(data, (*plain)(in))
 	return nil
 }
 
@@ -78,7 +79,7 @@ type ReindexInput struct {
 // UnmarshalJSON reads the input strictly; Validate reports what it found.
 func (in *ReindexInput) UnmarshalJSON(data []byte) error {
 	type plain ReindexInput
-	in.decoded = schema.DecodeInput(data, (*plain)(in))
+	in.decoded = check.DecodeInput(data, (*plain)(in))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 )
 
 // IngestResult says what became of a request. It holds ids and counts, never content.
@@ -40,7 +41,7 @@ type ResumeInput struct {
 // UnmarshalJSON reads the input strictly; Validate reports what it found.
 func (in *ResumeInput) UnmarshalJSON(data []byte) error {
 	type plain ResumeInput
-	in.decoded = schema.DecodeInput(data, (*plain)(in))
+	in.decoded = check.DecodeInput(data, (*plain)(in))
 	return nil
 }
 

@@ -2,10 +2,11 @@ package api
 
 import (
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 )
 
 // strict is embedded in the inputs that this package defines: it keeps what reading one has found.
-type strict struct{ decoded schema.Decoded }
+type strict struct{ decoded check.Decoded }
 
 // Validate reports every field that is wrong, as a *schema.ValidationError.
 func (s *strict) Validate() error { return s.decoded.Err() }

@@ -3,7 +3,7 @@ package api
 import (
 	"time"
 
-	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 )
 
 // ReviewInput names the batch whose proposals wait for a person.
@@ -20,7 +20,7 @@ type ReviewInput struct {
 // UnmarshalJSON reads the input strictly; Validate reports what it found.
 func (in *ReviewInput) UnmarshalJSON(data []byte) error {
 	type plain ReviewInput
-	in.decoded = schema.DecodeInput(data, (*plain)(in))
+	in.decoded = check.DecodeInput(data, (*plain)(in))
 	return nil
 }
 

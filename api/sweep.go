@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 )
 
 // SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
@@ -33,7 +34,7 @@ func (in *SweepInput) Validate() error {
 // UnmarshalJSON reads the input strictly; Validate reports what it found.
 func (in *SweepInput) UnmarshalJSON(data []byte) error {
 	type plain SweepInput
-	in.decoded = schema.DecodeInput(data, (*plain)(in))
+	in.decoded = check.DecodeInput(data, (*plain)(in))
 	return nil
 }
 

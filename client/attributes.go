@@ -26,12 +26,12 @@ var (
 	AttrOutcome = temporal.NewSearchAttributeKeyKeyword(api.AttributeOutcome)
 )
 
-// ofPrincipal are the search attributes with which a run is started.
+// OfPrincipal are the search attributes with which a run is started.
 func OfPrincipal(p schema.Principal) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(Whose(p)...)
 }
 
-// ofTenant are those where only the tenant is known.
+// OfTenant are those where only the tenant is known.
 func OfTenant(tenant string) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(AttrTenant.ValueSet(tenant))
 }

@@ -92,7 +92,7 @@ func startStaging(ctx context.Context, c client.Client, options client.StartWork
 	}
 }
 
-// ingestStart is how a run of Ingest is started.
+// IngestStart is how a run of Ingest is started.
 func IngestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflowOptions {
 	options := client.StartWorkflowOptions{
 		ID:                       api.IngestWorkflowID(req),
@@ -160,7 +160,7 @@ func startRun(ctx context.Context, c client.Client, options client.StartWorkflow
 	return run, err
 }
 
-// withoutAttributes takes the search attributes off a start that was refused for them, and reports whether it is
+// WithoutAttributes takes the search attributes off a start that was refused for them, and reports whether it is
 // worth trying again: the first worker registers them, and runs wait for it.
 func WithoutAttributes(err error, options *client.StartWorkflowOptions) bool {
 	if err == nil || options.TypedSearchAttributes.Size() == 0 || !strings.Contains(strings.ToLower(err.Error()), "search attribute") {

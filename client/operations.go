@@ -31,7 +31,7 @@ func StartRevise(ctx context.Context, c client.Client, taskQueue string, req sch
 	return startOperation(ctx, c, taskQueue, api.KindRevise, req.Operation, req.Validate(), api.WorkflowRevise, req, ReviseSummary(req))
 }
 
-// reviseSummary names the action of a valid request.
+// ReviseSummary names the action of a valid request.
 func ReviseSummary(req schema.ReviseRequest) string { return "revise: " + string(req.Action) }
 
 // StartFeedback starts a Feedback run, or joins the one that has the same request.
@@ -55,7 +55,7 @@ func startOperation(ctx context.Context, c client.Client, taskQueue, kind string
 	return run, nil
 }
 
-// operationStart is how the run of an operation is started.
+// OperationStart is how the run of an operation is started.
 func OperationStart(taskQueue, kind string, op schema.Operation, request any, summary string) client.StartWorkflowOptions {
 	options := client.StartWorkflowOptions{
 		ID:                       api.OperationWorkflowID(kind, op, request),

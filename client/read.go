@@ -29,7 +29,7 @@ func StartGet(ctx context.Context, c client.Client, taskQueue string, req schema
 	return run, nil
 }
 
-// recallStart is how a run of Recall is started. A question that has been answered is asked again.
+// RecallStart is how a run of Recall is started. A question that has been answered is asked again.
 func RecallStart(taskQueue string, req schema.RecallRequest) client.StartWorkflowOptions {
 	return readStart(taskQueue, api.RecallWorkflowID(req), api.KindRecall, req.Principal)
 }
@@ -60,6 +60,6 @@ func StartRecall(ctx context.Context, c client.Client, taskQueue string, req sch
 	return run, nil
 }
 
-// recallTimeout is how long a client waits for an answer at most. The caller wants to go on: what is not
+// RecallTimeout is how long a client waits for an answer at most. The caller wants to go on: what is not
 // there within a minute is given up, and asked again if it still matters.
 const RecallTimeout = time.Minute

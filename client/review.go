@@ -53,7 +53,7 @@ func decideOnce(ctx context.Context, c client.Client, taskQueue string, req sche
 	return nil
 }
 
-// renewReview starts the review of a batch again, in place of the run that waits: what that one carried is
+// RenewReview starts the review of a batch again, in place of the run that waits: what that one carried is
 // to go.
 func RenewReview(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error {
 	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING),

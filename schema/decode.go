@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // MaxRecordBytes is the size of one record as JSON. It has room for a long audit log.
@@ -37,7 +39,7 @@ const (
 // memory, a gain from being reinforced, and relations of weight 1. An id that is no UUID becomes the external id.
 func (m *MemoryRecord) UnmarshalJSON(data []byte) error {
 	d := decode(data, m)
-	m.problems, m.unbuilt = d.fields, d.broken
+	m.problems, m.unbuilt = d.Fields, d.broken
 	return nil
 }
 
@@ -46,20 +48,20 @@ func (m *MemoryRecord) UnmarshalJSON(data []byte) error {
 func DecodeRecord(data []byte) (MemoryRecord, error) {
 	var m MemoryRecord
 	d := decode(data, &m)
-	p := problems{fields: d.fields}
+	p := check.Problems{Fields: d.Fields}
 	if !d.broken {
 		for _, path := range d.missing(m.lacking()) {
-			p.add(path, "is required")
+			p.Add(path, "is required")
 		}
-		m.problems = p.fields
-		p = problems{}
+		m.problems = p.Fields
+		p = check.Problems{}
 		m.validate(&p, "")
 		m.problems = nil
 	}
-	for i := range p.fields {
-		p.fields[i].Field = d.asGiven(p.fields[i].Field)
+	for i := range p.Fields {
+		p.Fields[i].Field = d.asGiven(p.Fields[i].Field)
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return MemoryRecord{}, err
 	}
 	return m, nil
@@ -67,7 +69,7 @@ func DecodeRecord(data []byte) (MemoryRecord, error) {
 
 // decoder reads one record and collects what is wrong with it.
 type decoder struct {
-	problems
+	check.Problems
 	canonical bool              // the record has the shape of the canonical schemas
 	broken    bool              // nothing was built
 	seen      map[string]bool   // paths of the appendix that have a value
@@ -77,20 +79,20 @@ type decoder struct {
 func decode(data []byte, m *MemoryRecord) *decoder {
 	*m = MemoryRecord{}
 	d := &decoder{seen: map[string]bool{}, given: map[string]string{}}
-	if _, ok := scan(data, "", MaxPayloadDepth+1, MaxRecordBytes, &d.problems); !ok {
+	if _, ok := check.Scan(data, "", MaxPayloadDepth+1, MaxRecordBytes, &d.Problems); !ok {
 		d.broken = true
 		return d
 	}
-	tree, err := buildTree(data)
+	tree, err := check.BuildTree(data)
 	if err != nil {
 		d.broken = true
-		d.add("(json)", "%s", jsonProblem(err).Problem)
+		d.Add("(json)", "%s", check.JSONProblem(err).Problem)
 		return d
 	}
 	record, ok := tree.(map[string]any)
 	if !ok {
 		d.broken = true
-		d.add("(json)", "must be an object")
+		d.Add("(json)", "must be an object")
 		return d
 	}
 	d.unite(record)
@@ -102,7 +104,7 @@ func decode(data []byte, m *MemoryRecord) *decoder {
 // complete gives a record what it says by leaving it out.
 func (d *decoder) complete(m *MemoryRecord) {
 	if !d.seen["confidence"] {
-		d.add("confidence", "is required")
+		d.Add("confidence", "is required")
 	}
 	for path, set := range map[string]func(){
 		"salience":     func() { m.Salience = DefaultSalience },
@@ -140,7 +142,7 @@ func (d *decoder) complete(m *MemoryRecord) {
 			case *into == "":
 				*into = value
 			default:
-				d.add("payload.revision."+path, "differs from %s of the record", path)
+				d.Add("payload.revision."+path, "differs from %s of the record", path)
 			}
 		}
 		lift("status", (*string)(&m.Status), string(r.Status))
@@ -165,7 +167,7 @@ func (d *decoder) missing(lacking []string) []string {
 		}
 		lost := nested && !d.seen[parent] && !(d.canonical && parent == "lifecycle")
 		name := d.asGiven(path)
-		wrong := slices.ContainsFunc(d.fields, func(f FieldError) bool { return under(f.Field, name) || under(name, f.Field) })
+		wrong := slices.ContainsFunc(d.Fields, func(f FieldError) bool { return under(f.Field, name) || under(name, f.Field) })
 		if (!d.seen[path] || slices.Contains(lacking, path)) && !lost && !wrong {
 			out = append(out, name)
 		}
@@ -205,11 +207,11 @@ func (d *decoder) move(from map[string]any, name, path string, into map[string]a
 	}
 	delete(from, name)
 	if _, both := into[as]; both {
-		d.add(join(path, name), "is given twice, as %s too", join(intoPath, as))
+		d.Add(check.Join(path, name), "is given twice, as %s too", check.Join(intoPath, as))
 		return
 	}
 	into[as] = v
-	d.given[join(intoPath, as)] = join(path, name)
+	d.given[check.Join(intoPath, as)] = check.Join(path, name)
 }
 
 // unite turns the names of the canonical schemas (document 004 §15A.1 to §15A.8) into those of the
@@ -271,7 +273,7 @@ func (d *decoder) seconds(decay map[string]any, name, as string) {
 	if s, ok := decay[name].(string); ok {
 		n, ok := parseSeconds(s)
 		if !ok {
-			d.add(join(from, name), "must be a number of seconds, or a duration in whole seconds such as P90D, PT1H or 36h")
+			d.Add(check.Join(from, name), "must be a number of seconds, or a duration in whole seconds such as P90D, PT1H or 36h")
 			delete(decay, name)
 			return
 		}
@@ -470,16 +472,16 @@ func members(t reflect.Type) map[string]int {
 func (d *decoder) fill(v any, into reflect.Value, path string) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		d.add(d.asGiven(path), "must be an object")
+		d.Add(d.asGiven(path), "must be an object")
 		return
 	}
 	fields := members(into.Type())
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		at := join(path, name)
+		at := check.Join(path, name)
 		i, known := fields[name]
 		switch {
 		case !known:
-			d.add(d.asGiven(at), "unknown field")
+			d.Add(d.asGiven(at), "unknown field")
 		case object[name] != nil: // null is as good as absent
 			d.seen[at] = true
 			omit := strings.HasSuffix(into.Type().Field(i).Tag.Get("json"), ",omitempty")
@@ -489,10 +491,10 @@ func (d *decoder) fill(v any, into reflect.Value, path string) {
 }
 
 func (d *decoder) set(v any, into reflect.Value, path string, omit bool) {
-	wrong := func(want string) { d.add(d.asGiven(path), "must be %s", want) }
+	wrong := func(want string) { d.Add(d.asGiven(path), "must be %s", want) }
 	switch field := into.Addr().Interface().(type) {
 	case *json.RawMessage:
-		encoded, err := encodeTree(v)
+		encoded, err := check.EncodeTree(v)
 		if err != nil { // unreachable: the tree was built from JSON
 			wrong("JSON")
 			return

@@ -3,6 +3,12 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // Shape is one of the two in which document 004 §15A has records.
@@ -22,7 +28,7 @@ func EncodeRecord(m MemoryRecord, shape Shape) ([]byte, error) {
 	}
 	encoded, err := json.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("encode record: %w", jsonProblem(err))
+		return nil, fmt.Errorf("encode record: %w", check.JSONProblem(err))
 	}
 	if shape == ShapeAppendix || shape == "" {
 		return encoded, nil
@@ -30,15 +36,15 @@ func EncodeRecord(m MemoryRecord, shape Shape) ([]byte, error) {
 	if shape != ShapeCanonical {
 		return nil, &ValidationError{Fields: []FieldError{{Field: "shape", Problem: "must be appendix or canonical"}}}
 	}
-	tree, err := buildTree(encoded)
+	tree, err := check.BuildTree(encoded)
 	record, ok := tree.(map[string]any)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("encode record: %w", jsonProblem(err))
+		return nil, fmt.Errorf("encode record: %w", check.JSONProblem(err))
 	}
 	m.toCanonical(record)
-	out, err := encodeTree(record)
+	out, err := check.EncodeTree(record)
 	if err != nil {
-		return nil, fmt.Errorf("encode record: %w", jsonProblem(err))
+		return nil, fmt.Errorf("encode record: %w", check.JSONProblem(err))
 	}
 	return out, nil
 }
@@ -134,3 +140,35 @@ func toSteps(payload map[string]any) {
 		list[i] = map[string]any{"step": text}
 	}
 }
+
+// isoDuration is an ISO 8601 duration of lengths that do not depend on a calendar.
+var isoDuration = regexp.MustCompile(`^P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$`)
+
+// parseSeconds reads a duration in whole seconds: ISO 8601 (P90D, PT1H30M) or Go's form (2160h0m0s).
+func parseSeconds(s string) (int64, bool) {
+	if len(s) > 64 {
+		return 0, false
+	}
+	if m := isoDuration.FindStringSubmatch(s); m != nil && strings.ContainsAny(s, "0123456789") && !strings.HasSuffix(s, "T") {
+		var total int64
+		for i, unit := range []int64{7 * 86400, 86400, 3600, 60, 1} {
+			if m[i+1] == "" {
+				continue
+			}
+			n, err := strconv.ParseInt(m[i+1], 10, 64)
+			if err != nil || n > MaxDurationSeconds {
+				return 0, false
+			}
+			total += n * unit
+		}
+		return total, total <= MaxDurationSeconds
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d%time.Second != 0 {
+		return 0, false
+	}
+	return int64(d / time.Second), true
+}
+
+// formatSeconds writes a duration as ISO 8601 has it.
+func formatSeconds(n int64) string { return fmt.Sprintf("PT%dS", n) }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // FeedbackRequest says what became of what a recall returned: what was used, and how it ended (document
@@ -24,7 +26,7 @@ type FeedbackRequest struct {
 	// was said before of a memory by itself.
 	AllOthersUnused bool `json:"all_others_unused,omitempty"`
 
-	decoded Decoded
+	decoded check.Decoded
 }
 
 // FeedbackItem is what is said of one memory.
@@ -124,7 +126,7 @@ type RetrievedItem struct {
 // Validate reports it.
 func (r *FeedbackRequest) UnmarshalJSON(data []byte) error {
 	type plain FeedbackRequest
-	r.decoded = DecodeInput(data, (*plain)(r))
+	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
@@ -136,21 +138,21 @@ func (r *FeedbackRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
 		return err
 	}
-	var p problems
+	var p check.Problems
 	r.Operation.validate(&p)
 	if _, err := uuid.Parse(r.RetrievalID); err != nil || len(r.RetrievalID) != 36 {
-		p.add("retrieval_id", "must be the id of a retrieval")
+		p.Add("retrieval_id", "must be the id of a retrieval")
 	}
 	if r.Outcome != "" && !r.Outcome.Valid() {
-		p.add("outcome", "must be one of %s", names(outcomes))
+		p.Add("outcome", "must be one of %s", check.Names(outcomes))
 	}
 	switch n := len(r.Items); {
 	case n > MaxRecallLimit:
-		p.add("items", "must hold at most %d memories, got %d", MaxRecallLimit, n)
+		p.Add("items", "must hold at most %d memories, got %d", MaxRecallLimit, n)
 	case n == 0 && r.Outcome == "" && !r.AllOthersUnused:
-		p.add("items", "must hold at least one memory, unless outcome or all_others_unused is given")
+		p.Add("items", "must hold at least one memory, unless outcome or all_others_unused is given")
 	case n == 0 && r.Outcome != "" && r.AllOthersUnused:
-		p.add("all_others_unused", "does not go with an outcome of everything: items must say what was used")
+		p.Add("all_others_unused", "does not go with an outcome of everything: items must say what was used")
 	}
 	ids := distinctIDs{}
 	for i, item := range r.Items[:min(len(r.Items), MaxRecallLimit)] {
@@ -158,14 +160,14 @@ func (r *FeedbackRequest) Validate() error {
 		ids.check(&p, path+".memory_id", item.MemoryID)
 		switch {
 		case item.Verdict != "" && item.Used != nil:
-			p.add(path+".used", "does not go with a verdict")
+			p.Add(path+".used", "does not go with a verdict")
 		case item.Verdict != "" && !item.Verdict.Valid():
-			p.add(path+".verdict", "must be one of %s", names(verdicts))
+			p.Add(path+".verdict", "must be one of %s", check.Names(verdicts))
 		case item.Verdict == "" && item.Used == nil && r.Outcome == "":
-			p.add(path+".verdict", "is required, or used, or an outcome of the request")
+			p.Add(path+".verdict", "is required, or used, or an outcome of the request")
 		}
 	}
-	return p.err()
+	return p.Err()
 }
 
 // VerdictOf is the verdict on an item of the request.

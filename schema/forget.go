@@ -1,12 +1,15 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // Limits of a forget.
@@ -120,7 +123,7 @@ type ForgetConfirmation struct {
 	Actor  string `json:"actor,omitempty"`
 	Reason string `json:"reason,omitempty"` // default: the request's
 
-	decoded Decoded
+	decoded check.Decoded
 }
 
 // ForgetState is where a run stands.
@@ -169,63 +172,63 @@ func (s *Selector) Named() bool {
 // maxListedIDs bounds how many ids of a request are complained about one by one.
 const maxListedIDs = 20
 
-func (s *Selector) validate(p *problems, path string) {
+func (s *Selector) validate(p *check.Problems, path string) {
 	if len(s.IDs) == 0 && !s.selectorFilters() && !s.All {
-		p.add(strings.TrimSuffix(path, "."), "must have a condition, or all set")
+		p.Add(strings.TrimSuffix(path, "."), "must have a condition, or all set")
 	}
 	if s.All && (len(s.IDs) > 0 || s.selectorFilters()) {
-		p.add(path+"all", "must not be set beside a condition")
+		p.Add(path+"all", "must not be set beside a condition")
 	}
 	if s.Everywhere && s.OnlyNamed {
-		p.add(path+"only_named", "must not be set beside everywhere")
+		p.Add(path+"only_named", "must not be set beside everywhere")
 	}
 	if len(s.IDs) > MaxForgetIDs {
-		p.add(path+"ids", "must hold at most %d ids, got %d", MaxForgetIDs, len(s.IDs))
+		p.Add(path+"ids", "must hold at most %d ids, got %d", MaxForgetIDs, len(s.IDs))
 	}
 	bad := 0
 	for i, id := range s.IDs {
 		if !isUUID(id) && bad < maxListedIDs {
 			bad++
-			p.add(fmt.Sprintf("%sids[%d]", path, i), "must be a UUID")
+			p.Add(fmt.Sprintf("%sids[%d]", path, i), "must be a UUID")
 		}
 	}
 	if s.Query != "" && isBlank(s.Query) {
-		p.add(path+"query", "is blank")
+		p.Add(path+"query", "is blank")
 	}
-	checkText(p, path+"query", s.Query, MaxQueryBytes)
+	check.Text(p, path+"query", s.Query, MaxQueryBytes)
 	switch {
 	case s.Limit < 0 || s.Limit > MaxForgetSelected:
-		p.add(path+"limit", "must be between 1 and %d", MaxForgetSelected)
+		p.Add(path+"limit", "must be between 1 and %d", MaxForgetSelected)
 	case s.Limit > 0 && s.Query == "":
-		p.add(path+"limit", "goes with a query alone")
+		p.Add(path+"limit", "goes with a query alone")
 	}
 	for i, t := range s.Types {
 		if !t.Valid() {
-			p.add(fmt.Sprintf("%stypes[%d]", path, i), "must be one of %s", names(memoryTypes))
+			p.Add(fmt.Sprintf("%stypes[%d]", path, i), "must be one of %s", check.Names(memoryTypes))
 		}
 	}
 	for i, c := range s.Categories {
 		if !c.Valid() {
-			p.add(fmt.Sprintf("%scategories[%d]", path, i), "must be one of %s", names(categories))
+			p.Add(fmt.Sprintf("%scategories[%d]", path, i), "must be one of %s", check.Names(categories))
 		}
 	}
 	if len(s.Tags) > MaxTags {
-		p.add(path+"tags", "must hold at most %d tags", MaxTags)
+		p.Add(path+"tags", "must hold at most %d tags", MaxTags)
 	}
 	for i, tag := range s.Tags {
 		field := fmt.Sprintf("%stags[%d]", path, i)
 		if isBlank(tag) {
-			p.add(field, "is empty")
+			p.Add(field, "is empty")
 		}
-		checkText(p, field, tag, MaxTagLength)
+		check.Text(p, field, tag, MaxTagLength)
 	}
-	checkText(p, path+"who", s.Who, MaxNameLength)
-	checkText(p, path+"session", s.Session, MaxNameLength)
+	check.Text(p, path+"who", s.Who, MaxNameLength)
+	check.Text(p, path+"session", s.Session, MaxNameLength)
 	if s.SourceKind != "" && !s.SourceKind.Valid() {
-		p.add(path+"source_kind", "must be one of %s", names(sourceKinds))
+		p.Add(path+"source_kind", "must be one of %s", check.Names(sourceKinds))
 	}
 	if s.Since != nil && s.Until != nil && !s.Since.Before(*s.Until) {
-		p.add(path+"until", "must be after since")
+		p.Add(path+"until", "must be after since")
 	}
 }
 
@@ -264,26 +267,26 @@ func (r *ForgetRequest) Validate() error {
 	if len(r.problems) > 0 { // the rest is what is left when that is missing
 		return &ValidationError{Fields: r.problems}
 	}
-	var p problems
+	var p check.Problems
 	r.Operation.validate(&p)
 	r.requireReason(&p)
 	if r.Mode != "" && !r.Mode.Valid() {
-		p.add("mode", "must be one of %s", names(forgetModes))
+		p.Add("mode", "must be one of %s", check.Names(forgetModes))
 	}
 	r.Selector.validate(&p, "selector.")
 	switch {
 	case r.IfVersion < 0:
-		p.add("if_version", "must not be negative")
+		p.Add("if_version", "must not be negative")
 	case r.IfVersion > 0 && (len(r.Selector.IDs) != 1 || !r.Selector.Named() || r.TakesEverywhere()):
-		p.add("if_version", "goes with a single id alone: no other condition, nothing derived, and only_named with erase")
+		p.Add("if_version", "goes with a single id alone: no other condition, nothing derived, and only_named with erase")
 	}
 	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
-		p.add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)
+		p.Add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)
 	}
 	if r.BatchSize < 0 || r.BatchSize > MaxForgetBatch {
-		p.add("batch_size", "must be between 1 and %d", MaxForgetBatch)
+		p.Add("batch_size", "must be between 1 and %d", MaxForgetBatch)
 	}
-	return p.err()
+	return p.Err()
 }
 
 // HowMuch is the mode, soft when none is given.
@@ -316,16 +319,16 @@ func (c *ForgetConfirmation) Validate() error {
 	if err := c.decoded.Err(); err != nil { // the rest is what is left when that is missing
 		return err
 	}
-	var p problems
+	var p check.Problems
 	switch {
 	case c.Token == "":
-		p.add("token", "is required")
+		p.Add("token", "is required")
 	case len(c.Token) > maxTokenLength || !utf8.ValidString(c.Token):
-		p.add("token", "is not a token")
+		p.Add("token", "is not a token")
 	}
-	checkText(&p, "actor", c.Actor, MaxNameLength)
-	checkText(&p, "reason", c.Reason, MaxReasonLength)
-	return p.err()
+	check.Text(&p, "actor", c.Actor, MaxNameLength)
+	check.Text(&p, "reason", c.Reason, MaxReasonLength)
+	return p.Err()
 }
 
 // Processed is how many of the selected have been dealt with.
@@ -362,3 +365,16 @@ func tally(m *map[string]int, key string, n int) {
 	}
 	(*m)[key] += n
 }
+
+// Why a confirm token is refused. None of them says anything about the token's text.
+var (
+	// ErrTokenMalformed means that the text is no token.
+	ErrTokenMalformed = errors.New("the confirm token is malformed")
+	// ErrTokenExpired means that the token was good and has expired.
+	ErrTokenExpired = errors.New("the confirm token has expired")
+	// ErrTokenOther means that the token is not for this run, its rows and its mode.
+	ErrTokenOther = errors.New("the confirm token is for other memories")
+)
+
+// ErrForgetClosed means that a forget run has ended without having been confirmed.
+var ErrForgetClosed = errors.New("the run has expired or was cancelled")

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // Limits of a request. Sizes are in bytes unless they say otherwise.
@@ -84,7 +86,7 @@ type IngestRequest struct {
 
 	Oversized Oversized `json:"oversized,omitempty"` // what becomes of content above MaxContentBytes; default refuse
 
-	decoded Decoded
+	decoded check.Decoded
 }
 
 // Oversized says what becomes of content above MaxContentBytes.
@@ -137,7 +139,7 @@ func decodeStrict(data []byte, into any) error {
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return &ValidationError{Fields: []FieldError{{Field: strings.Trim(name, `"`), Problem: "unknown field"}}}
 		}
-		return &ValidationError{Fields: []FieldError{jsonProblem(err)}}
+		return &ValidationError{Fields: []FieldError{check.JSONProblem(err)}}
 	}
 	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
 		return &ValidationError{Fields: []FieldError{{Field: "(json)", Problem: "must be an object"}}}
@@ -153,27 +155,27 @@ func (r *IngestRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
 		return err
 	}
-	var p problems
+	var p check.Problems
 	r.Principal.validate(&p, "principal.")
 	if r.Visibility != "" && !r.Visibility.Valid() {
-		p.add("visibility", "must be one of %s", names(visibilities))
+		p.Add("visibility", "must be one of %s", check.Names(visibilities))
 	}
 	if r.Visibility == VisibilityGroup && r.Principal.PolicyGroup == "" {
-		p.add("principal.policy_group", "is required when visibility is group")
+		p.Add("principal.policy_group", "is required when visibility is group")
 	}
 	if r.Mode != "" && !r.Mode.Valid() {
-		p.add("mode", "must be one of %s", names(writeModes))
+		p.Add("mode", "must be one of %s", check.Names(writeModes))
 	}
 	if f := r.MinFactConfidence; f != nil && !unit(*f) {
-		p.add("min_fact_confidence", "must be between 0 and 1")
+		p.Add("min_fact_confidence", "must be between 0 and 1")
 	}
-	checkEnum(&p, "oversized", r.Oversized, oversizeds)
-	checkText(&p, "idempotency_key", r.IdempotencyKey, MaxIdempotencySize)
+	check.Enum(&p, "oversized", r.Oversized, oversizeds)
+	check.Text(&p, "idempotency_key", r.IdempotencyKey, MaxIdempotencySize)
 	switch n := len(r.Candidates); {
 	case n == 0:
-		p.add("candidates", "must hold at least one candidate")
+		p.Add("candidates", "must hold at least one candidate")
 	case n > MaxBatch:
-		p.add("candidates", "must hold at most %d candidates, got %d", MaxBatch, n)
+		p.Add("candidates", "must hold at most %d candidates, got %d", MaxBatch, n)
 	}
 	total := 0
 	for i := range r.Candidates {
@@ -183,24 +185,24 @@ func (r *IngestRequest) Validate() error {
 		}
 	}
 	if total > MaxRequestBytes {
-		p.add("candidates", "content of all candidates must be at most %d bytes, got %d", MaxRequestBytes, total)
+		p.Add("candidates", "content of all candidates must be at most %d bytes, got %d", MaxRequestBytes, total)
 	}
-	return p.err()
+	return p.Err()
 }
 
-func (v *Principal) validate(p *problems, path string) {
+func (v *Principal) validate(p *check.Problems, path string) {
 	required := func(field, value string) {
 		if strings.TrimSpace(value) == "" {
-			p.add(path+field, "is required")
+			p.Add(path+field, "is required")
 		}
 	}
 	required("tenant", v.Tenant)
 	required("agent", v.Agent)
-	checkText(p, path+"tenant", v.Tenant, MaxNameLength)
-	checkText(p, path+"agent", v.Agent, MaxNameLength)
-	checkText(p, path+"project", v.Project, MaxNameLength)
-	checkText(p, path+"scope", v.Scope, MaxNameLength)
-	checkText(p, path+"policy_group", v.PolicyGroup, MaxNameLength)
+	check.Text(p, path+"tenant", v.Tenant, MaxNameLength)
+	check.Text(p, path+"agent", v.Agent, MaxNameLength)
+	check.Text(p, path+"project", v.Project, MaxNameLength)
+	check.Text(p, path+"scope", v.Scope, MaxNameLength)
+	check.Text(p, path+"policy_group", v.PolicyGroup, MaxNameLength)
 	v.validateUser(p, path)
 }
 
@@ -210,73 +212,61 @@ func isBlank(s string) bool {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' }) == ""
 }
 
-func (c *Candidate) validate(p *problems, path string, whole bool) {
+func (c *Candidate) validate(p *check.Problems, path string, whole bool) {
 	switch {
 	case isBlank(c.Content):
-		p.add(path+"content", "is empty")
+		p.Add(path+"content", "is empty")
 	case len(c.Content) > MaxContentBytes && !whole:
-		p.add(path+"content", "must be at most %d bytes, got %d", MaxContentBytes, len(c.Content))
+		p.Add(path+"content", "must be at most %d bytes, got %d", MaxContentBytes, len(c.Content))
 	case !utf8.ValidString(c.Content):
-		p.add(path+"content", "is not valid UTF-8")
+		p.Add(path+"content", "is not valid UTF-8")
 	case strings.ContainsRune(c.Content, 0):
-		p.add(path+"content", "contains a NUL character")
+		p.Add(path+"content", "contains a NUL character")
 	}
 	if c.SourceKind != "" && !c.SourceKind.Valid() {
-		p.add(path+"source_kind", "must be one of %s", names(sourceKinds))
+		p.Add(path+"source_kind", "must be one of %s", check.Names(sourceKinds))
 	}
 	if c.Category != "" && !c.Category.Valid() {
-		p.add(path+"category", "must be one of %s", names(categories))
+		p.Add(path+"category", "must be one of %s", check.Names(categories))
 	}
 	if c.Sensitivity != "" && !c.Sensitivity.Valid() {
-		p.add(path+"sensitivity", "must be one of %s", names(sensitivities))
+		p.Add(path+"sensitivity", "must be one of %s", check.Names(sensitivities))
 	}
 	if f := c.Importance; f != nil && !unit(*f) {
-		p.add(path+"importance", "must be between 0 and 1")
+		p.Add(path+"importance", "must be between 0 and 1")
 	}
 	if t := c.OccurredAt; t != nil && (t.UTC().Year() < 1 || t.UTC().Year() > 9999) {
-		p.add(path+"occurred_at", "must lie between the years 1 and 9999")
+		p.Add(path+"occurred_at", "must lie between the years 1 and 9999")
 	}
-	checkText(p, path+"speaker", c.Speaker, MaxNameLength)
-	checkText(p, path+"session", c.Session, MaxNameLength)
-	checkText(p, path+"idempotency_key", c.IdempotencyKey, MaxIdempotencySize)
+	check.Text(p, path+"speaker", c.Speaker, MaxNameLength)
+	check.Text(p, path+"session", c.Session, MaxNameLength)
+	check.Text(p, path+"idempotency_key", c.IdempotencyKey, MaxIdempotencySize)
 	if len(c.Tags) > MaxTags {
-		p.add(path+"tags", "must hold at most %d tags", MaxTags)
+		p.Add(path+"tags", "must hold at most %d tags", MaxTags)
 	}
 	for i, tag := range c.Tags {
 		field := fmt.Sprintf("%stags[%d]", path, i)
 		if strings.TrimSpace(tag) == "" {
-			p.add(field, "is empty")
+			p.Add(field, "is empty")
 		}
-		checkText(p, field, tag, MaxTagLength)
+		check.Text(p, field, tag, MaxTagLength)
 	}
 	if whole && len(c.Refs) >= MaxRefs {
-		p.add(path+"refs", "must leave room for the reference to the artifact")
+		p.Add(path+"refs", "must leave room for the reference to the artifact")
 	}
 	if len(c.Refs) > MaxRefs {
-		p.add(path+"refs", "must hold at most %d refs", MaxRefs)
+		p.Add(path+"refs", "must hold at most %d refs", MaxRefs)
 	}
 	for i, ref := range c.Refs {
 		field := fmt.Sprintf("%srefs[%d].", path, i)
 		if !slices.Contains(refKinds, ref.Kind) {
-			p.add(field+"kind", "must be one of %s", strings.Join(refKinds, ", "))
+			p.Add(field+"kind", "must be one of %s", strings.Join(refKinds, ", "))
 		}
 		if ref.Ref == "" {
-			p.add(field+"ref", "is required")
+			p.Add(field+"ref", "is required")
 		}
-		checkText(p, field+"ref", ref.Ref, MaxRefLength)
-		checkText(p, field+"hash", ref.Hash, MaxNameLength)
-	}
-}
-
-// checkText refuses what Postgres cannot store or an operator could not read in a table.
-func checkText(p *problems, field, value string, maxChars int) {
-	switch {
-	case !utf8.ValidString(value):
-		p.add(field, "is not valid UTF-8")
-	case strings.ContainsRune(value, 0):
-		p.add(field, "contains a NUL character")
-	case utf8.RuneCountInString(value) > maxChars:
-		p.add(field, "must be at most %d characters", maxChars)
+		check.Text(p, field+"ref", ref.Ref, MaxRefLength)
+		check.Text(p, field+"hash", ref.Hash, MaxNameLength)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // SchemaBase begins the ids of the schema documents (document 004 §15A).
@@ -80,27 +82,27 @@ var compiledSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 })
 
 // checkSchema holds a tree against a schema document and reports under path what does not fit.
-func checkSchema(p *problems, path, name string, tree any) {
+func checkSchema(p *check.Problems, path, name string, tree any) {
 	err := compiledSchemas()[name].Validate(tree)
 	if err == nil {
 		return
 	}
-	var found problems
+	var found check.Problems
 	if invalid, ok := err.(*jsonschema.ValidationError); ok { //nolint:errorlint // the library's own type, unwrapped
 		translate(&found, path, tree, invalid)
 	}
-	if len(found.fields) == 0 {
-		found.add(rootName(path), "does not fit %s%s", SchemaBase, name)
+	if len(found.Fields) == 0 {
+		found.Add(check.RootName(path), "does not fit %s%s", SchemaBase, name)
 	}
-	for _, f := range found.fields {
-		if !slices.Contains(p.fields, f) {
-			p.fields = append(p.fields, f)
+	for _, f := range found.Fields {
+		if !slices.Contains(p.Fields, f) {
+			p.Fields = append(p.Fields, f)
 		}
 	}
 }
 
 // translate words the errors of the JSON Schema library. Its own words quote values.
-func translate(p *problems, path string, tree any, e *jsonschema.ValidationError) {
+func translate(p *check.Problems, path string, tree any, e *jsonschema.ValidationError) {
 	at := instancePath(path, tree, e.InstanceLocation)
 	if _, ok := e.ErrorKind.(*kind.AnyOf); ok {
 		var missing []string
@@ -110,7 +112,7 @@ func translate(p *problems, path string, tree any, e *jsonschema.ValidationError
 			}
 		}
 		if len(missing) > 0 && len(missing) == len(e.Causes) {
-			p.add(join(trimRoot(at), missing[0]), "is required, or %s", strings.Join(missing[1:], " or "))
+			p.Add(check.Join(trimRoot(at), missing[0]), "is required, or %s", strings.Join(missing[1:], " or "))
 			return
 		}
 	}
@@ -123,52 +125,52 @@ func translate(p *problems, path string, tree any, e *jsonschema.ValidationError
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
 		for _, name := range k.Missing {
-			p.add(join(trimRoot(at), name), "is required")
+			p.Add(check.Join(trimRoot(at), name), "is required")
 		}
 	case *kind.AdditionalProperties:
 		slices.Sort(k.Properties)
 		for _, name := range k.Properties {
-			p.add(join(trimRoot(at), name), "unknown field")
+			p.Add(check.Join(trimRoot(at), name), "unknown field")
 		}
 	case *kind.Type:
-		p.add(at, "must be of type %s", strings.Join(k.Want, " or "))
+		p.Add(at, "must be of type %s", strings.Join(k.Want, " or "))
 	case *kind.Enum:
 		want := make([]string, len(k.Want))
 		for i, v := range k.Want {
 			want[i] = fmt.Sprint(v)
 		}
-		p.add(at, "must be one of %s", strings.Join(want, ", "))
+		p.Add(at, "must be one of %s", strings.Join(want, ", "))
 	case *kind.Const:
-		p.add(at, "must be %v", k.Want)
+		p.Add(at, "must be %v", k.Want)
 	case *kind.Format:
 		switch k.Want {
 		case "date-time":
-			p.add(at, "must be a time in RFC 3339")
+			p.Add(at, "must be a time in RFC 3339")
 		case "uuid":
-			p.add(at, "must be a UUID")
+			p.Add(at, "must be a UUID")
 		default:
-			p.add(at, "must be of the form %s", k.Want)
+			p.Add(at, "must be of the form %s", k.Want)
 		}
 	case *kind.MinLength:
 		if k.Want == 1 {
-			p.add(at, "is empty")
+			p.Add(at, "is empty")
 		} else {
-			p.add(at, "must be at least %d characters", k.Want)
+			p.Add(at, "must be at least %d characters", k.Want)
 		}
 	case *kind.MaxLength:
-		p.add(at, "must be at most %d characters", k.Want)
+		p.Add(at, "must be at most %d characters", k.Want)
 	case *kind.MinItems:
-		p.add(at, "must hold at least %d elements", k.Want)
+		p.Add(at, "must hold at least %d elements", k.Want)
 	case *kind.MaxItems:
-		p.add(at, "must hold at most %d elements", k.Want)
+		p.Add(at, "must hold at most %d elements", k.Want)
 	case *kind.Minimum:
-		p.add(at, "must be at least %s", decimal(k.Want))
+		p.Add(at, "must be at least %s", decimal(k.Want))
 	case *kind.Maximum:
-		p.add(at, "must be at most %s", decimal(k.Want))
+		p.Add(at, "must be at most %s", decimal(k.Want))
 	case *kind.Pattern:
-		p.add(at, "must match %s", k.Want)
+		p.Add(at, "must match %s", k.Want)
 	default:
-		p.add(at, "does not fit its schema")
+		p.Add(at, "does not fit its schema")
 	}
 }
 
@@ -195,11 +197,11 @@ func instancePath(path string, tree any, location []string) string {
 				tree = v[i]
 			}
 		case map[string]any:
-			path = join(path, token)
+			path = check.Join(path, token)
 			tree = v[token]
 		default:
-			path = join(path, token)
+			path = check.Join(path, token)
 		}
 	}
-	return rootName(path)
+	return check.RootName(path)
 }

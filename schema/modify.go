@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // Patch changes one memory (document 002 "Modify"). A nil field stays as it is.
@@ -79,13 +81,13 @@ func (r *ModifyRequest) Validate() error {
 	if len(r.problems) > 0 { // the rest is what is left when that is missing
 		return &ValidationError{Fields: r.problems}
 	}
-	var p problems
+	var p check.Problems
 	r.Operation.validate(&p)
 	switch n := len(r.Patches); {
 	case n == 0:
-		p.add("patches", "must hold at least one patch")
+		p.Add("patches", "must hold at least one patch")
 	case n > MaxPatches:
-		p.add("patches", "must hold at most %d patches, got %d", MaxPatches, n)
+		p.Add("patches", "must hold at most %d patches, got %d", MaxPatches, n)
 	}
 	total, ids := 0, distinctIDs{}
 	for i := range r.Patches {
@@ -97,51 +99,51 @@ func (r *ModifyRequest) Validate() error {
 		}
 	}
 	if total > MaxRequestBytes {
-		p.add("patches", "content, tags and reasons of all patches must be at most %d bytes, got %d", MaxRequestBytes, total)
+		p.Add("patches", "content, tags and reasons of all patches must be at most %d bytes, got %d", MaxRequestBytes, total)
 	}
-	return p.err()
+	return p.Err()
 }
 
 // validate checks all of a patch but its id. needsReason: the request gives none.
-func (v *Patch) validate(p *problems, path string, needsReason bool) {
+func (v *Patch) validate(p *check.Problems, path string, needsReason bool) {
 	if v.Content == nil && v.Category == nil && v.Importance == nil && v.Tags == nil && v.Pinned == nil && v.Who == nil {
-		p.add(path, "must change something: content, category, importance, tags, pinned or who")
+		p.Add(path, "must change something: content, category, importance, tags, pinned or who")
 	}
 	if v.IfVersion < 0 {
-		p.add(path+".if_version", "must not be negative")
+		p.Add(path+".if_version", "must not be negative")
 	}
 	if needsReason && isBlank(v.Reason) {
-		p.add(path+".reason", "is required, here or for the whole request")
+		p.Add(path+".reason", "is required, here or for the whole request")
 	}
-	checkText(p, path+".reason", v.Reason, MaxReasonLength)
+	check.Text(p, path+".reason", v.Reason, MaxReasonLength)
 	if v.Content != nil {
 		checkPatchContent(p, path+".content", *v.Content)
 	}
 	if v.Category != nil && !v.Category.Valid() {
-		p.add(path+".category", "must be one of %s", names(categories))
+		p.Add(path+".category", "must be one of %s", check.Names(categories))
 	}
 	if f := v.Importance; f != nil {
 		switch {
 		case !unit(*f):
-			p.add(path+".importance", "must be between 0 and 1")
+			p.Add(path+".importance", "must be between 0 and 1")
 		case *f != 1 && v.Pinned != nil && *v.Pinned:
-			p.add(path+".importance", "must be 1 where pinned is true")
+			p.Add(path+".importance", "must be 1 where pinned is true")
 		}
 	}
 	if v.Tags != nil {
 		if len(*v.Tags) > MaxTags {
-			p.add(path+".tags", "must hold at most %d tags", MaxTags)
+			p.Add(path+".tags", "must hold at most %d tags", MaxTags)
 		}
 		for i, tag := range (*v.Tags)[:min(len(*v.Tags), MaxTags)] {
 			field := fmt.Sprintf("%s.tags[%d]", path, i)
 			if isBlank(tag) {
-				p.add(field, "is empty")
+				p.Add(field, "is empty")
 			}
-			checkText(p, field, tag, MaxTagLength)
+			check.Text(p, field, tag, MaxTagLength)
 		}
 	}
 	if v.Who != nil {
-		checkText(p, path+".who", *v.Who, MaxNameLength)
+		check.Text(p, path+".who", *v.Who, MaxNameLength)
 	}
 }
 
@@ -160,16 +162,16 @@ func (v *Patch) size() int {
 }
 
 // checkPatchContent holds a new content to what holds for that of a candidate.
-func checkPatchContent(p *problems, field, content string) {
+func checkPatchContent(p *check.Problems, field, content string) {
 	switch {
 	case isBlank(content):
-		p.add(field, "is empty")
+		p.Add(field, "is empty")
 	case len(content) > MaxContentBytes:
-		p.add(field, "must be at most %d bytes, got %d", MaxContentBytes, len(content))
+		p.Add(field, "must be at most %d bytes, got %d", MaxContentBytes, len(content))
 	case !utf8.ValidString(content):
-		p.add(field, "is not valid UTF-8")
+		p.Add(field, "is not valid UTF-8")
 	case strings.ContainsRune(content, 0):
-		p.add(field, "contains a NUL character")
+		p.Add(field, "contains a NUL character")
 	}
 }
 
@@ -177,14 +179,14 @@ func checkPatchContent(p *problems, field, content string) {
 type distinctIDs map[uuid.UUID]string
 
 // check refuses what is no memory id in its 36 characters, and one that was named before.
-func (seen distinctIDs) check(p *problems, field, id string) {
+func (seen distinctIDs) check(p *check.Problems, field, id string) {
 	parsed, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {
-		p.add(field, "must be a memory id")
+		p.Add(field, "must be a memory id")
 		return
 	}
 	if first, ok := seen[parsed]; ok {
-		p.add(field, "is the same as %s", first)
+		p.Add(field, "is the same as %s", first)
 		return
 	}
 	seen[parsed] = field
@@ -235,4 +237,19 @@ func (r ModifyResult) Changed() []string {
 		}
 	}
 	return out
+}
+
+// VersionConflict says that a memory is not at the version that a request names. Nothing was changed.
+type VersionConflict struct {
+	ID        string `json:"id"`
+	IfVersion int    `json:"if_version"`        // of the request
+	Version   int    `json:"version,omitempty"` // of the memory; 0: it changed while the request was carried out
+}
+
+// Error implements error.
+func (e *VersionConflict) Error() string {
+	if e.Version == 0 {
+		return fmt.Sprintf("memory %s is no longer at version %d", e.ID, e.IfVersion)
+	}
+	return fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, e.IfVersion)
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // WriteCounts says what became of the proposals of a range.
@@ -66,4 +68,155 @@ type Range struct {
 	BatchID uuid.UUID `json:"batch_id"`
 	From    int       `json:"from"`
 	To      int       `json:"to"`
+}
+
+// Decision is a reviewer's.
+type Decision string
+
+// The decisions.
+const (
+	DecisionApprove Decision = "approve"
+	DecisionReject  Decision = "reject"
+)
+
+// ReviewRequest decides on a proposal that waits. Its reason is what history keeps; without an
+// operation id every request is a decision of its own, and the second finds what the first did.
+type ReviewRequest struct {
+	Operation
+	ProposalID string   `json:"proposal_id"` // UUID
+	Decision   Decision `json:"decision"`
+	// TargetVersion is the version of the target that the reviewer looked at, where that is not the one
+	// that the proposal was decided on. Approve only; 0 means the proposal's.
+	TargetVersion int `json:"target_version,omitempty"`
+
+	decoded check.Decoded
+}
+
+// ReviewStatus is what became of a review.
+type ReviewStatus string
+
+// The review statuses. All but applied and rejected leave everything as it was.
+const (
+	ReviewApplied         ReviewStatus = "applied"
+	ReviewRejected        ReviewStatus = "rejected"
+	ReviewExpired         ReviewStatus = "expired"
+	ReviewVersionConflict ReviewStatus = "version_conflict" // the ground has changed; the proposal waits on
+	ReviewDecided         ReviewStatus = "already_decided"
+	ReviewNotFound        ReviewStatus = "not_found"
+	ReviewFrozen          ReviewStatus = "mutations_frozen" // of the request or of the worker; the proposal waits on
+)
+
+// ReviewResult says what became of a review.
+type ReviewResult struct {
+	ProposalID     string        `json:"proposal_id"`
+	Status         ReviewStatus  `json:"status"`
+	State          ProposalState `json:"state,omitempty"`           // of the proposal, after the review
+	MemoryID       string        `json:"memory_id,omitempty"`       // written, already there or removed
+	Superseded     []string      `json:"superseded,omitempty"`      // memories that the written one replaces
+	CurrentVersion int           `json:"current_version,omitempty"` // of the target, on a version conflict
+	Why            string        `json:"why,omitempty"`             // what stood in the way, or who decided before; ids, never content
+}
+
+// Summary is a word for operators: what became of the request.
+func (r ReviewResult) Summary() string { return string(r.Status) }
+
+// Changed lists the memories that the decision changed.
+func (r ReviewResult) Changed() []string {
+	if r.Status != ReviewApplied || r.MemoryID == "" {
+		return nil
+	}
+	return append([]string{r.MemoryID}, r.Superseded...)
+}
+
+// ReviewFilter selects proposals by where their review stands.
+type ReviewFilter string
+
+// The review filters.
+const (
+	ReviewsWaiting ReviewFilter = "waiting"
+	ReviewsDecided ReviewFilter = "decided" // by a person, or expired
+	ReviewsAll     ReviewFilter = "all"
+)
+
+// Valid reports whether the value is one of the filters.
+func (v ReviewFilter) Valid() bool {
+	return v == ReviewsWaiting || v == ReviewsDecided || v == ReviewsAll
+}
+
+// ReviewItem is a proposal that waits, or waited, for a decision: both sides, and why it waits.
+type ReviewItem struct {
+	ProposalID        string        `json:"proposal_id"`
+	BatchID           string        `json:"batch_id"`
+	State             ProposalState `json:"state"`
+	Action            Action        `json:"action"`
+	Outcome           string        `json:"outcome"` // why the pipeline did not apply it
+	Fact              string        `json:"fact"`
+	Category          Category      `json:"category"`
+	Confidence        float64       `json:"confidence"`         // in the fact, [0,1]
+	Reason            string        `json:"reason"`             // the decider's
+	Warnings          []string      `json:"warnings,omitempty"` // likewise
+	ContradictionRisk bool          `json:"contradiction_risk,omitempty"`
+	SourceID          string        `json:"source_id"`
+	Source            string        `json:"source,omitempty"`   // what the fact was drawn from
+	Evidence          []Ref         `json:"evidence,omitempty"` // of the source
+	TargetID          string        `json:"target_id,omitempty"`
+	TargetVersion     int           `json:"target_version,omitempty"` // that the proposal was decided on
+	TargetNow         *Side         `json:"target_now,omitempty"`     // as it stands now; absent when it is gone
+	MemoryID          string        `json:"memory_id,omitempty"`      // written, or what made the claim already
+	Offered           []Target      `json:"offered,omitempty"`        // what else was looked at, in which version
+	DecidedAt         time.Time     `json:"decided_at"`
+	ExpiresAt         time.Time     `json:"expires_at,omitzero"` // absent when no review run waits
+	ReviewedBy        string        `json:"reviewed_by,omitempty"`
+	ReviewReason      string        `json:"review_reason,omitempty"`
+	ReviewedAt        *time.Time    `json:"reviewed_at,omitempty"`
+}
+
+// Kinds of contradictions.
+const (
+	ContradictionOfMemories = "memories" // two contested memories
+	ContradictionOfProposal = "proposal" // a waiting proposal's fact, and what it would replace
+)
+
+// Contradiction is a pair of memories that contradict each other, or a memory and a proposal.
+type Contradiction struct {
+	Kind       string    `json:"kind"`
+	Left       Side      `json:"left"`  // the younger of two memories, or the proposal's fact
+	Right      Side      `json:"right"` // the older, or the memory that stands
+	Reason     string    `json:"reason,omitempty"`
+	ProposalID string    `json:"proposal_id,omitempty"`
+	Since      time.Time `json:"since"`
+	Cursor     string    `json:"cursor"` // to go on behind this one
+}
+
+// Side is one side of a contradiction.
+type Side struct {
+	ID         string  `json:"id,omitempty"` // empty for a proposal's fact
+	Version    int     `json:"version,omitempty"`
+	Status     Status  `json:"status,omitempty"`
+	Live       bool    `json:"live"` // neither deleted, archived, superseded nor retracted
+	Pinned     bool    `json:"pinned,omitempty"`
+	Content    string  `json:"content"`
+	Confidence float64 `json:"confidence"` // [0,1]
+}
+
+// Validate reports every field that is wrong, as a *ValidationError.
+func (r *ReviewRequest) Validate() error {
+	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+		return err
+	}
+	var p check.Problems
+	r.Operation.validate(&p)
+	r.requireReason(&p)
+	if !isUUID(r.ProposalID) {
+		p.Add("proposal_id", "must be an id")
+	}
+	switch {
+	case r.Decision != DecisionApprove && r.Decision != DecisionReject:
+		p.Add("decision", "must be %s or %s", DecisionApprove, DecisionReject)
+	case r.TargetVersion != 0 && r.Decision == DecisionReject:
+		p.Add("target_version", "is for approve alone")
+	case r.TargetVersion < 0:
+		p.Add("target_version", "must not be negative")
+	}
+	return p.Err()
 }

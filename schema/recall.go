@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // Limits of recall (document 002 Phase 1: limit is clamped so that callers cannot force unbounded work).
@@ -73,7 +75,7 @@ type RecallRequest struct {
 	// IDsOnly leaves every text out of the answer: see RecallResponse.WithoutContent.
 	IDsOnly bool `json:"ids_only,omitempty"`
 
-	decoded Decoded
+	decoded check.Decoded
 }
 
 // Traversal is a way to use the graph of entities in a recall.
@@ -95,73 +97,73 @@ func (r *RecallRequest) Validate() error {
 	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
 		return err
 	}
-	var p problems
+	var p check.Problems
 	r.Principal.validate(&p, "principal.")
 	if r.ReadPolicy != "" && !r.ReadPolicy.Valid() {
-		p.add("read_policy", "must be one of %s", names(readPolicies))
+		p.Add("read_policy", "must be one of %s", check.Names(readPolicies))
 	}
 	if r.ReadPolicy == ReadGroup && r.Principal.PolicyGroup == "" {
-		p.add("principal.policy_group", "is required when read_policy is group")
+		p.Add("principal.policy_group", "is required when read_policy is group")
 	}
-	checkText(&p, "query", r.Query, MaxQueryBytes)
+	check.Text(&p, "query", r.Query, MaxQueryBytes)
 	if r.Query == "" {
-		p.add("query", "is empty")
+		p.Add("query", "is empty")
 	}
 	for _, t := range r.Types {
 		if !t.Valid() {
-			p.add("types", "must be among %s", names(memoryTypes))
+			p.Add("types", "must be among %s", check.Names(memoryTypes))
 		}
 	}
 	for _, c := range r.Categories {
 		if !c.Valid() {
-			p.add("categories", "must be among %s", names(categories))
+			p.Add("categories", "must be among %s", check.Names(categories))
 		}
 	}
 	for _, tag := range r.Tags {
-		checkText(&p, "tags", tag, MaxTagLength)
+		check.Text(&p, "tags", tag, MaxTagLength)
 	}
-	checkText(&p, "keyword_query", r.KeywordQuery, MaxQueryBytes)
+	check.Text(&p, "keyword_query", r.KeywordQuery, MaxQueryBytes)
 	if r.Traversal != "" && !r.Traversal.Valid() {
-		p.add("traversal", "must be one of %s", names(traversals))
+		p.Add("traversal", "must be one of %s", check.Names(traversals))
 	}
 	for _, name := range r.Without {
-		checkText(&p, "without", name, MaxNameLength)
+		check.Text(&p, "without", name, MaxNameLength)
 	}
 	for _, name := range r.With {
-		checkText(&p, "with", name, MaxNameLength)
+		check.Text(&p, "with", name, MaxNameLength)
 	}
-	checkText(&p, "who", r.Who, MaxNameLength)
+	check.Text(&p, "who", r.Who, MaxNameLength)
 	if r.MinScore != nil && !unit(*r.MinScore) {
-		p.add("min_score", "must be between 0 and 1")
+		p.Add("min_score", "must be between 0 and 1")
 	}
 	if !unit(r.ImportanceMin) {
-		p.add("importance_min", "must be between 0 and 1")
+		p.Add("importance_min", "must be between 0 and 1")
 	}
 	if r.MaxSensitivity != "" && !r.MaxSensitivity.Valid() {
-		p.add("max_sensitivity", "must be one of %s", names(sensitivities))
+		p.Add("max_sensitivity", "must be one of %s", check.Names(sensitivities))
 	}
 	if r.Since != nil && r.Until != nil && !r.Since.Before(*r.Until) {
-		p.add("until", "must be after since")
+		p.Add("until", "must be after since")
 	}
 	checkContext(&p, r.Context)
 	r.Task.validate(&p, "task.")
 	r.Trust.validate(&p, "trust.")
-	return p.err()
+	return p.Err()
 }
 
 // checkContext checks that a context is an object of scalars: anything else could not equal a condition
 // by accident, and would only cost.
-func checkContext(p *problems, context json.RawMessage) {
+func checkContext(p *check.Problems, context json.RawMessage) {
 	if len(context) == 0 {
 		return
 	}
 	if len(context) > MaxContextBytes {
-		p.add("context", "must not be longer than %d bytes", MaxContextBytes)
+		p.Add("context", "must not be longer than %d bytes", MaxContextBytes)
 		return
 	}
 	var keys map[string]any
 	if err := json.Unmarshal(context, &keys); err != nil || keys == nil {
-		p.add("context", "must be an object")
+		p.Add("context", "must be an object")
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) { // the first problem is the same every time
@@ -170,11 +172,11 @@ func checkContext(p *problems, context json.RawMessage) {
 		switch value.(type) {
 		case string, float64, bool:
 		default:
-			p.add("context", "must hold strings, numbers and booleans only")
+			p.Add("context", "must hold strings, numbers and booleans only")
 			return
 		}
 		if strings.ContainsRune(key+text, 0) {
-			p.add("context", "contains a NUL character")
+			p.Add("context", "contains a NUL character")
 			return
 		}
 	}
@@ -263,4 +265,32 @@ type RecallMeta struct {
 	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction
 	Ignored  []string          `json:"ignored,omitempty"`  // fields of the request that the worker does not know and left out
+}
+
+// Currentness says whether what a recalled memory tells still holds (document 002 Phase 4).
+type Currentness string
+
+// The kinds of currentness. Every result has one.
+const (
+	CurrentnessCurrent    Currentness = "current"    // nothing newer is known to change it
+	CurrentnessOlder      Currentness = "older"      // a later statement of the same thing says something else
+	CurrentnessMixed      Currentness = "mixed"      // a part of what was drawn from it was superseded
+	CurrentnessSuperseded Currentness = "superseded" // it was superseded, or all that was drawn from it was
+)
+
+// WithoutContent is the answer with ids, scores and kinds, and none of the words that are remembered: what
+// a client may keep in a workflow's history for as long as it likes. It copies what may stay, so that
+// nothing that an answer may gain later slips through.
+func (r RecallResponse) WithoutContent() RecallResponse {
+	out := RecallResponse{RetrievalID: r.RetrievalID, Results: make([]RecallResult, len(r.Results)), Layers: r.Layers, Selections: selectionIDs(r.Selections),
+		Meta: RecallMeta{TimingsMS: r.Meta.TimingsMS, Channels: r.Meta.Channels, Degraded: r.Meta.Degraded,
+			Trust: r.Meta.Trust, Redacted: r.Meta.Redacted}}
+	for i, row := range r.Results {
+		out.Results[i] = RecallResult{ID: row.ID, Type: row.Type, Category: row.Category, Score: row.Score, Channels: row.Channels, Tags: []string{},
+			CreatedAt: row.CreatedAt, OccurredAt: row.OccurredAt, Pinned: row.Pinned, Importance: row.Importance,
+			Validity: Validity{Mode: row.Validity.Mode, Start: row.Validity.Start, End: row.Validity.End}, Status: row.Status,
+			Redacted: row.Redacted, Sensitivity: row.Sensitivity, Currentness: row.Currentness, SupersededBy: row.SupersededBy}
+		out.Results[i].Supplementary, out.Results[i].Supplement, out.Results[i].Truncated = row.Supplementary, row.Supplement, row.Truncated
+	}
+	return out
 }

@@ -2,10 +2,17 @@ package schema
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // MaxEncodedBytes is the size of a request as JSON. Temporal refuses payloads over 2 MiB, and JSON may
@@ -24,39 +31,39 @@ func CheckEncoded(field string, request any) error {
 
 // CheckEncodedSize is CheckEncoded for a request whose size is known.
 func CheckEncodedSize(field string, size int) error {
-	var p problems
+	var p check.Problems
 	if size > MaxEncodedBytes {
-		p.add(field, "with the rest of the request must be at most %d bytes as JSON, got %d", MaxEncodedBytes, size)
+		p.Add(field, "with the rest of the request must be at most %d bytes as JSON, got %d", MaxEncodedBytes, size)
 	}
-	return p.err()
+	return p.Err()
 }
 
 // decodeRequest reads a request and returns what is wrong with it: what is unknown, of the wrong type
 // or given twice. A decoder that failed for it would fail a workflow before it could say why. deep: in
 // members of members, too; records look after themselves.
 func decodeRequest(data []byte, into any, deep bool) []FieldError {
-	var p problems
+	var p check.Problems
 	if deep {
-		scan(data, "", MaxPayloadDepth, math.MaxInt, &p)
+		check.Scan(data, "", MaxPayloadDepth, math.MaxInt, &p)
 	} else {
 		repeated(data, &p)
 	}
-	if len(p.fields) > 0 {
-		return p.fields
+	if len(p.Fields) > 0 {
+		return p.Fields
 	}
 	err, wrong := decodeStrict(data, into).(*ValidationError) //nolint:errorlint // decodeStrict returns it unwrapped
 	if !wrong {
 		return nil
 	}
-	var d Decoded // names them with their paths, and types in words
-	d.check(data, reflect.TypeOf(into).Elem(), "")
-	if found := append(d.wrong, d.unread...); len(found) > 0 {
+	var d check.Decoded // names them with their paths, and types in words
+	d.Check(data, reflect.TypeOf(into).Elem(), "")
+	if found := append(d.Wrong, d.Unread...); len(found) > 0 {
 		return found
 	}
 	for i, f := range err.Fields {
 		switch {
 		case f.Problem == "unknown field":
-			err.Fields[i].Field = join("", f.Field)
+			err.Fields[i].Field = check.Join("", f.Field)
 		case f.Field == "occurred_at": // no request has it: it is another time
 			err.Fields[i] = FieldError{Field: "(json)", Problem: "has a time that is not in RFC 3339"}
 		}
@@ -66,7 +73,7 @@ func decodeRequest(data []byte, into any, deep bool) []FieldError {
 
 // repeated adds a problem for every member of an object that is given twice, in whatever case: a
 // decoder would take the last.
-func repeated(data []byte, p *problems) {
+func repeated(data []byte, p *check.Problems) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return // decoding says so
@@ -79,7 +86,7 @@ func repeated(data []byte, p *problems) {
 		}
 		name, _ := token.(string)
 		if key := strings.ToLower(name); seen[key] {
-			p.add(join("", name), "is given twice")
+			p.Add(check.Join("", name), "is given twice")
 		} else {
 			seen[key] = true
 		}
@@ -134,7 +141,7 @@ func (r *ForgetRequest) UnmarshalJSON(data []byte) error {
 // Validate reports it.
 func (r *IngestRequest) UnmarshalJSON(data []byte) error {
 	type plain IngestRequest
-	r.decoded = DecodeInput(data, (*plain)(r))
+	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
@@ -145,7 +152,7 @@ func (r *IngestRequest) DropUnread() bool { return r.decoded.DropUnread() }
 // Validate reports it.
 func (r *RecallRequest) UnmarshalJSON(data []byte) error {
 	type plain RecallRequest
-	r.decoded = DecodeInput(data, (*plain)(r))
+	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
@@ -156,7 +163,7 @@ func (r *RecallRequest) DropUnread() bool { return r.decoded.DropUnread() }
 // Validate reports it.
 func (r *ReviewRequest) UnmarshalJSON(data []byte) error {
 	type plain ReviewRequest
-	r.decoded = DecodeInput(data, (*plain)(r))
+	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
@@ -167,9 +174,150 @@ func (r *ReviewRequest) DropUnread() bool { return r.decoded.DropUnread() }
 // Validate reports it.
 func (r *ForgetConfirmation) UnmarshalJSON(data []byte) error {
 	type plain ForgetConfirmation
-	r.decoded = DecodeInput(data, (*plain)(r))
+	r.decoded = check.DecodeInput(data, (*plain)(r))
 	return nil
 }
 
 // DropUnread reads the request as earlier versions did: see Decoded.
 func (r *ForgetConfirmation) DropUnread() bool { return r.decoded.DropUnread() }
+
+// Misread is what no version can read; Unknown names what only this version does not know.
+func (r *IngestRequest) Misread() []FieldError { return r.decoded.Misread() }
+
+// Unknown names the fields that this version does not know.
+func (r *IngestRequest) Unknown() []string { return r.decoded.Unknown() }
+
+// Misread is what no version can read; Unknown names what only this version does not know.
+func (r *RecallRequest) Misread() []FieldError { return r.decoded.Misread() }
+
+// Unknown names the fields that this version does not know.
+func (r *RecallRequest) Unknown() []string { return r.decoded.Unknown() }
+
+// Misread is what no version can read; Unknown names what only this version does not know.
+func (r *GetRequest) Misread() []FieldError { return r.decoded.Misread() }
+
+// Unknown names the fields that this version does not know.
+func (r *GetRequest) Unknown() []string { return r.decoded.Unknown() }
+
+// Misread is what no version can read; Unknown names what only this version does not know.
+func (r *FeedbackRequest) Misread() []FieldError { return r.decoded.Misread() }
+
+// Unknown names the fields that this version does not know.
+func (r *FeedbackRequest) Unknown() []string { return r.decoded.Unknown() }
+
+// Misread is what is wrong with the request as it was read. An unknown field counts: without it a record
+// would be another.
+func (r *PutRequest) Misread() []FieldError {
+	p := check.Problems{Fields: r.problems}
+	for i := range r.Records {
+		r.Records[i].misread(&p, fmt.Sprintf("records[%d].", i))
+	}
+	return p.Fields
+}
+
+// misread adds what reading a record found wrong.
+func (m *MemoryRecord) misread(p *check.Problems, path string) {
+	for _, f := range m.problems {
+		if f.Field == "(json)" {
+			f.Field = strings.TrimSuffix(path, ".")
+		} else {
+			f.Field = path + f.Field
+		}
+		p.Fields = append(p.Fields, f)
+	}
+}
+
+// Misread is what is wrong with the request as it was read. An unknown field counts: it may guard the change.
+func (r *ReviseRequest) Misread() []FieldError {
+	p := check.Problems{Fields: r.problems}
+	if r.Record != nil {
+		r.Record.misread(&p, "record.")
+	}
+	return p.Fields
+}
+
+// Misread is what is wrong with the request as it was read. An unknown field counts: it may guard the change.
+func (r *ModifyRequest) Misread() []FieldError { return r.problems }
+
+// Misread is what is wrong with the request as it was read. An unknown field counts: it may guard the change.
+func (r *RecoverRequest) Misread() []FieldError { return r.problems }
+
+// Misread is what is wrong with the request as it was read. An unknown field counts: it may keep memories
+// from being selected.
+func (r *ForgetRequest) Misread() []FieldError { return r.problems }
+
+// CandidateID is the id of a candidate of a batch, and of the memory that it becomes unless there is one with its
+// content. It is a UUID of version 7 with the time of the batch's id, in the order of the positions. So a history
+// need not list the ids of a batch.
+func CandidateID(batch uuid.UUID, position int) uuid.UUID {
+	sum := sha256.Sum256(binary.BigEndian.AppendUint32(batch[:], uint32(position)))
+	id := uuid.UUID(sum[:16])
+	copy(id[:6], batch[:6])
+	id[6] = 0x70 | byte(position>>8)&0x0f
+	id[7] = byte(position)
+	id[8] = 0x80 | id[8]&0x3f
+	return id
+}
+
+// Requests that change what is known directly, and their results. Each is the one input of a workflow;
+// its operation id makes delivery idempotent: the same id always answers with the first result.
+
+// Limits of the operations.
+const (
+	MaxPutRecords      = 100   // records in one put
+	MaxPatches         = 200   // patches in one modify (document 002 "Modify")
+	MaxRevisionTargets = 50    // targets of one revision
+	MaxForgetIDs       = 1_000 // ids named in one forget; a query or a filter may select more
+	MaxForgetSelected  = 200_000
+	MaxRecoverIDs      = 200
+	MaxReasonLength    = 1_000     // characters
+	MaxPayloadBytes    = 320 << 10 // of names and values, escapes aside: room for a statement of MaxContentBytes
+	MaxPayloadDepth    = check.MaxDepth
+	MaxPayloadItems    = check.MaxItems // elements of any one array, members of any one object
+)
+
+// Operation is what every such request carries.
+type Operation struct {
+	Principal   Principal `json:"principal"`
+	OperationID string    `json:"operation_id,omitempty"` // once only; without one, the same request joins a run that is under way, and is a new operation after it
+	Actor       string    `json:"actor,omitempty"`        // who history names; default agent:<agent>
+	Reason      string    `json:"reason,omitempty"`       // required by all but put and feedback
+}
+
+// validate checks what all operations have in common.
+func (o *Operation) validate(p *check.Problems) {
+	o.Principal.validate(p, "principal.")
+	check.Text(p, "operation_id", o.OperationID, MaxIdempotencySize)
+	check.Text(p, "actor", o.Actor, MaxNameLength)
+	check.Text(p, "reason", o.Reason, MaxReasonLength)
+}
+
+// requireReason adds a problem when no reason is given.
+func (o *Operation) requireReason(p *check.Problems) {
+	if isBlank(o.Reason) {
+		p.Add("reason", "is required")
+	}
+}
+
+// By is whom history names.
+func (o *Operation) By() string {
+	if o.Actor != "" {
+		return o.Actor
+	}
+	return "agent:" + o.Principal.Agent
+}
+
+// OperationRef names a request that a workflow has taken in: all that travels through its history from then on
+// (claim check).
+type OperationRef struct {
+	Tenant     string `json:"tenant"`
+	ID         string `json:"id"`          // key of the staged body and of the result
+	WorkflowID string `json:"workflow_id"` // for history: erasing finds the runs that carried a text
+
+	// Others are the keys that the same operation has in other versions of the program. What was carried out under
+	// one of them is answered with that result.
+	Others []string `json:"others,omitempty"`
+}
+
+// Keys returns the keys of the operation in all versions of the program, the current one first.
+func (r OperationRef) Keys() []string { return append([]string{r.ID}, r.Others...) }

@@ -1,8 +1,11 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // RetentionDomain is a kind of thing that is kept for a while after it has ended.
@@ -69,47 +72,47 @@ const MinRetention = time.Hour
 
 // Validate reports every field that is wrong, as a *ValidationError.
 func (r *RetentionPolicy) Validate() error {
-	var p problems
+	var p check.Problems
 	if !r.Domain.Valid() {
-		p.add("domain", "must be one of %s", names(RetentionDomains))
+		p.Add("domain", "must be one of %s", check.Names(RetentionDomains))
 	}
 	for _, class := range []struct{ field, value string }{{"tier", string(r.Tier)}, {"typology", string(r.Typology)}} {
 		if !r.Domain.OfMemories() && class.value != Any {
-			p.add(class.field, "must be any: only memories have classes")
+			p.Add(class.field, "must be any: only memories have classes")
 		}
 	}
 	if r.Tier != Any && !slices.Contains(tiers, r.Tier) {
-		p.add("tier", "must be any or one of %s", names(tiers))
+		p.Add("tier", "must be any or one of %s", check.Names(tiers))
 	}
 	if r.Typology != Any && !slices.Contains(typologies, r.Typology) {
-		p.add("typology", "must be any or one of %s", names(typologies))
+		p.Add("typology", "must be any or one of %s", check.Names(typologies))
 	}
 	switch {
 	case r.KeepSeconds < 0 || r.KeepSeconds > MaxDurationSeconds:
-		p.add("keep_seconds", "must be between 0 and %d", MaxDurationSeconds)
+		p.Add("keep_seconds", "must be between 0 and %d", MaxDurationSeconds)
 	case r.KeepSeconds > 0 && time.Duration(r.KeepSeconds)*time.Second < MinRetention:
-		p.add("keep_seconds", "must be at least %d, or 0 to keep it for good", int64(MinRetention.Seconds()))
+		p.Add("keep_seconds", "must be at least %d, or 0 to keep it for good", int64(MinRetention.Seconds()))
 	}
 	switch {
 	case r.OnExpiry != ExpiryPurge && r.OnExpiry != ExpiryArchive:
-		p.add("on_expiry", "must be purge or archive")
+		p.Add("on_expiry", "must be purge or archive")
 	case r.OnExpiry == ExpiryPurge && r.Domain == RetainWorld && r.Tier != TierInteraction && r.Tier != TierSession:
-		p.add("on_expiry", "must be archive: what lasts of a world is never deleted") // document 003 D10
+		p.Add("on_expiry", "must be archive: what lasts of a world is never deleted") // document 003 D10
 	case r.OnExpiry == ExpiryArchive && !r.Domain.OfMemories():
-		p.add("on_expiry", "must be purge: only memories are archived")
+		p.Add("on_expiry", "must be purge: only memories are archived")
 	}
 	if r.DecayExempt && !r.Domain.OfMemories() {
-		p.add("decay_exempt", "must be false: only memories decay")
+		p.Add("decay_exempt", "must be false: only memories decay")
 	}
-	checkText(&p, "reason", r.Reason, MaxReasonLength)
+	check.Text(&p, "reason", r.Reason, MaxReasonLength)
 	if isBlank(r.Reason) {
-		p.add("reason", "is required")
+		p.Add("reason", "is required")
 	}
-	checkText(&p, "updated_by", r.UpdatedBy, MaxNameLength)
+	check.Text(&p, "updated_by", r.UpdatedBy, MaxNameLength)
 	if r.UpdatedBy == "" {
-		p.add("updated_by", "is required")
+		p.Add("updated_by", "is required")
 	}
-	return p.err()
+	return p.Err()
 }
 
 // RetentionChange is one entry of the audit of retention policies.
@@ -152,4 +155,57 @@ type SweepHold struct {
 	AnsweredBy string     `json:"answered_by,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
 	AnsweredAt *time.Time `json:"answered_at,omitempty"`
+}
+
+// needPoints reports what the points of a curve lack: read as zero, a share that is left out would be the
+// end of all salience. Points that could not be read are not checked further.
+func (d *decoder) needPoints(points *[]DecayPoint) {
+	const path = "lifecycle.decay.points"
+	if len(*points) > MaxDecayPoints {
+		return // what the check says of them is enough
+	}
+	for i := range *points {
+		point := fmt.Sprintf("%s[%d]", path, i)
+		if slices.ContainsFunc(d.Fields, func(f FieldError) bool { return f.Field == d.asGiven(point) }) {
+			continue // it is no object
+		}
+		for _, name := range []string{"after_seconds", "share"} {
+			if at := check.Join(point, name); !d.seen[at] {
+				d.Add(d.asGiven(at), "is required")
+			}
+		}
+	}
+	if slices.ContainsFunc(d.Fields, func(f FieldError) bool { return under(f.Field, d.asGiven(path)) }) {
+		*points = nil
+	}
+}
+
+// checkDecayPoints holds the points of a custom curve to document 004 §15A.7: decay is monotonic.
+func checkDecayPoints(p *check.Problems, path string, d DecayProfile) {
+	switch {
+	case len(d.Points) == 0, d.Curve != "" && !slices.Contains(decayCurves, d.Curve):
+		return
+	case d.Curve != CurveCustom:
+		p.Add(path, "only a custom curve has points")
+		return
+	case len(d.Points) > MaxDecayPoints:
+		p.Add(path, "must hold at most %d points", MaxDecayPoints)
+		return
+	}
+	for i, point := range d.Points {
+		after, share := fmt.Sprintf("%s[%d].after_seconds", path, i), fmt.Sprintf("%s[%d].share", path, i)
+		if point.AfterSeconds < 0 || point.AfterSeconds > MaxDurationSeconds {
+			p.Add(after, "must be between 0 and %d", MaxDurationSeconds)
+		} else if i > 0 && point.AfterSeconds <= d.Points[i-1].AfterSeconds {
+			p.Add(after, "must be later than the point before it")
+		}
+		switch {
+		case !unit(point.Share):
+			p.Add(share, "must be between 0 and 1")
+		case point.AfterSeconds == 0 && point.Share != 1:
+			p.Add(share, "must be 1 at 0 seconds: nothing has faded yet")
+		case i > 0 && point.Share > d.Points[i-1].Share:
+			p.Add(share, "must not be more than that of the point before it: salience never rises by itself")
+		}
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // ReviseAction is a revision operation (document 004 §7, §12 and §15.7).
@@ -122,76 +124,76 @@ func (r *ReviseRequest) Validate() error {
 	if len(r.problems) > 0 { // the rest is what is left when that is missing
 		return &ValidationError{Fields: r.problems}
 	}
-	var p problems
+	var p check.Problems
 	r.Operation.validate(&p)
 	r.requireReason(&p)
 	if !r.Action.Valid() {
-		p.add("action", "must be one of %s", names(reviseActions))
+		p.Add("action", "must be one of %s", check.Names(reviseActions))
 	}
 	r.validateTargets(&p)
 	r.validateRecord(&p)
 	r.validateReplace(&p)
 	if r.TargetConditions != nil {
 		if r.Action != ReviseFork && r.Action != ReviseReconcile {
-			p.add("target_conditions", "are for fork and reconcile only")
+			p.Add("target_conditions", "are for fork and reconcile only")
 		}
 		if m := r.TargetConditions.Mode; m == "" || m == ValidGlobal {
-			p.add("target_conditions.mode", "must be conditional or timeboxed")
+			p.Add("target_conditions.mode", "must be conditional or timeboxed")
 		} else {
 			r.TargetConditions.validate(&p, "target_conditions.")
 		}
 	}
 	switch n := len(r.Evidence); {
 	case n == 0:
-		p.add("evidence", "must hold at least one ref")
+		p.Add("evidence", "must hold at least one ref")
 	case n > MaxRefs:
-		p.add("evidence", "must hold at most %d refs", MaxRefs)
+		p.Add("evidence", "must hold at most %d refs", MaxRefs)
 	}
 	checkRefs(&p, "evidence", r.Evidence[:min(len(r.Evidence), MaxRefs)])
-	return p.err()
+	return p.Err()
 }
 
-func (r *ReviseRequest) validateTargets(p *problems) {
+func (r *ReviseRequest) validateTargets(p *check.Problems) {
 	switch n := len(r.Targets); {
 	case n == 0:
-		p.add("targets", "must hold at least one memory")
+		p.Add("targets", "must hold at least one memory")
 	case n > MaxRevisionTargets:
-		p.add("targets", "must hold at most %d memories, got %d", MaxRevisionTargets, n)
+		p.Add("targets", "must hold at most %d memories, got %d", MaxRevisionTargets, n)
 	case n < 2 && r.Action == ReviseMerge:
-		p.add("targets", "must hold at least two memories to merge")
+		p.Add("targets", "must hold at least two memories to merge")
 	case n > 1 && (r.Action == ReviseFork || r.Action == ReviseReconcile):
-		p.add("targets", "must hold exactly one memory to %s", r.Action)
+		p.Add("targets", "must hold exactly one memory to %s", r.Action)
 	}
 	ids := distinctIDs{}
 	for i := range r.Targets[:min(len(r.Targets), MaxRevisionTargets)] {
 		path := fmt.Sprintf("targets[%d]", i)
 		ids.check(p, path+".id", r.Targets[i].ID)
 		if r.Targets[i].IfVersion < 1 {
-			p.add(path+".if_version", "is required and must be at least 1")
+			p.Add(path+".if_version", "is required and must be at least 1")
 		}
 	}
 	switch {
 	case r.Winner == "":
 	case r.Action != ReviseResolve:
-		p.add("winner", "is for resolve only")
+		p.Add("winner", "is for resolve only")
 	case !slices.ContainsFunc(r.Targets, func(t Target) bool { return sameID(t.ID, r.Winner) }):
-		p.add("winner", "must be one of the targets")
+		p.Add("winner", "must be one of the targets")
 	}
 }
 
-func (r *ReviseRequest) validateRecord(p *problems) {
+func (r *ReviseRequest) validateRecord(p *check.Problems) {
 	switch {
 	case r.Action == ReviseRetract:
 		if r.Record != nil {
-			p.add("record", "is not for retract: nothing takes the targets' place")
+			p.Add("record", "is not for retract: nothing takes the targets' place")
 		}
 		return
 	case r.Action == ReviseResolve:
 		if (r.Record == nil) == (r.Winner == "") {
-			p.add("record", "either a record or a winner is required to resolve, not both")
+			p.Add("record", "either a record or a winner is required to resolve, not both")
 		}
 	case r.Record == nil:
-		p.add("record", "is required")
+		p.Add("record", "is required")
 	}
 	if r.Record == nil {
 		return
@@ -199,33 +201,33 @@ func (r *ReviseRequest) validateRecord(p *problems) {
 	if r.Names() {
 		switch {
 		case r.Action != ReviseSupersede && r.Action != ReviseMerge && r.Action != ReviseContest:
-			p.add("record.payload", "is required: only supersede, merge and contest take a memory that exists already")
+			p.Add("record.payload", "is required: only supersede, merge and contest take a memory that exists already")
 		case !isUUID(r.Record.ID):
-			p.add("record.id", "must be a memory id")
+			p.Add("record.id", "must be a memory id")
 		case slices.ContainsFunc(r.Targets, func(t Target) bool { return sameID(t.ID, r.Record.ID) }):
-			p.add("record.id", "is one of the targets")
+			p.Add("record.id", "is one of the targets")
 		}
 		return
 	}
 	if slices.ContainsFunc(r.Targets, func(t Target) bool { return sameID(t.ID, r.Record.ID) }) {
-		p.add("record.id", "is one of the targets: leave it out for a new memory")
+		p.Add("record.id", "is one of the targets: leave it out for a new memory")
 	}
 	if r.Record.Type == TypeEpisodic {
-		p.add("record.type", "episodes are not corrected; corrections are of another type")
+		p.Add("record.type", "episodes are not corrected; corrections are of another type")
 	}
 	r.Record.validate(p, "record.")
 }
 
 // validateReplace checks what is replaced: only a record that is worded from a target needs to know.
-func (r *ReviseRequest) validateReplace(p *problems) {
+func (r *ReviseRequest) validateReplace(p *check.Problems) {
 	switch {
 	case r.Replace == "":
 	case isBlank(r.Replace):
-		p.add("replace", "is blank")
+		p.Add("replace", "is blank")
 	case r.Record == nil || r.Names() || r.Record.Type != TypeSemantic || r.Record.Content != "":
-		p.add("replace", "goes with a semantic record that has an object and no content")
+		p.Add("replace", "goes with a semantic record that has an object and no content")
 	}
-	checkText(p, "replace", r.Replace, MaxContentBytes)
+	check.Text(p, "replace", r.Replace, MaxContentBytes)
 }
 
 // sameID reports whether two spellings of a UUID are the same.
@@ -250,6 +252,86 @@ func (r ReviseResult) Changed() []string {
 	}
 	for _, t := range r.Targets {
 		out = append(out, t.ID)
+	}
+	return out
+}
+
+// RecoverRequest takes back soft deletions inside the window (document 002 "Recovery").
+type RecoverRequest struct {
+	Operation
+	Targets []Target `json:"targets"` // 1 to MaxRecoverIDs, each once; if_version 0: any
+
+	problems []FieldError // what decoding found wrong
+}
+
+// RecoverStatus is what became of one recovery.
+type RecoverStatus string
+
+// The recover statuses. All but recovered leave the memory as it was.
+const (
+	RecoverRecovered       RecoverStatus = "recovered"
+	RecoverNotFound        RecoverStatus = "not_found"
+	RecoverNotDeleted      RecoverStatus = "not_deleted"
+	RecoverExpired         RecoverStatus = "retention_expired" // the window is over
+	RecoverErased          RecoverStatus = "erased"            // there is nothing left to recover
+	RecoverVersionConflict RecoverStatus = "version_conflict"
+	RecoverDuplicate       RecoverStatus = "duplicate_content_hash" // a live memory has the same content
+	RecoverActiveFact      RecoverStatus = "active_fact_exists"     // another active fact makes the claim
+	RecoverFrozen          RecoverStatus = "mutations_frozen"
+)
+
+// RecoverItem is what became of one recovery.
+type RecoverItem struct {
+	ID             string        `json:"id"`
+	Status         RecoverStatus `json:"status"`
+	CurrentVersion int           `json:"current_version,omitempty"` // before, or what stands
+	NewVersion     int           `json:"new_version,omitempty"`
+	ConflictID     string        `json:"conflict_id,omitempty"` // the live memory in the way
+}
+
+// RecoverResult is in the order of the targets.
+type RecoverResult struct {
+	Items []RecoverItem `json:"items"`
+}
+
+// Validate reports every field that is wrong, as a *ValidationError.
+func (r *RecoverRequest) Validate() error {
+	if len(r.problems) > 0 { // the rest is what is left when that is missing
+		return &ValidationError{Fields: r.problems}
+	}
+	var p check.Problems
+	r.Operation.validate(&p)
+	r.requireReason(&p)
+	switch n := len(r.Targets); {
+	case n == 0:
+		p.Add("targets", "must hold at least one memory")
+	case n > MaxRecoverIDs:
+		p.Add("targets", "must hold at most %d memories, got %d", MaxRecoverIDs, n)
+	}
+	ids := distinctIDs{}
+	for i := range r.Targets[:min(len(r.Targets), MaxRecoverIDs)] {
+		path := fmt.Sprintf("targets[%d]", i)
+		ids.check(&p, path+".id", r.Targets[i].ID)
+		if r.Targets[i].IfVersion < 0 {
+			p.Add(path+".if_version", "must not be negative")
+		}
+	}
+	return p.Err()
+}
+
+// Refused counts the memories that were not recovered.
+func (r RecoverResult) Refused() int { return len(r.Items) - len(r.Changed()) }
+
+// Summary is a word for operators: ok, partial or refused.
+func (r RecoverResult) Summary() string { return summaryWord(len(r.Changed()), r.Refused()) }
+
+// Changed lists the memories that the request changed.
+func (r RecoverResult) Changed() []string {
+	var out []string
+	for _, item := range r.Items {
+		if item.Status == RecoverRecovered {
+			out = append(out, item.ID)
+		}
 	}
 	return out
 }

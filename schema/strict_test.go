@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 )
 
 func TestDecodeInput(t *testing.T) {
@@ -50,7 +51,7 @@ func TestDecodeInput(t *testing.T) {
 		`{"items":["secret"],"one":{"name":null}}`: {"items[0]: must be an object"},
 	} {
 		var in input
-		d := schema.DecodeInput([]byte(text), &in)
+		d := check.DecodeInput([]byte(text), &in)
 		var got []string
 		if err := d.Err(); err != nil {
 			var invalid *schema.ValidationError

@@ -2,8 +2,11 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // Limits of a task descriptor.
@@ -24,14 +27,14 @@ type Task struct {
 	BudgetTokens int `json:"budget_tokens,omitempty"`
 }
 
-func (t *Task) validate(p *problems, path string) {
+func (t *Task) validate(p *check.Problems, path string) {
 	if t == nil {
 		return
 	}
-	checkText(p, path+"intent", t.Intent, MaxIntentLength)
-	checkText(p, path+"error_signature", t.ErrorSignature, MaxSignatureLength)
+	check.Text(p, path+"intent", t.Intent, MaxIntentLength)
+	check.Text(p, path+"error_signature", t.ErrorSignature, MaxSignatureLength)
 	if t.BudgetTokens < 0 || t.BudgetTokens > MaxBudgetTokens {
-		p.add(path+"budget_tokens", "must be between 0 and %d", MaxBudgetTokens)
+		p.Add(path+"budget_tokens", "must be between 0 and %d", MaxBudgetTokens)
 	}
 }
 
@@ -157,4 +160,73 @@ func selectionIDs(selections []Selection) []Selection {
 		out = append(out, s)
 	}
 	return out
+}
+
+// MaxGetIDs is how many records one request reads by id.
+const MaxGetIDs = 50
+
+// GetRequest reads records by id, as far as the asker may see them: what a client needs that cannot reach
+// Postgres and has an id from a recall, a put or a notification.
+type GetRequest struct {
+	Principal      Principal     `json:"principal"`
+	ReadPolicy     ReadPolicy    `json:"read_policy,omitempty"` // default isolated
+	IDs            []string      `json:"ids"`                   // 1 to MaxGetIDs
+	Superseded     bool          `json:"superseded,omitempty"`  // what was superseded, too
+	MaxSensitivity Sensitivity   `json:"max_sensitivity,omitempty"`
+	Trust          *TrustContext `json:"trust,omitempty"` // nil claims nothing
+
+	decoded check.Decoded
+}
+
+// Validate reports every field that is wrong, as a *ValidationError.
+func (r *GetRequest) Validate() error {
+	if err := r.decoded.Err(); err != nil { // the rest is what is left when that is missing
+		return err
+	}
+	var p check.Problems
+	r.Principal.validate(&p, "principal.")
+	if r.ReadPolicy != "" && !r.ReadPolicy.Valid() {
+		p.Add("read_policy", "must be one of %s", check.Names(readPolicies))
+	}
+	if r.ReadPolicy == ReadGroup && r.Principal.PolicyGroup == "" {
+		p.Add("principal.policy_group", "is required when read_policy is group")
+	}
+	switch n := len(r.IDs); {
+	case n == 0:
+		p.Add("ids", "is empty")
+	case n > MaxGetIDs:
+		p.Add("ids", "must hold at most %d ids, got %d", MaxGetIDs, n)
+	}
+	for i, id := range r.IDs[:min(len(r.IDs), MaxGetIDs)] {
+		if !isUUID(id) {
+			p.Add(fmt.Sprintf("ids[%d]", i), "must be a UUID")
+		}
+	}
+	if r.MaxSensitivity != "" && !r.MaxSensitivity.Valid() {
+		p.Add("max_sensitivity", "must be one of %s", check.Names(sensitivities))
+	}
+	r.Trust.validate(&p, "trust.")
+	return p.Err()
+}
+
+// UnmarshalJSON reads a request. What is unknown, of the wrong type or given twice is remembered, and
+// Validate reports it.
+func (r *GetRequest) UnmarshalJSON(data []byte) error {
+	type plain GetRequest
+	r.decoded = check.DecodeInput(data, (*plain)(r))
+	return nil
+}
+
+// DropUnread reads the request as earlier versions did: see Decoded.
+func (r *GetRequest) DropUnread() bool { return r.decoded.DropUnread() }
+
+// GetResponse is what was read.
+type GetResponse struct {
+	Records []MemoryRecord `json:"records"` // in the order of the request
+	// Missing are the ids of which nothing may be shown. Whether there is such a record is not told.
+	Missing []string `json:"missing"`
+	// LeftOut are the ids of records for which the answer had no room: ask for them again, alone.
+	LeftOut []string `json:"left_out,omitempty"`
+
+	Trust *TrustMeta `json:"trust,omitempty"` // what the trust context came to
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // UserScopePrefix begins the scope of a user: what an agent keeps for the user maya has the scope user/maya.
@@ -62,30 +64,30 @@ func (v Principal) MayChange(scope string) bool {
 
 // CheckUser reports what is wrong with the principal's user, as a *ValidationError.
 func (v *Principal) CheckUser() error {
-	var p problems
+	var p check.Problems
 	v.validateUser(&p, "principal.")
-	return p.err()
+	return p.Err()
 }
 
 // validateUser checks the name of a user, and that the request does not name a scope as well.
-func (v *Principal) validateUser(p *problems, path string) {
+func (v *Principal) validateUser(p *check.Problems, path string) {
 	if v.User == "" {
 		return
 	}
 	if v.Scope != "" {
-		p.add(path+"scope", "must be empty where %suser is given: a user has the scope %s<name>", path, UserScopePrefix)
+		p.Add(path+"scope", "must be empty where %suser is given: a user has the scope %s<name>", path, UserScopePrefix)
 	}
 	if problem := UserNameProblem(v.User); problem != "" {
-		p.add(path+"user", "%s", problem)
+		p.Add(path+"user", "%s", problem)
 	}
 }
 
 // UserNameProblem says what is wrong with the name of a user; it is empty where nothing is.
 func UserNameProblem(name string) string {
-	var p problems
-	switch checkText(&p, "user", name, MaxUserLength); {
-	case len(p.fields) > 0:
-		return p.fields[0].Problem
+	var p check.Problems
+	switch check.Text(&p, "user", name, MaxUserLength); {
+	case len(p.Fields) > 0:
+		return p.Fields[0].Problem
 	case strings.ContainsFunc(name, notInUserName):
 		return "must be of printable characters without white space and without a slash"
 	}

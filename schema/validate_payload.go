@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // Payload is any of the five payloads.
@@ -46,45 +48,45 @@ func underPath(path string, err error) error {
 // names of the schema appendix, as MemoryRecord holds it. Errors are a *ValidationError with paths such
 // as payload.timeline[0].t.
 func ValidatePayload(t MemoryType, payload json.RawMessage) error {
-	var p problems
+	var p check.Problems
 	if !t.Valid() {
-		p.add("type", "must be one of %s", names(memoryTypes))
-		return p.err()
+		p.Add("type", "must be one of %s", check.Names(memoryTypes))
+		return p.Err()
 	}
 	validatePayload(&p, "payload", t, payload)
-	return p.err()
+	return p.Err()
 }
 
-func validatePayload(p *problems, path string, t MemoryType, payload json.RawMessage) {
+func validatePayload(p *check.Problems, path string, t MemoryType, payload json.RawMessage) {
 	if len(payload) == 0 {
-		p.add(path, "is required")
+		p.Add(path, "is required")
 		return
 	}
-	size, ok := scan(payload, path, MaxPayloadDepth, MaxRecordBytes, p)
+	size, ok := check.Scan(payload, path, MaxPayloadDepth, MaxRecordBytes, p)
 	if !ok {
 		return
 	}
 	if size > MaxPayloadBytes {
-		p.add(path, "must be at most %d bytes, got %d", MaxPayloadBytes, size)
+		p.Add(path, "must be at most %d bytes, got %d", MaxPayloadBytes, size)
 		return
 	}
-	tree, err := buildTree(payload)
+	tree, err := check.BuildTree(payload)
 	object, isObject := tree.(map[string]any)
 	if err != nil || !isObject {
-		p.add(path, "must be an object")
+		p.Add(path, "must be an object")
 		return
 	}
 	switch kind, ok := object["kind"].(string); {
 	case object["kind"] == nil:
-		p.add(path+".kind", "is required")
+		p.Add(path+".kind", "is required")
 		return
 	case !ok || kind != string(t):
-		p.add(path+".kind", "must be %s, the type of the record", t)
+		p.Add(path+".kind", "must be %s, the type of the record", t)
 		return
 	}
-	before := len(p.fields)
+	before := len(p.Fields)
 	checkSchema(p, path, payloadSchemas[t], tree)
-	if len(p.fields) > before {
+	if len(p.Fields) > before {
 		return
 	}
 	switch t {
@@ -101,15 +103,15 @@ func validatePayload(p *problems, path string, t MemoryType, payload json.RawMes
 	}
 }
 
-func checkPayload[T Payload](p *problems, path string, payload json.RawMessage, check func(*problems, string, *T)) {
+func checkPayload[T Payload](p *check.Problems, path string, payload json.RawMessage, validate func(*check.Problems, string, *T)) {
 	v, err := PayloadOf[T](payload)
 	if err != nil {
 		if invalid, ok := err.(*ValidationError); ok { //nolint:errorlint // PayloadOf returns it unwrapped
-			p.fields = append(p.fields, invalid.Fields...)
+			p.Fields = append(p.Fields, invalid.Fields...)
 		}
 		return
 	}
-	check(p, path, &v)
+	validate(p, path, &v)
 }
 
 // ArtifactPrefix begins the reference to stored bytes: it is followed by their SHA-256 in 64 lower-case
@@ -120,60 +122,60 @@ var artifactRef = regexp.MustCompile(`^` + ArtifactPrefix + `[0-9a-f]{64}$`)
 
 // checkEpisodic checks an episode (document 004 §5): a time-ordered sequence of events, tool calls that
 // name the calls they depend on.
-func checkEpisodic(p *problems, path string, v *EpisodicPayload) {
+func checkEpisodic(p *check.Problems, path string, v *EpisodicPayload) {
 	for i, event := range v.Timeline {
 		at := fmt.Sprintf("%s.timeline[%d]", path, i)
-		checkYear(p, at+".t", event.T)
+		check.Year(p, at+".t", event.T)
 		if i > 0 && event.T.Before(v.Timeline[i-1].T) {
-			p.add(at+".t", "is before the event in front of it")
+			p.Add(at+".t", "is before the event in front of it")
 		}
-		checkText(p, at+".event_kind", event.EventKind, MaxNameLength)
-		checkText(p, at+".ref", event.Ref, MaxRefLength)
+		check.Text(p, at+".event_kind", event.EventKind, MaxNameLength)
+		check.Text(p, at+".ref", event.Ref, MaxRefLength)
 	}
 	for i, ref := range v.Artifacts {
 		at := fmt.Sprintf("%s.artifacts[%d]", path, i)
-		checkText(p, at, ref, MaxRefLength)
+		check.Text(p, at, ref, MaxRefLength)
 		if strings.HasPrefix(ref, ArtifactPrefix) && !artifactRef.MatchString(ref) {
-			p.add(at, "must be sha256: and 64 lower-case hexadecimal digits")
+			p.Add(at, "must be sha256: and 64 lower-case hexadecimal digits")
 		}
 	}
 	g := newGraph(len(v.ToolGraph))
 	for i, node := range v.ToolGraph {
 		if !g.node(node.ID) {
-			p.add(fmt.Sprintf("%s.tool_graph[%d].id", path, i), "is given twice")
+			p.Add(fmt.Sprintf("%s.tool_graph[%d].id", path, i), "is given twice")
 		}
 	}
 	for i, node := range v.ToolGraph {
 		for j, from := range node.DependsOn {
 			if !g.edge(from, node.ID) {
-				p.add(fmt.Sprintf("%s.tool_graph[%d].depends_on[%d]", path, i, j), "names no node")
+				p.Add(fmt.Sprintf("%s.tool_graph[%d].depends_on[%d]", path, i, j), "names no node")
 			}
 		}
 	}
 	if g.cyclic() {
-		p.add(path+".tool_graph", "has a cycle")
+		p.Add(path+".tool_graph", "has a cycle")
 	}
 }
 
 // checkWorking checks the state of a task (document 004 §6).
-func checkWorking(p *problems, path string, v *WorkingPayload) {
-	checkText(p, path+".thread_id", v.ThreadID, MaxNameLength)
-	checkText(p, path+".task_id", v.TaskID, MaxNameLength)
+func checkWorking(p *check.Problems, path string, v *WorkingPayload) {
+	check.Text(p, path+".thread_id", v.ThreadID, MaxNameLength)
+	check.Text(p, path+".task_id", v.TaskID, MaxNameLength)
 	if v.LastUpdated != nil {
-		checkYear(p, path+".last_updated", *v.LastUpdated)
+		check.Year(p, path+".last_updated", *v.LastUpdated)
 	}
 }
 
 // checkSemantic checks a fact (document 004 §7 and §15A.8).
-func checkSemantic(p *problems, path string, v *SemanticPayload) {
+func checkSemantic(p *check.Problems, path string, v *SemanticPayload) {
 	for _, f := range []struct {
 		field, value string
 		limit        int
 	}{{"subject", v.Subject, MaxSubjectLength}, {"predicate", v.Predicate, MaxPredicateLength}} {
 		if isBlank(f.value) {
-			p.add(path+"."+f.field, "is empty")
+			p.Add(path+"."+f.field, "is empty")
 		}
-		checkText(p, path+"."+f.field, f.value, f.limit)
+		check.Text(p, path+"."+f.field, f.value, f.limit)
 	}
 	v.Validity.validate(p, path+".validity.")
 	checkRefs(p, path+".evidence", v.Evidence)
@@ -181,77 +183,77 @@ func checkSemantic(p *problems, path string, v *SemanticPayload) {
 
 // validate checks where and when a memory holds (document 004 §15A.8). The zero Validity is global.
 // path ends in a dot.
-func (v *Validity) validate(p *problems, path string) {
+func (v *Validity) validate(p *check.Problems, path string) {
 	modes := []ValidityMode{ValidGlobal, ValidConditional, ValidTimeboxed}
 	if v.Mode != "" && !slices.Contains(modes, v.Mode) {
-		p.add(path+"mode", "must be one of %s", names(modes))
+		p.Add(path+"mode", "must be one of %s", check.Names(modes))
 		return
 	}
 	var conditions map[string]json.RawMessage
 	if len(v.Conditions) > 0 {
-		if _, ok := scan(v.Conditions, path+"conditions", MaxPayloadDepth, MaxPayloadBytes, p); !ok {
+		if _, ok := check.Scan(v.Conditions, path+"conditions", MaxPayloadDepth, MaxPayloadBytes, p); !ok {
 			return
 		}
 		if json.Unmarshal(v.Conditions, &conditions) != nil || conditions == nil {
-			p.add(path+"conditions", "must be an object")
+			p.Add(path+"conditions", "must be an object")
 			return
 		}
 		if len(conditions) == 0 {
-			p.add(path+"conditions", "is empty")
+			p.Add(path+"conditions", "is empty")
 		}
 	}
 	switch {
 	case v.Mode == ValidConditional && v.Conditions == nil:
-		p.add(path+"conditions", "is required when mode is conditional")
+		p.Add(path+"conditions", "is required when mode is conditional")
 	case v.Mode == ValidTimeboxed && v.Start == nil && v.End == nil:
-		p.add(path+"start", "is required when mode is timeboxed, or end")
+		p.Add(path+"start", "is required when mode is timeboxed, or end")
 	case v.Mode == ValidGlobal || v.Mode == "":
 		for _, f := range []struct {
 			field string
 			given bool
 		}{{"conditions", len(conditions) > 0}, {"start", v.Start != nil}, {"end", v.End != nil}} {
 			if f.given {
-				p.add(path+f.field, "must not be given when mode is global")
+				p.Add(path+f.field, "must not be given when mode is global")
 			}
 		}
 	}
 	if v.Start != nil {
-		checkYear(p, path+"start", *v.Start)
+		check.Year(p, path+"start", *v.Start)
 	}
 	if v.End != nil {
-		checkYear(p, path+"end", *v.End)
+		check.Year(p, path+"end", *v.End)
 		if v.Start != nil && !v.Start.Before(*v.End) {
-			p.add(path+"end", "must be after start")
+			p.Add(path+"end", "must be after start")
 		}
 	}
 }
 
 // checkCompetence checks a procedure (document 004 §8).
-func checkCompetence(p *problems, path string, v *CompetencePayload) {
-	checkText(p, path+".skill_name", v.SkillName, MaxNameLength)
+func checkCompetence(p *check.Problems, path string, v *CompetencePayload) {
+	check.Text(p, path+".skill_name", v.SkillName, MaxNameLength)
 	if isBlank(v.SkillName) {
-		p.add(path+".skill_name", "is empty")
+		p.Add(path+".skill_name", "is empty")
 	}
 	for i, step := range v.FallbackSteps {
 		if i >= len(v.Fallbacks) || step.Step != v.Fallbacks[i] {
-			p.add(fmt.Sprintf("%s.fallback_steps[%d].step", path, i), "must be the text of the fallback that it details")
+			p.Add(fmt.Sprintf("%s.fallback_steps[%d].step", path, i), "must be the text of the fallback that it details")
 		}
 	}
 	if n := len(v.FallbackSteps); n > 0 && n < len(v.Fallbacks) {
-		p.add(path+".fallback_steps", "must detail every fallback")
+		p.Add(path+".fallback_steps", "must detail every fallback")
 	}
 }
 
 // checkPlanGraph checks a plan (document 004 §9): a directed graph of actions whose dependencies can be
 // met.
-func checkPlanGraph(p *problems, path string, v *PlanGraphPayload) {
-	checkText(p, path+".plan_id", v.PlanID, MaxRefLength)
-	checkText(p, path+".version", v.Version, MaxNameLength)
-	checkText(p, path+".intent", v.Intent, MaxRefLength)
+func checkPlanGraph(p *check.Problems, path string, v *PlanGraphPayload) {
+	check.Text(p, path+".plan_id", v.PlanID, MaxRefLength)
+	check.Text(p, path+".version", v.Version, MaxNameLength)
+	check.Text(p, path+".intent", v.Intent, MaxRefLength)
 	g := newGraph(len(v.Nodes))
 	for i, node := range v.Nodes {
 		if !g.node(node.ID) {
-			p.add(fmt.Sprintf("%s.nodes[%d].id", path, i), "is given twice")
+			p.Add(fmt.Sprintf("%s.nodes[%d].id", path, i), "is given twice")
 		}
 	}
 	seen := make(map[PlanEdge]bool, len(v.Edges))
@@ -259,17 +261,17 @@ func checkPlanGraph(p *problems, path string, v *PlanGraphPayload) {
 		at := fmt.Sprintf("%s.edges[%d]", path, i)
 		for _, end := range []struct{ field, id string }{{".from", edge.From}, {".to", edge.To}} {
 			if !g.has(end.id) {
-				p.add(at+end.field, "names no node")
+				p.Add(at+end.field, "names no node")
 			}
 		}
 		if seen[edge] {
-			p.add(at, "is given twice")
+			p.Add(at, "is given twice")
 		}
 		seen[edge] = true
 		g.edge(edge.From, edge.To)
 	}
 	if g.cyclic() {
-		p.add(path+".edges", "have a cycle: no node of it could ever run")
+		p.Add(path+".edges", "have a cycle: no node of it could ever run")
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema/check"
 )
 
 // Limits of a record. Those of a request apply to what both have.
@@ -37,12 +39,12 @@ var relationPredicate = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 // everything must be right. It reports every field that is wrong, as a *ValidationError. A number that
 // is missing cannot be told from zero here; DecodeRecord can.
 func (m *MemoryRecord) Validate() error {
-	var p problems
+	var p check.Problems
 	for _, path := range m.lacking() {
-		p.add(path, "is required")
+		p.Add(path, "is required")
 	}
 	m.validate(&p, "")
-	return p.err()
+	return p.Err()
 }
 
 // lacking lists what a complete record has and this one does not.
@@ -67,14 +69,14 @@ func (m *MemoryRecord) lacking() []string {
 // validate checks what the record says. What it does not say, such as its id, times, sensitivity and
 // lifecycle, the policy plane gives it (document 004 §15.5): zero values pass, except for type and
 // payload. path ends in a dot or is empty.
-func (m *MemoryRecord) validate(p *problems, path string) {
-	found := problems{fields: slices.Clone(m.problems)}
+func (m *MemoryRecord) validate(p *check.Problems, path string) {
+	found := check.Problems{Fields: slices.Clone(m.problems)}
 	if !m.unbuilt { // of what was not built, nothing else is known
 		m.check(&found)
 	}
-	for i, f := range found.fields {
+	for i, f := range found.Fields {
 		earlier := func(g FieldError) bool { return under(f.Field, g.Field) }
-		if i >= len(m.problems) && slices.ContainsFunc(found.fields[:i], earlier) {
+		if i >= len(m.problems) && slices.ContainsFunc(found.Fields[:i], earlier) {
 			continue // the consequence of a problem that is listed
 		}
 		switch {
@@ -83,43 +85,43 @@ func (m *MemoryRecord) validate(p *problems, path string) {
 		case f.Field != "(json)":
 			f.Field = path + f.Field
 		}
-		p.fields = append(p.fields, f)
+		p.Fields = append(p.Fields, f)
 	}
 }
 
-func (m *MemoryRecord) check(p *problems) {
+func (m *MemoryRecord) check(p *check.Problems) {
 	m.checkIdentity(p)
 	m.checkWorth(p)
 	m.checkTimes(p)
 	m.checkEdges(p)
 	checkRefs(p, "provenance.sources", m.Provenance.Sources)
-	checkText(p, "provenance.created_by", m.Provenance.CreatedBy, MaxNameLength)
+	check.Text(p, "provenance.created_by", m.Provenance.CreatedBy, MaxNameLength)
 	for i, entry := range m.AuditLog {
 		at := fmt.Sprintf("audit_log[%d].", i)
-		checkEnum(p, at+"action", entry.Action, auditActions)
+		check.Enum(p, at+"action", entry.Action, auditActions)
 		if entry.Action == "" {
-			p.add(at+"action", "is required")
+			p.Add(at+"action", "is required")
 		}
-		checkText(p, at+"actor", entry.Actor, MaxNameLength)
-		checkText(p, at+"rationale", entry.Rationale, MaxPayloadBytes)
-		checkYear(p, at+"timestamp", entry.Timestamp)
+		check.Text(p, at+"actor", entry.Actor, MaxNameLength)
+		check.Text(p, at+"rationale", entry.Rationale, MaxPayloadBytes)
+		check.Year(p, at+"timestamp", entry.Timestamp)
 	}
 	if !m.Type.Valid() {
-		p.add("type", "must be one of %s", names(memoryTypes))
+		p.Add("type", "must be one of %s", check.Names(memoryTypes))
 		return
 	}
 	if m.ErasedAt != nil {
 		return // nothing is left of the payload, and nothing is to come back
 	}
-	before := len(p.fields)
+	before := len(p.Fields)
 	validatePayload(p, "payload", m.Type, m.Payload)
-	if len(p.fields) == before && len(m.problems) == 0 && before == 0 {
+	if len(p.Fields) == before && len(m.problems) == 0 && before == 0 {
 		m.checkShape(p)
 	}
 }
 
 // checkShape holds the whole record against its JSON Schema, with what it leaves out filled in.
-func (m *MemoryRecord) checkShape(p *problems) {
+func (m *MemoryRecord) checkShape(p *check.Problems) {
 	c := *m
 	if c.ID == "" {
 		c.ID = uuid.Nil.String()
@@ -143,54 +145,54 @@ func (m *MemoryRecord) checkShape(p *problems) {
 	}
 	encoded, err := json.Marshal(c)
 	if err != nil {
-		p.add("(json)", "cannot be written as JSON")
+		p.Add("(json)", "cannot be written as JSON")
 		return
 	}
-	tree, err := buildTree(encoded)
+	tree, err := check.BuildTree(encoded)
 	if err != nil {
-		p.add("(json)", "cannot be written as JSON")
+		p.Add("(json)", "cannot be written as JSON")
 		return
 	}
 	checkSchema(p, "", "MemoryRecord", tree)
 }
 
-func (m *MemoryRecord) checkIdentity(p *problems) {
+func (m *MemoryRecord) checkIdentity(p *check.Problems) {
 	checkID(p, "id", m.ID)
 	checkID(p, "supersedes", m.Supersedes)
 	checkID(p, "superseded_by", m.SupersededBy)
 	for field, other := range map[string]string{"supersedes": m.Supersedes, "superseded_by": m.SupersededBy} {
 		if other != "" && strings.EqualFold(other, m.ID) {
-			p.add(field, "is the record itself")
+			p.Add(field, "is the record itself")
 		}
 	}
-	checkText(p, "external_id", m.ExternalID, MaxRefLength)
+	check.Text(p, "external_id", m.ExternalID, MaxRefLength)
 	for _, f := range []struct{ field, value string }{
 		{"scope", m.Scope}, {"tenant", m.Tenant}, {"agent", m.Agent}, {"project", m.Project}, {"policy_group", m.PolicyGroup}, {"who", m.Who},
 		{"agent_session_id", m.Session}, {"agent_interaction_id", m.Interaction}, {"language", m.Language}, {"key_id", m.KeyID},
 		{"world_id", m.WorldID}, {"world_version", m.WorldVersion},
 	} {
-		checkText(p, f.field, f.value, MaxNameLength)
+		check.Text(p, f.field, f.value, MaxNameLength)
 	}
-	checkText(p, "safe_summary", m.SafeSummary, MaxSafeSummaryChars)
-	checkText(p, "content", m.Content, MaxContentBytes)
+	check.Text(p, "safe_summary", m.SafeSummary, MaxSafeSummaryChars)
+	check.Text(p, "content", m.Content, MaxContentBytes)
 	if len(m.Content) > MaxContentBytes {
-		p.add("content", "must be at most %d bytes", MaxContentBytes)
+		p.Add("content", "must be at most %d bytes", MaxContentBytes)
 	}
-	checkEnum(p, "sensitivity", m.Sensitivity, sensitivities)
-	checkEnum(p, "visibility", m.Visibility, visibilities)
-	checkEnum(p, "category", m.Category, categories)
-	checkEnum(p, "tier", m.Tier, tiers)
-	checkEnum(p, "typology", m.Typology, typologies)
-	checkEnum(p, "status", m.Status, statuses)
-	checkEnum(p, "lifecycle.decay.curve", m.Lifecycle.Decay.Curve, decayCurves)
-	checkEnum(p, "lifecycle.deletion_policy", m.Lifecycle.DeletionPolicy, deletionPolicies)
+	check.Enum(p, "sensitivity", m.Sensitivity, sensitivities)
+	check.Enum(p, "visibility", m.Visibility, visibilities)
+	check.Enum(p, "category", m.Category, categories)
+	check.Enum(p, "tier", m.Tier, tiers)
+	check.Enum(p, "typology", m.Typology, typologies)
+	check.Enum(p, "status", m.Status, statuses)
+	check.Enum(p, "lifecycle.decay.curve", m.Lifecycle.Decay.Curve, decayCurves)
+	check.Enum(p, "lifecycle.deletion_policy", m.Lifecycle.DeletionPolicy, deletionPolicies)
 	if m.Tier == TierPersistent && m.Typology == TypologyEpisodic {
-		p.add("tier", "must not be persistent when typology is episodic")
+		p.Add("tier", "must not be persistent when typology is episodic")
 	}
 	checkTags(p, "tags", m.Tags)
 }
 
-func (m *MemoryRecord) checkWorth(p *problems) {
+func (m *MemoryRecord) checkWorth(p *check.Problems) {
 	d := m.Lifecycle.Decay
 	for _, f := range []struct {
 		field string
@@ -200,25 +202,25 @@ func (m *MemoryRecord) checkWorth(p *problems) {
 		{"lifecycle.decay.min_salience", d.MinSalience}, {"lifecycle.decay.floor", d.Floor}, {"lifecycle.decay.reinforcement_gain", d.ReinforcementGain},
 	} {
 		if !unit(f.value) {
-			p.add(f.field, "must be between 0 and 1")
+			p.Add(f.field, "must be between 0 and 1")
 		}
 	}
 	if n := d.HalfLifeSeconds; n < 0 || n > MaxDurationSeconds {
-		p.add("lifecycle.decay.half_life_seconds", "must be between 1 and %d", MaxDurationSeconds)
+		p.Add("lifecycle.decay.half_life_seconds", "must be between 1 and %d", MaxDurationSeconds)
 	}
 	if n := d.MaxAgeSeconds; n < 0 || n > MaxDurationSeconds {
-		p.add("lifecycle.decay.max_age_seconds", "must be between 1 and %d", MaxDurationSeconds)
+		p.Add("lifecycle.decay.max_age_seconds", "must be between 1 and %d", MaxDurationSeconds)
 	}
 	checkDecayPoints(p, "lifecycle.decay.points", d)
 	if m.Version < 0 || m.Version > 1<<31-1 {
-		p.add("version", "must be between 1 and %d", 1<<31-1)
+		p.Add("version", "must be between 1 and %d", 1<<31-1)
 	}
 	if m.AccessCount < 0 {
-		p.add("access_count", "must not be negative")
+		p.Add("access_count", "must not be negative")
 	}
 }
 
-func (m *MemoryRecord) checkTimes(p *problems) {
+func (m *MemoryRecord) checkTimes(p *check.Problems) {
 	for _, f := range []struct {
 		field string
 		at    *time.Time
@@ -229,14 +231,14 @@ func (m *MemoryRecord) checkTimes(p *problems) {
 		{"superseded_at", m.SupersededAt}, {"erased_at", m.ErasedAt},
 	} {
 		if f.at != nil {
-			checkYear(p, f.field, *f.at)
+			check.Year(p, f.field, *f.at)
 		}
 	}
 }
 
-func (m *MemoryRecord) checkEdges(p *problems) {
+func (m *MemoryRecord) checkEdges(p *check.Problems) {
 	if len(m.Relations) > MaxRelations {
-		p.add("relations", "must hold at most %d relations", MaxRelations)
+		p.Add("relations", "must hold at most %d relations", MaxRelations)
 		return
 	}
 	type edge struct{ predicate, target string }
@@ -245,84 +247,70 @@ func (m *MemoryRecord) checkEdges(p *problems) {
 		at := fmt.Sprintf("relations[%d]", i)
 		switch {
 		case r.Predicate == "":
-			p.add(at+".predicate", "is required")
+			p.Add(at+".predicate", "is required")
 		case !relationPredicate.MatchString(r.Predicate):
-			p.add(at+".predicate", "must be a lower-case name of letters, digits and _, at most 64 characters")
+			p.Add(at+".predicate", "must be a lower-case name of letters, digits and _, at most 64 characters")
 		}
 		if r.TargetID == "" {
-			p.add(at+".target_id", "is required")
+			p.Add(at+".target_id", "is required")
 		} else if strings.EqualFold(r.TargetID, m.ID) || r.TargetID == m.ExternalID {
-			p.add(at+".target_id", "is the record itself")
+			p.Add(at+".target_id", "is the record itself")
 		}
-		checkText(p, at+".target_id", r.TargetID, MaxRefLength)
-		checkText(p, at+".reason", r.Reason, MaxReasonLength)
+		check.Text(p, at+".target_id", r.TargetID, MaxRefLength)
+		check.Text(p, at+".reason", r.Reason, MaxReasonLength)
 		if !unit(r.Weight) {
-			p.add(at+".weight", "must be between 0 and 1")
+			p.Add(at+".weight", "must be between 0 and 1")
 		}
 		e := edge{r.Predicate, r.TargetID}
 		if seen[e] {
-			p.add(at, "is given twice")
+			p.Add(at, "is given twice")
 		}
 		seen[e] = true
 	}
 }
 
 // checkRefs checks evidence.
-func checkRefs(p *problems, field string, refs []Ref) {
+func checkRefs(p *check.Problems, field string, refs []Ref) {
 	if len(refs) > MaxRecordRefs {
-		p.add(field, "must hold at most %d refs", MaxRecordRefs)
+		p.Add(field, "must hold at most %d refs", MaxRecordRefs)
 		return
 	}
 	for i, ref := range refs {
 		at := fmt.Sprintf("%s[%d].", field, i)
 		if !slices.Contains(refKinds, ref.Kind) {
-			p.add(at+"kind", "must be one of %s", strings.Join(refKinds, ", "))
+			p.Add(at+"kind", "must be one of %s", strings.Join(refKinds, ", "))
 		}
 		if ref.Ref == "" {
-			p.add(at+"ref", "is required")
+			p.Add(at+"ref", "is required")
 		}
-		checkText(p, at+"ref", ref.Ref, MaxRefLength)
-		checkText(p, at+"hash", ref.Hash, MaxNameLength)
+		check.Text(p, at+"ref", ref.Ref, MaxRefLength)
+		check.Text(p, at+"hash", ref.Hash, MaxNameLength)
 		if ref.Timestamp != nil {
-			checkYear(p, at+"timestamp", *ref.Timestamp)
+			check.Year(p, at+"timestamp", *ref.Timestamp)
 		}
 	}
 }
 
-func checkTags(p *problems, field string, tags []string) {
+func checkTags(p *check.Problems, field string, tags []string) {
 	if len(tags) > MaxTags {
-		p.add(field, "must hold at most %d tags", MaxTags)
+		p.Add(field, "must hold at most %d tags", MaxTags)
 	}
 	for i, tag := range tags[:min(len(tags), MaxTags)] {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if strings.TrimSpace(tag) == "" {
-			p.add(at, "is empty")
+			p.Add(at, "is empty")
 		}
-		checkText(p, at, tag, MaxTagLength)
+		check.Text(p, at, tag, MaxTagLength)
 	}
 }
 
 // checkID refuses what is neither empty nor the usual text of a UUID.
-func checkID(p *problems, field, value string) {
+func checkID(p *check.Problems, field, value string) {
 	if value == "" {
 		return
 	}
 	id, err := uuid.Parse(value)
 	if err != nil || len(value) != 36 || id == uuid.Nil {
-		p.add(field, "must be a UUID")
-	}
-}
-
-// checkEnum refuses what is neither empty nor one of the values.
-func checkEnum[T enum](p *problems, field string, value T, values []T) {
-	if value != "" && !slices.Contains(values, value) {
-		p.add(field, "must be one of %s", names(values))
-	}
-}
-
-// checkYear refuses times that Postgres or JSON cannot hold. The zero time is none.
-func checkYear(p *problems, field string, at time.Time) {
-	if year := at.UTC().Year(); year < 1 || year > 9999 {
-		p.add(field, "must lie between the years 1 and 9999")
+		p.Add(field, "must be a UUID")
 	}
 }

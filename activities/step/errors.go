@@ -40,7 +40,7 @@ func Fail(err error) error {
 	return err
 }
 
-// maxRetryAfter bounds how long a model endpoint may make the pipeline wait before it is asked again.
+// MaxRetryAfter bounds how long a model endpoint may make the pipeline wait before it is asked again.
 const MaxRetryAfter = 10 * time.Minute
 
 // PendingError asks Temporal to run the activity again for the items that are left: after wait or, when wait is 0, as

@@ -1,4 +1,4 @@
-package schema
+package check
 
 import (
 	"bytes"
@@ -18,45 +18,45 @@ import (
 // Earlier versions read requests by encoding/json, which drops what it does not know. A history that they wrote
 // may begin with such a request: DropUnread reads it as they did.
 type Decoded struct {
-	wrong  []FieldError // of the wrong type: such an input never was accepted
-	unread []FieldError // unknown, or given twice: dropped by earlier versions
+	Wrong  []FieldError // of the wrong type: such an input never was accepted
+	Unread []FieldError // unknown, or given twice: dropped by earlier versions
 }
 
 // Err returns the findings as a *ValidationError, or nil.
 func (d *Decoded) Err() error {
-	if len(d.wrong)+len(d.unread) == 0 {
+	if len(d.Wrong)+len(d.Unread) == 0 {
 		return nil
 	}
-	return &ValidationError{Fields: append(append([]FieldError{}, d.wrong...), d.unread...)}
+	return &ValidationError{Fields: append(append([]FieldError{}, d.Wrong...), d.Unread...)}
 }
 
 // DropUnread forgets what earlier versions dropped, and reports whether there was any.
 func (d *Decoded) DropUnread() bool {
-	dropped := len(d.unread) > 0
-	d.unread = nil
+	dropped := len(d.Unread) > 0
+	d.Unread = nil
 	return dropped
 }
 
 // DecodeInput reads one JSON object into a struct. It fills what fits, and returns what does not.
 func DecodeInput(data []byte, into any) Decoded {
 	var d Decoded
-	d.check(data, reflect.TypeOf(into).Elem(), "")
+	d.Check(data, reflect.TypeOf(into).Elem(), "")
 	err := json.Unmarshal(data, into)
 	var mistyped *json.UnmarshalTypeError
 	switch {
-	case err == nil || len(d.wrong) > 0:
+	case err == nil || len(d.Wrong) > 0:
 	case errors.As(err, &mistyped) && mistyped.Field != "": // in what is not looked into
 		d.mistyped(mistyped.Field, "of another type")
 	default:
-		d.wrong = append(d.wrong, jsonProblem(err))
+		d.Wrong = append(d.Wrong, JSONProblem(err))
 	}
 	return d
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// check compares a value with the type that it is read into.
-func (d *Decoded) check(data []byte, t reflect.Type, path string) {
+// Check compares a value with the type that it is read into.
+func (d *Decoded) Check(data []byte, t reflect.Type, path string) {
 	data = bytes.TrimSpace(data)
 	null := bytes.Equal(data, []byte("null"))
 	if path == "" && (null || len(data) == 0 || data[0] != '{') {
@@ -83,7 +83,7 @@ func (d *Decoded) check(data []byte, t reflect.Type, path string) {
 			d.mistyped(path, "a list")
 		}
 		for i, element := range elements {
-			d.check(element, t.Elem(), fmt.Sprintf("%s[%d]", path, i))
+			d.Check(element, t.Elem(), fmt.Sprintf("%s[%d]", path, i))
 		}
 	default:
 		if json.Unmarshal(data, reflect.New(t).Interface()) != nil {
@@ -108,15 +108,15 @@ func (d *Decoded) checkObject(data []byte, t reflect.Type, path string) {
 		}
 		name, _ := token.(string)
 		key := strings.ToLower(name) // as encoding/json finds fields
-		at := join(path, name)
+		at := Join(path, name)
 		field, known := fields[key]
 		switch {
 		case seen[key]:
-			d.unread = append(d.unread, FieldError{Field: at, Problem: "is given twice"})
+			d.Unread = append(d.Unread, FieldError{Field: at, Problem: "is given twice"})
 		case !known:
-			d.unread = append(d.unread, FieldError{Field: at, Problem: unknownField})
+			d.Unread = append(d.Unread, FieldError{Field: at, Problem: unknownField})
 		case field != nil:
-			d.check(value, field, at)
+			d.Check(value, field, at)
 		}
 		seen[key] = true
 	}
@@ -126,7 +126,7 @@ func (d *Decoded) mistyped(path, want string) {
 	if path == "" {
 		path = "(json)"
 	}
-	d.wrong = append(d.wrong, FieldError{Field: path, Problem: "must be " + want})
+	d.Wrong = append(d.Wrong, FieldError{Field: path, Problem: "must be " + want})
 }
 
 // kindName says in words what a value has to be.
@@ -176,3 +176,27 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	known.Store(t, out)
 	return out
 }
+
+// Misread is what no version can read: fields of the wrong type, and fields that are given twice.
+func (d *Decoded) Misread() []FieldError {
+	out := append([]FieldError(nil), d.Wrong...)
+	for _, f := range d.Unread {
+		if f.Problem != unknownField {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Unknown names the fields that this version does not know: a newer client may have set them.
+func (d *Decoded) Unknown() []string {
+	var out []string
+	for _, f := range d.Unread {
+		if f.Problem == unknownField {
+			out = append(out, f.Field)
+		}
+	}
+	return out
+}
+
+const unknownField = "unknown field"

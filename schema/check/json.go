@@ -1,4 +1,4 @@
-package schema
+package check
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 )
 
 // jsonProblem words a decoding error without quoting the input, which may be memory content.
-func jsonProblem(err error) FieldError {
+func JSONProblem(err error) FieldError {
 	var syntax *json.SyntaxError
 	var wrongType *json.UnmarshalTypeError
 	switch {

@@ -1,4 +1,4 @@
-package schema
+package check
 
 import (
 	"bytes"
@@ -15,6 +15,9 @@ import (
 
 // Limits that hold before anything is built from a record.
 const (
+	MaxDepth = 32     // levels of arrays and objects
+	MaxItems = 10_000 // elements of any one array, members of any one object
+
 	maxNumberLength = 400 // characters; float64 needs at most 309 digits before the point
 	maxScanProblems = 20
 )
@@ -23,8 +26,8 @@ const (
 // arguments that an agent chose.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// join names a member of the object at path.
-func join(path, name string) string {
+// Join names a member of the object at path.
+func Join(path, name string) string {
 	if !plainName.MatchString(name) {
 		name = "(other)"
 	}
@@ -44,24 +47,24 @@ type frame struct {
 
 // scanner reads JSON token by token and keeps nothing of it but the names of open objects.
 type scanner struct {
-	p     *problems
+	p     *Problems
 	root  string
 	stack []frame
 	size  int // bytes of names and values without escapes, quotes and spaces
 	fatal bool
 }
 
-// scan looks for what must not be built or cannot be stored: nesting deeper than maxDepth, arrays and
-// objects over MaxPayloadItems, names given twice, text that Postgres cannot hold, numbers outside
+// Scan looks for what must not be built or cannot be stored: nesting deeper than maxDepth, arrays and
+// objects over MaxItems, names given twice, text that Postgres cannot hold, numbers outside
 // float64. It reports what it finds under root and returns how many bytes of text and numbers there
 // are, and whether a tree may be built of the value.
-func scan(data []byte, root string, maxDepth, maxBytes int, p *problems) (size int, ok bool) {
+func Scan(data []byte, root string, maxDepth, maxBytes int, p *Problems) (size int, ok bool) {
 	s := scanner{p: p, root: root}
 	if len(data) > maxBytes {
-		s.stop(rootName(root), "must be at most %d bytes", maxBytes)
+		s.stop(RootName(root), "must be at most %d bytes", maxBytes)
 		return 0, false
 	}
-	before := len(p.fields)
+	before := len(p.Fields)
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	for !s.fatal {
@@ -69,24 +72,24 @@ func scan(data []byte, root string, maxDepth, maxBytes int, p *problems) (size i
 		token, err := dec.Token()
 		if err != nil {
 			if !errors.Is(err, io.EOF) || len(s.stack) > 0 || start == 0 {
-				problem := jsonProblem(err)
-				s.stop(rootName(root), "%s", problem.Problem)
+				problem := JSONProblem(err)
+				s.stop(RootName(root), "%s", problem.Problem)
 			}
 			break
 		}
 		s.token(token, data[start:dec.InputOffset()], maxDepth)
 		if len(s.stack) == 0 && !s.fatal {
 			if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-				s.stop(rootName(root), "has something behind its end")
+				s.stop(RootName(root), "has something behind its end")
 			}
 			break
 		}
 	}
-	return s.size, !s.fatal && len(p.fields) == before
+	return s.size, !s.fatal && len(p.Fields) == before
 }
 
-// rootName is the name of the value itself.
-func rootName(root string) string {
+// RootName is the name of the value itself.
+func RootName(root string) string {
 	if root == "" {
 		return "(json)"
 	}
@@ -94,13 +97,13 @@ func rootName(root string) string {
 }
 
 func (s *scanner) stop(path, format string, args ...any) {
-	s.p.add(path, format, args...)
+	s.p.Add(path, format, args...)
 	s.fatal = true
 }
 
 func (s *scanner) add(format string, args ...any) {
-	s.p.add(s.path(), format, args...)
-	s.fatal = len(s.p.fields) >= maxScanProblems
+	s.p.Add(s.path(), format, args...)
+	s.fatal = len(s.p.Fields) >= maxScanProblems
 }
 
 // path names the value being read.
@@ -112,12 +115,12 @@ func (s *scanner) path() string {
 		case f.keys == nil:
 			fmt.Fprintf(&b, "[%d]", max(f.n-1, 0))
 		case f.named:
-			path := join(b.String(), f.key)
+			path := Join(b.String(), f.key)
 			b.Reset()
 			b.WriteString(path)
 		}
 	}
-	return rootName(b.String())
+	return RootName(b.String())
 }
 
 func (s *scanner) token(token json.Token, raw []byte, maxDepth int) {
@@ -128,9 +131,9 @@ func (s *scanner) token(token json.Token, raw []byte, maxDepth int) {
 	}
 	if len(s.stack) > 0 {
 		if top := &s.stack[len(s.stack)-1]; top.keys == nil {
-			if top.n++; top.n > MaxPayloadItems {
+			if top.n++; top.n > MaxItems {
 				s.stack = s.stack[:len(s.stack)-1]
-				s.stop(s.path(), "must hold at most %d elements", MaxPayloadItems)
+				s.stop(s.path(), "must hold at most %d elements", MaxItems)
 				return
 			}
 		} else if !top.named {
@@ -141,7 +144,7 @@ func (s *scanner) token(token json.Token, raw []byte, maxDepth int) {
 	switch v := token.(type) {
 	case json.Delim:
 		if len(s.stack) == maxDepth {
-			s.stop(s.path(), "is nested deeper than %d levels", MaxPayloadDepth)
+			s.stop(s.path(), "is nested deeper than %d levels", MaxDepth)
 			return
 		}
 		f := frame{}
@@ -172,8 +175,8 @@ func (s *scanner) done() {
 func (s *scanner) name(top *frame, name string, raw []byte) {
 	s.size += len(name)
 	s.text(name, raw)
-	if top.n++; top.n > MaxPayloadItems {
-		s.stop(s.path(), "must hold at most %d members", MaxPayloadItems)
+	if top.n++; top.n > MaxItems {
+		s.stop(s.path(), "must hold at most %d members", MaxItems)
 		return
 	}
 	_, twice := top.keys[name]
@@ -250,8 +253,8 @@ func mantissa(n string) string {
 	return n
 }
 
-// buildTree builds a value that was scanned. Numbers keep their digits.
-func buildTree(data []byte) (any, error) {
+// BuildTree builds a value that was scanned. Numbers keep their digits.
+func BuildTree(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var v any
@@ -259,8 +262,8 @@ func buildTree(data []byte) (any, error) {
 	return v, err
 }
 
-// encodeTree writes a tree: names in order, no escapes that JSON does not need.
-func encodeTree(v any) (json.RawMessage, error) {
+// EncodeTree writes a tree: names in order, no escapes that JSON does not need.
+func EncodeTree(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
