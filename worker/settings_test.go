@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"context"
+	"errors"
+	"regexp"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -16,6 +18,9 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 )
+
+// cacheMiss finds that a run had to be read again from its history.
+var cacheMiss = regexp.MustCompile(`(?m)^temporal_sticky_cache_miss_total\{[^}]*workflow_type="Ingest"\} [1-9]`)
 
 // The process gives every setting of its environment to what the setting is for.
 func TestTheWorkerObeysItsSettings(t *testing.T) {
@@ -36,7 +41,7 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	}
 
 	const rate, batch = 0.5, 3
-	first := testkit.StartProcess(t, at.with(map[string]string{"MNEME_GRAPH": "false", "MNEME_IMPORTANCE_DECAY": "0.5", "MNEME_SWEEP_BATCH": strconv.Itoa(batch), "MNEME_ACTIVITY_SLOTS": "7"}))
+	first := testkit.StartProcess(t, at.with(map[string]string{"MNEME_GRAPH": "false", "MNEME_IMPORTANCE_DECAY": "0.5", "MNEME_SWEEP_BATCH": strconv.Itoa(batch), "MNEME_ACTIVITY_SLOTS": "7", "MNEME_WORKFLOW_CACHE": "1"}))
 	_, metrics := get(t, first, "/metrics")
 	require.Regexp(t, `temporal_worker_task_slots_available\{[^}]*worker_type="ActivityWorker"[^}]*\} 7\n`, metrics, "MNEME_ACTIVITY_SLOTS")
 	p := testkit.Principal()
@@ -84,8 +89,19 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 		}
 		return context.DeadlineExceeded // none has failed yet
 	}))
+	// Two runs are open now and then, and one has room.
+	second, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(p, schema.SourceMemory, "The ferry rests on Sundays."))
+	require.NoError(t, err)
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		_, metrics := get(t, first, "/metrics")
+		if !cacheMiss.MatchString(metrics) {
+			return errors.New("MNEME_WORKFLOW_CACHE: no run had to leave the memory")
+		}
+		return nil
+	}))
 	exec(`DROP TRIGGER broken ON jobs`)
 	testkit.Wait(t, started.Run)
+	testkit.Wait(t, second.Run)
 	require.NoError(t, first.Terminate(t, 25*time.Second))
 
 	testkit.StartProcess(t, at.with(map[string]string{"MNEME_PIPELINE": "false"}))

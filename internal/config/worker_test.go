@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/internal/config"
 )
@@ -19,5 +20,8 @@ func TestSlotsFollowThePool(t *testing.T) {
 	require.Equal(t, [2]int{100, 1}, [2]int{c.ActivitySlots(), c.LocalSlots()})
 	options := c.WorkerOptions()
 	require.Equal(t, 100, options.MaxConcurrentActivityExecutionSize)
-	require.NotNil(t, options.ActivityTaskPollerBehavior)
+	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: 20})
+	for _, behavior := range []any{options.WorkflowTaskPollerBehavior, options.ActivityTaskPollerBehavior, options.NexusTaskPollerBehavior} {
+		require.Equal(t, pollers, behavior, "pollers follow what waits")
+	}
 }
