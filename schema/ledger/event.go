@@ -1,0 +1,237 @@
+package ledger
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
+)
+
+// Limits of an event.
+const (
+	MaxEventID      = 200     // characters of an id
+	MaxStream       = 200     // characters of a stream's name
+	MaxKind         = 64      // characters of a kind
+	MaxPayloadBytes = 256_000 // bytes of a payload; more belongs into an artifact
+	MaxAppend       = 1_000   // events of one request
+)
+
+// Event is one entry of the ledger. The ledger is append-only: an event never changes, but erasing empties its payload.
+type Event struct {
+	ID     string `json:"id"`            // chosen by who appends; unique in the tenant, so that appending it again adds nothing
+	Stream string `json:"stream"`        // StreamKind/name, such as run/build-42
+	Seq    int64  `json:"seq,omitempty"` // place in the stream: 1, 2, 3 without gaps; set by the ledger
+
+	Agent string `json:"agent"`          // whose event it is
+	Kind  string `json:"kind"`           // such as tool.called
+	Turn  int    `json:"turn,omitempty"` // of the run; 0 or more
+
+	OccurredAt time.Time  `json:"occurred_at"`
+	RecordedAt *time.Time `json:"recorded_at,omitempty"` // set by the ledger
+
+	Visibility  schema.Visibility  `json:"visibility,omitempty"`  // empty: private, or global for kinds that everyone sees
+	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"` // empty: low
+
+	Payload json.RawMessage `json:"payload,omitempty"` // an object; its shape follows from Kind
+	Erased  bool            `json:"erased,omitempty"`  // the payload was removed; the skeleton stays
+}
+
+// StreamKind says what a stream records.
+type StreamKind string
+
+// The kinds of streams.
+const (
+	StreamWorld        StreamKind = "world"
+	StreamRun          StreamKind = "run"
+	StreamConversation StreamKind = "conversation"
+)
+
+// Stream returns the name of a stream.
+func (k StreamKind) Stream(name string) string { return string(k) + "/" + name }
+
+// StreamKindOf returns the kind of a stream, or "" when its name has none.
+func StreamKindOf(stream string) StreamKind {
+	kind, name, found := strings.Cut(stream, "/")
+	if !found || name == "" {
+		return ""
+	}
+	switch k := StreamKind(kind); k {
+	case StreamWorld, StreamRun, StreamConversation:
+		return k
+	}
+	return ""
+}
+
+// Kinds of events that Mneme itself reads or writes. Others may be appended freely.
+const (
+	KindRunStarted     = "run.started"
+	KindUserInjected   = "user.injected"     // what a user said or handed in (Text)
+	KindWorldObserved  = "world.observed"    // Text or any object
+	KindEnvironment    = "world.environment" // schema.Environment
+	KindAgentSpoke     = "agent.spoke"       // Text
+	KindAgentThought   = "agent.thought"     // Text
+	KindAgentReflected = "agent.reflected"   // Reflection
+	KindClueFound      = "clue.found"        // Text
+	KindJudgeVerdict   = "judge.verdict"     // Text
+	KindVerdictFinal   = "verdict.final"     // Text
+	KindToolCalled     = "tool.called"       // ToolCall
+	KindToolReturned   = "tool.returned"     // ToolResult
+	KindToolFailed     = "tool.failed"       // ToolResult with Error
+	KindArtifact       = "artifact.added"    // Text with Artifacts
+	KindWorkingUpdated = "working.updated"   // schema.WorkingPayload
+	KindOutcome        = "run.ended"         // Outcome
+	KindCandidate      = "memory.ingested"   // what was handed in to be remembered; its text is with the candidate
+)
+
+// Text is the payload of an event that is a text.
+type Text struct {
+	Text      string   `json:"text"`
+	Artifacts []string `json:"artifacts,omitempty"` // references sha256:<hex>
+}
+
+// ToolCall is the payload of tool.called.
+type ToolCall struct {
+	CallID    string          `json:"call_id"` // unique in the stream
+	Tool      string          `json:"tool"`
+	Args      json.RawMessage `json:"args,omitempty"`       // an object
+	DependsOn []string        `json:"depends_on,omitempty"` // calls whose results it took, where the agent knows
+}
+
+// ToolResult is the payload of tool.returned and tool.failed.
+type ToolResult struct {
+	CallID     string          `json:"call_id"`
+	Result     json.RawMessage `json:"result,omitempty"` // any JSON
+	Error      string          `json:"error,omitempty"`
+	DurationMS int64           `json:"duration_ms,omitempty"`
+	Artifacts  []string        `json:"artifacts,omitempty"`
+}
+
+// Reflection is the payload of agent.reflected: a belief and the events that it rests on.
+type Reflection struct {
+	Belief  string   `json:"belief"`
+	BasedOn []string `json:"based_on"`         // ids of events
+	Covers  int      `json:"covers,omitempty"` // how many events it stands for in later views
+}
+
+// Outcome is the payload of run.ended.
+type Outcome struct {
+	Outcome schema.Outcome `json:"outcome"`
+	Summary string         `json:"summary,omitempty"`
+}
+
+// Validate checks an event that is to be appended. It returns a *schema.ValidationError.
+func (e *Event) Validate() error {
+	var p check.Problems
+	e.validate(&p, "")
+	return p.Err()
+}
+
+func (e *Event) validate(p *check.Problems, path string) {
+	if e.ID == "" {
+		p.Add(path+"id", "is required")
+	}
+	check.Text(p, path+"id", e.ID, MaxEventID)
+	if StreamKindOf(e.Stream) == "" {
+		p.Add(path+"stream", "must be world/NAME, run/NAME or conversation/NAME")
+	}
+	check.Text(p, path+"stream", e.Stream, MaxStream)
+	if e.Agent == "" {
+		p.Add(path+"agent", "is required")
+	}
+	check.Text(p, path+"agent", e.Agent, schema.MaxNameLength)
+	if !kindForm(e.Kind) {
+		p.Add(path+"kind", "must be lower-case words joined by dots, at most %d characters", MaxKind)
+	}
+	if e.Turn < 0 {
+		p.Add(path+"turn", "must not be negative")
+	}
+	if e.OccurredAt.IsZero() {
+		p.Add(path+"occurred_at", "is required")
+	} else {
+		check.Year(p, path+"occurred_at", e.OccurredAt)
+	}
+	if e.Visibility != "" && !e.Visibility.Valid() {
+		p.Add(path+"visibility", "must be private, group, shared or global")
+	}
+	if e.Sensitivity != "" && !e.Sensitivity.Valid() {
+		p.Add(path+"sensitivity", "must be public, low, medium, high or hyper")
+	}
+	if e.Seq != 0 || e.RecordedAt != nil || e.Erased {
+		p.Add(path+"seq", "seq, recorded_at and erased are set by the ledger")
+	}
+	e.validatePayload(p, path+"payload")
+}
+
+// kindForm reports whether a kind is lower-case words of letters, digits and underscores, joined by dots.
+func kindForm(kind string) bool {
+	if kind == "" || len(kind) > MaxKind {
+		return false
+	}
+	for _, word := range strings.Split(kind, ".") {
+		if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *Event) validatePayload(p *check.Problems, path string) {
+	if len(e.Payload) == 0 {
+		return
+	}
+	if e.Payload[0] != '{' {
+		p.Add(path, "must be an object")
+		return
+	}
+	if _, ok := check.Scan(e.Payload, path, check.MaxDepth, MaxPayloadBytes, p); !ok {
+		return
+	}
+	wants := func(ok bool, field, problem string) {
+		if !ok {
+			p.Add(path+"."+field, "%s", problem)
+		}
+	}
+	switch e.Kind {
+	case KindToolCalled:
+		v, ok := read[ToolCall](e.Payload, p, path)
+		wants(!ok || v.CallID != "", "call_id", "is required")
+		wants(!ok || v.Tool != "", "tool", "is required")
+	case KindToolReturned, KindToolFailed:
+		v, ok := read[ToolResult](e.Payload, p, path)
+		wants(!ok || v.CallID != "", "call_id", "is required")
+	case KindAgentReflected:
+		v, ok := read[Reflection](e.Payload, p, path)
+		wants(!ok || strings.TrimSpace(v.Belief) != "", "belief", "is required")
+		wants(!ok || len(v.BasedOn) > 0, "based_on", "must name at least one event")
+		wants(!ok || v.Covers >= 0, "covers", "must not be negative")
+	case KindOutcome:
+		v, ok := read[Outcome](e.Payload, p, path)
+		wants(!ok || v.Outcome.Valid(), "outcome", "must be success, failure or partial")
+	case KindEnvironment:
+		read[schema.Environment](e.Payload, p, path)
+	case KindWorkingUpdated:
+		read[schema.WorkingPayload](e.Payload, p, path)
+	}
+}
+
+// read decodes a payload, and notes when it has another shape.
+func read[T any](payload json.RawMessage, p *check.Problems, path string) (T, bool) {
+	var v T
+	if err := json.Unmarshal(payload, &v); err != nil {
+		p.Add(path, "does not have the shape of its kind")
+		return v, false
+	}
+	return v, true
+}
+
+// Payload decodes the payload of an event into the shape of its kind. It reports false for an event that has none, was
+// erased, or has another shape.
+func Payload[T any](e Event) (T, bool) {
+	var v T
+	if len(e.Payload) == 0 || json.Unmarshal(e.Payload, &v) != nil {
+		return v, false
+	}
+	return v, true
+}

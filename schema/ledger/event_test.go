@@ -1,0 +1,74 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+func event(change func(*ledger.Event)) ledger.Event {
+	e := ledger.Event{ID: "e1", Stream: ledger.StreamRun.Stream("build-42"), Agent: "a", Kind: ledger.KindToolCalled,
+		OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Payload: json.RawMessage(`{"call_id":"c1","tool":"go"}`)}
+	change(&e)
+	return e
+}
+
+// Every field that is wrong is named, and nothing of its value is shown.
+func TestValidateEvent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*ledger.Event)
+		fields []string
+	}{
+		"well formed":       {func(*ledger.Event) {}, nil},
+		"no payload":        {func(e *ledger.Event) { e.Payload = nil }, nil},
+		"kind of its own":   {func(e *ledger.Event) { e.Kind = "market.closed"; e.Payload = json.RawMessage(`{"x":[1]}`) }, nil},
+		"no id":             {func(e *ledger.Event) { e.ID = "" }, []string{"id"}},
+		"long id":           {func(e *ledger.Event) { e.ID = strings.Repeat("x", 201) }, []string{"id"}},
+		"stream of no kind": {func(e *ledger.Event) { e.Stream = "build-42" }, []string{"stream"}},
+		"stream, no name":   {func(e *ledger.Event) { e.Stream = "run/" }, []string{"stream"}},
+		"no agent":          {func(e *ledger.Event) { e.Agent = "" }, []string{"agent"}},
+		"kind in capitals":  {func(e *ledger.Event) { e.Kind = "Tool.Called" }, []string{"kind"}},
+		"negative turn":     {func(e *ledger.Event) { e.Turn = -1 }, []string{"turn"}},
+		"no time":           {func(e *ledger.Event) { e.OccurredAt = time.Time{} }, []string{"occurred_at"}},
+		"visibility":        {func(e *ledger.Event) { e.Visibility = "everyone" }, []string{"visibility"}},
+		"sensitivity":       {func(e *ledger.Event) { e.Sensitivity = "secret" }, []string{"sensitivity"}},
+		"given sequence":    {func(e *ledger.Event) { e.Seq = 4 }, []string{"seq"}},
+		"payload no object": {func(e *ledger.Event) { e.Payload = json.RawMessage(`[1]`) }, []string{"payload"}},
+		"name twice":        {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":"a","tool":"b"}`) }, []string{"payload.tool"}},
+		"no call id":        {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":"a"}`) }, []string{"payload.call_id"}},
+		"another shape":     {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":5}`) }, []string{"payload"}},
+		"belief of nothing": {func(e *ledger.Event) {
+			e.Kind, e.Payload = ledger.KindAgentReflected, json.RawMessage(`{"belief":"x","based_on":[]}`)
+		}, []string{"payload.based_on"}},
+		"outcome": {func(e *ledger.Event) {
+			e.Kind, e.Payload = ledger.KindOutcome, json.RawMessage(`{"outcome":"fine"}`)
+		}, []string{"payload.outcome"}},
+	} {
+		e := event(c.change)
+		err := e.Validate()
+		var invalid *schema.ValidationError
+		var fields []string
+		if errors.As(err, &invalid) {
+			for _, f := range invalid.Fields {
+				fields = append(fields, f.Field)
+			}
+		}
+		require.Equal(t, c.fields, fields, "%s: %v", name, err)
+	}
+}
+
+func TestStreamKinds(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, ledger.StreamWorld, ledger.StreamKindOf("world/town"))
+	require.Equal(t, ledger.StreamConversation, ledger.StreamKindOf("conversation/a/b"))
+	require.Empty(t, ledger.StreamKindOf("town/x"))
+	require.Empty(t, ledger.StreamKindOf("world"))
+}
