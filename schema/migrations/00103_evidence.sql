@@ -37,8 +37,8 @@ CREATE TABLE memory_relations (
     predicate  text        NOT NULL CHECK (predicate ~ '^[a-z][a-z0-9_]{0,63}$'),
     target_id  uuid        NOT NULL,
     weight     double precision NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0 AND 1),
-    reason     text        NOT NULL DEFAULT '', -- in the words of a person or a rule
     created_at timestamptz NOT NULL,
+    reason     text        NOT NULL DEFAULT '', -- in the words of a person or a rule
     PRIMARY KEY (tenant, source_id, predicate, target_id),
     CONSTRAINT memory_relations_not_to_itself CHECK (source_id <> target_id),
     FOREIGN KEY (tenant, source_id) REFERENCES memories (tenant, id) ON DELETE CASCADE,

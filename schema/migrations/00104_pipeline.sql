@@ -26,8 +26,8 @@ CREATE TABLE staged_requests (
     kind       text        NOT NULL
         CHECK (kind IN ('put', 'revise', 'modify', 'forget', 'recover', 'review', 'feedback')),
     body       jsonb       NOT NULL,
-    digest     bytea, -- of the body, keyed
     created_at timestamptz NOT NULL,
+    digest     bytea, -- of the body, keyed
     PRIMARY KEY (tenant, id)
 );
 COMMENT ON TABLE staged_requests IS
@@ -108,10 +108,11 @@ CREATE TABLE ingest_batches (
     visibility          text        NOT NULL CHECK (visibility IN ('private', 'group', 'shared', 'global')),
     mode                text        NOT NULL CHECK (mode IN ('shadow', 'frozen', 'controlled')),
     allow_update_delete boolean     NOT NULL,
-    supersede           text        NOT NULL DEFAULT 'review' CHECK (supersede IN ('auto', 'own', 'review')),
     min_fact_confidence double precision NOT NULL CHECK (min_fact_confidence BETWEEN 0 AND 1),
     size                integer     NOT NULL CHECK (size BETWEEN 1 AND 500),
     created_at          timestamptz NOT NULL,
+    -- which changes of facts may be applied without a person: all, the speaker's own, none
+    supersede           text        NOT NULL DEFAULT 'review' CHECK (supersede IN ('auto', 'own', 'review')),
     PRIMARY KEY (tenant, id)
 );
 COMMENT ON TABLE ingest_batches IS

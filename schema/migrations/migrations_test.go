@@ -141,7 +141,7 @@ func TestUpBySeveralAtOnceAppliesEachOnce(t *testing.T) {
 	require.Equal(t, want, applied)
 }
 
-// A database of the files with versions 1 to 24 is refused, at whichever of them it is, and is not changed.
+// A database with a version from 1 to 24 is refused, and is not changed.
 func TestADatabaseOfTheFormerSeriesIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, newest := range []int{1, 24} {
@@ -166,7 +166,7 @@ func TestADatabaseOfTheFormerSeriesIsRefused(t *testing.T) {
 		_, err = migrations.List(ctx, url)
 		require.ErrorIs(t, err, migrations.ErrFormerSeries)
 		_, err = store.Open(ctx, pg.Config{URL: url})
-		require.ErrorIs(t, err, pg.ErrNotMigrated, "what leads to the refusal above")
+		require.ErrorIs(t, err, pg.ErrNotMigrated, "its message leads to the refusal above")
 		var tables, versions int
 		require.NoError(t, owner.QueryRow(ctx, `SELECT count(*), (SELECT count(*) FROM goose_db_version) FROM pg_tables
 			WHERE schemaname = current_schema()`).Scan(&tables, &versions))
@@ -224,7 +224,7 @@ func TestEveryTableIsBoundToATenant(t *testing.T) {
 	require.GreaterOrEqual(t, n, 20)
 }
 
-// Whoever lists the tables (\dt+) reads there what each of them is.
+// A listing of the tables (\dt+) says what each of them is.
 func TestEveryTableSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	owner := testkit.Owner(t, testkit.DatabaseURL(t))
