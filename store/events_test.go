@@ -61,41 +61,6 @@ func TestErasureReachesTheLedger(t *testing.T) {
 	}
 }
 
-// A worker of the version before migration 22 inserts events without the memory. Erasure finds them all the same.
-func TestErasureReachesEventsOfOlderWorkers(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	hears := func(memory uuid.UUID, session string) {
-		t.Helper()
-		tx, err := w.owner.Begin(ctx)
-		require.NoError(t, err)
-		defer func() { _ = tx.Rollback(ctx) }()
-		_, err = tx.Exec(ctx, `SET LOCAL ROLE mneme_app; SET LOCAL mneme.tenant = 't'`)
-		require.NoError(t, err)
-		tag, err := tx.Exec(ctx, `INSERT INTO events (tenant, id, agent_id, kind, candidate_id, session, occurred_at, recorded_at)
-			SELECT tenant, gen_random_uuid(), 'a', 'user_input', id, $2, created_at, created_at FROM memory_candidates
-			WHERE tenant = 't' AND memory_id = $1 ORDER BY created_at LIMIT 1`, memory, session)
-		require.NoError(t, err)
-		require.EqualValues(t, 1, tag.RowsAffected())
-		require.NoError(t, tx.Commit(ctx))
-	}
-	secret, bus := w.hear("My locker is 14.", "clinic-visit"), w.hear("The bus was late.", "bus")
-	hears(secret, "older-visit")
-	hears(bus, "older-bus")
-
-	w.forgetAll(w.forgets(schema.ForgetErase, named(secret)))
-	require.Equal(t, []string{"user_input", "user_input bus candidate memory", "user_input", "user_input older-bus candidate memory"}, w.ledger())
-	require.NotContains(t, w.holding("older-visit"), "events.session")
-	testkit.CheckInvariants(t, w.owner)
-
-	// What came out of recall became no memory: its event refers to nothing.
-	_, err := w.Stage(ctx, w.input(schema.Candidate{Content: intake.WrapRecalled(uuid.NewString(), "The pump leaks."), SourceKind: schema.SourceToolOutput}))
-	require.NoError(t, err)
-	w.exec(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, occurred_at, recorded_at)
-		SELECT tenant, gen_random_uuid(), 'a', 'tool_output', id, created_at, created_at FROM memory_candidates WHERE state = 'recalled'`)
-	require.Equal(t, []string{"tool_output", "tool_output"}, w.ledger()[4:])
-}
-
 // A deletion that can be taken back leaves the ledger alone; its purge does not.
 func TestPurgeOfATombstoneReachesTheLedger(t *testing.T) {
 	t.Parallel()

@@ -258,6 +258,17 @@ func TestMigrate(t *testing.T) {
 	require.NotEmpty(t, up.Applied)
 	c.run("migrate", "status").is(app.ExitOK)
 	c.run("list").is(app.ExitOK)
+
+	// A database of the former series of migrations: the commands say what leads out.
+	_, err = owner.Exec(t.Context(), "UPDATE "+name+".goose_db_version SET version_id = version_id - 100 WHERE version_id > 0")
+	require.NoError(t, err)
+	for _, action := range []string{"up", "status"} {
+		require.Contains(t, c.run("migrate", action).is(app.ExitFailure).err, "create a new database")
+	}
+	require.Contains(t, c.run("list").is(app.ExitUnavailable).err, "mneme migrate up")
+	s := c.run("status").is(app.ExitUnavailable)
+	require.Contains(t, s.err, "mneme migrate up")
+	require.Contains(t, s.out, "up, but the database was made by an earlier build")
 }
 
 func TestUnavailable(t *testing.T) {

@@ -1,11 +1,14 @@
 // Package migrations holds the SQL that creates Mneme's tables, and runs it.
 //
-// Migrations are forward-only. They run as the owner of the schema, never as the application's role.
+// Migrations are forward-only. They run as the owner of the schema, never as the application's role. Their versions
+// begin with 101: see ErrFormerSeries.
 package migrations
 
 import (
 	"context"
+	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -19,6 +22,16 @@ import (
 //go:embed *.sql
 var files embed.FS
 
+// first is the version of the first migration. A series of files before these, which was never released, had the
+// versions from 1 to 24. It made the same tables step by step; the numbers tell its databases from ours.
+const first = 101
+
+// ErrFormerSeries means that the database was made by a build before the migrations began with version 101. No
+// migration leads from there to here.
+var ErrFormerSeries = errors.New("the database was made by an earlier build and cannot be migrated. " +
+	"Export each tenant with that build (mneme export --tenant T --all-agents --include-deleted -o FILE), create a new " +
+	"database, run `mneme migrate up` on it, and import the files there (mneme import FILE)")
+
 // Status is one migration and when it was applied.
 type Status struct {
 	Version   int64     `json:"version"`
@@ -28,9 +41,10 @@ type Status struct {
 }
 
 // Up applies every pending migration to the schema that the connection's search_path names first,
-// and returns the names of those it applied. Two callers at once are safe: one waits.
+// and returns the names of those it applied. Two callers at once are safe: one waits. A database of the former series
+// is refused with ErrFormerSeries, and not changed.
 func Up(ctx context.Context, databaseURL string) ([]string, error) {
-	provider, closeDB, err := open(databaseURL)
+	provider, closeDB, err := open(ctx, databaseURL)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +62,7 @@ func Up(ctx context.Context, databaseURL string) ([]string, error) {
 
 // List returns every known migration in order, applied or not.
 func List(ctx context.Context, databaseURL string) ([]Status, error) {
-	provider, closeDB, err := open(databaseURL)
+	provider, closeDB, err := open(ctx, databaseURL)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +91,7 @@ func Latest() int64 {
 	return v
 }
 
-func open(databaseURL string) (*goose.Provider, func(), error) {
+func open(ctx context.Context, databaseURL string) (*goose.Provider, func(), error) {
 	cfg, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, nil, fmt.Errorf("database URL: %w", err)
@@ -87,6 +101,10 @@ func open(databaseURL string) (*goose.Provider, func(), error) {
 	cfg.RuntimeParams["statement_timeout"], cfg.RuntimeParams["lock_timeout"] = "0", "60s"
 	db := stdlib.OpenDB(*cfg)
 	closeDB := func() { _ = db.Close() }
+	if err := refuseFormerSeries(ctx, db); err != nil {
+		closeDB()
+		return nil, nil, err
+	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(lockID(cfg)))
 	if err != nil {
 		closeDB()
@@ -98,6 +116,29 @@ func open(databaseURL string) (*goose.Provider, func(), error) {
 		return nil, nil, fmt.Errorf("migrations: %w", err)
 	}
 	return provider, closeDB, nil
+}
+
+// refuseFormerSeries looks for versions of the former series in the schema where goose keeps its versions.
+func refuseFormerSeries(ctx context.Context, db *sql.DB) error {
+	var exists bool
+	err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_tables
+		WHERE schemaname = current_schema() AND tablename = 'goose_db_version')`).Scan(&exists)
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	if !exists {
+		return nil
+	}
+	var former bool
+	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM goose_db_version
+		WHERE version_id BETWEEN 1 AND $1 - 1)`, first).Scan(&former)
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	if former {
+		return ErrFormerSeries
+	}
+	return nil
 }
 
 // lockID gives each schema its own migration lock.

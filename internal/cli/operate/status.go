@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -103,6 +104,7 @@ func lookAtPostgres(ctx context.Context, a *app.App, s *SystemStatus) error {
 	defer cancel()
 	known, err := migrations.List(ctx, databaseURL)
 	if err != nil {
+		s.Postgres.Reachable = errors.Is(err, migrations.ErrFormerSeries)
 		return err
 	}
 	s.Postgres.Reachable, s.Postgres.Migrated = true, true
@@ -155,6 +157,8 @@ func (s SystemStatus) text(t *app.Text) {
 		postgres = "refuses the connection: " + p.Error
 	case p.Reachable && p.Migrated:
 		postgres = fmt.Sprintf("up, migrated (version %d)", p.Version)
+	case p.Reachable && p.Error != "":
+		postgres = "up, but " + p.Error
 	case p.Reachable:
 		postgres = fmt.Sprintf("up, but at version %d of %d: run `mneme migrate up`", p.Version, p.Latest)
 	}
