@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
@@ -141,9 +142,13 @@ func supersededBy(m *commit.NewMemory) []uuid.UUID {
 func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *commit.NewMemory,
 	replaced []uuid.UUID) error {
 	for _, old := range replaced {
-		// No version of its own: this change has superseded it already, by a successor that did not go in. No reader
-		// has seen that version, and history records one step.
-		w.Queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, old, id)
+		// The version stays: this change has superseded it already, by a successor that was not inserted. No reader has
+		// seen that version, and history records one step.
+		w.Queue.Queue(`
+			UPDATE memories
+			SET superseded_by = @successor
+			WHERE tenant = @tenant AND id = @id`,
+			pgx.StrictNamedArgs{"tenant": w.Tenant, "id": old, "successor": id})
 		w.Relate(id, revision.RelationSupersedes, old)
 	}
 	if w.review != nil && w.review.why == "" {
@@ -217,8 +222,8 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposa
 	return nil
 }
 
-// supersede retires a memory in favour of its successor, which inherits a pin: only a person may
-// replace what is pinned, and does not take it off its place by that.
+// supersede retires a memory in favour of its successor, which inherits a pin: only a person may replace a pinned
+// memory, and the decision to replace it does not unpin it.
 func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
 	successor *commit.NewMemory) error {
 	if cl := &successor.Classification; w.known[id].neighbor.Pinned {
@@ -250,12 +255,12 @@ func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, 
 	return nil
 }
 
-// keepPinned pins a memory that stood there before it became the successor of a pinned one.
+// keepPinned pins an existing memory that became the successor of a pinned one.
 func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingProposal, pinned bool) error {
 	if !pinned {
 		return nil
 	}
-	// it is the owner's: others' contents are no duplicates
+	// It is the owner's: the same content of another owner is not a duplicate.
 	rows, err := w.LockRows(ctx, w.batch.Owner, []uuid.UUID{id})
 	if err != nil {
 		return err

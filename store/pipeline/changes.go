@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/proposals"
@@ -108,8 +109,11 @@ func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v propos
 
 // decideAgain leaves a proposal to another round: its ground has changed.
 func (w *writing) decideAgain(p *pendingProposal) {
-	w.Queue.Queue(`UPDATE proposals SET state = 'stale', outcome = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID,
-		reasonStale)
+	w.Queue.Queue(`
+		UPDATE proposals
+		SET state = 'stale', outcome = @outcome
+		WHERE tenant = @tenant AND id = @id`,
+		pgx.StrictNamedArgs{"tenant": w.Tenant, "id": p.ID, "outcome": reasonStale})
 	w.counts.Stale++
 }
 
