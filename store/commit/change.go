@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -190,7 +189,7 @@ func DedupOf(r *NewMemory) DedupKey {
 // Same reports whether both are one content in one place.
 func (k DedupKey) Same(o DedupKey) bool {
 	return k.Owner.Agent == o.Owner.Agent && k.Owner.Project == o.Owner.Project && k.Owner.Scope == o.Owner.Scope &&
-		k.Visibility == o.Visibility && k.Type == o.Type && bytes.Equal(k.Hash, o.Hash)
+		k.Visibility == o.Visibility && k.Type == o.Type && memory.SameContent(k.Hash, o.Hash)
 }
 
 // LiveByHash returns the live memory that has a key.

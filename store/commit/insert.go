@@ -95,9 +95,6 @@ var insertMemorySQL = Insert("memories", memoryColumns) + `
 	ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live
 	DO NOTHING`
 
-// initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
-const initialSalience = 1.0
-
 // InsertMemories inserts the rows that are new and returns, by position, the id of the live memory of the row's type
 // with that content: the row's own, or that of the one that is already stored.
 //
@@ -190,7 +187,7 @@ func (c *Change) memoryArgs(r *NewMemory) (pgx.StrictNamedArgs, error) {
 	if err != nil {
 		return nil, err
 	}
-	salience, trust := initialSalience, 1.0
+	salience, trust := memory.InitialSalience, 1.0
 	if r.Salience != nil {
 		salience = *r.Salience
 	}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -29,8 +28,7 @@ func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.
 	if err != nil || settled {
 		return err
 	}
-	w.adds = append(w.adds, add)
-	w.addFor = append(w.addFor, p)
+	w.add(p, add)
 	return nil
 }
 
@@ -52,8 +50,8 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.N
 	cl := explained.Classification
 	owner.Scope, visibility = cmp.Or(cl.Scope, owner.Scope), cmp.Or(cl.Visibility, visibility)
 	text := normalize.Normalize(p.Fact.Content)
-	if parent.neighbor.Pinned && bytes.Equal(text.Hash, parent.neighbor.Hash) {
-		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
+	if parent.neighbor.Pinned && parent.neighbor.Says(text) {
+		cl = cl.Pin()
 	}
 	claim := p.Fact.Claim
 	subject, predicate, object := claim.Subject, claim.Predicate, claim.Object
@@ -107,7 +105,7 @@ func (w *writing) insertAdds(ctx context.Context) error {
 			}
 			replaced := supersededBy(add)
 			if len(replaced) == 0 && w.review == nil {
-				w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &id)
+				w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonDuplicate}, &id)
 				continue
 			}
 			if err := w.succeed(ctx, id, p, add, replaced); err != nil {
@@ -152,7 +150,7 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 		w.Relate(id, revision.RelationSupersedes, old)
 	}
 	if w.review != nil && w.review.why == "" {
-		w.review.why = ReasonDuplicate
+		w.review.why = proposals.ReasonDuplicate
 	}
 	return w.keepPinned(ctx, id, p, add.Classification.Pinned)
 }
@@ -160,9 +158,7 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 // applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
 func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	if parent := w.known[p.ParentID]; memory.States(parent.standing.Type) &&
-		bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
-		// The source says exactly this, and lasts: it is the successor itself.
+	if proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor) { // the source is the successor
 		if v.Change == memory.ChangeContest {
 			return w.contestSource(ctx, p, v)
 		}
@@ -201,8 +197,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposa
 	if err := w.supersedeAlso(ctx, p, v, &add); err != nil {
 		return err
 	}
-	w.adds = append(w.adds, add)
-	w.addFor = append(w.addFor, p)
+	w.add(p, add)
 	return nil
 }
 
@@ -226,8 +221,8 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposa
 // memory, and the decision to replace it does not unpin it.
 func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
 	successor *commit.NewMemory) error {
-	if cl := &successor.Classification; w.known[id].neighbor.Pinned {
-		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
+	if w.known[id].neighbor.Pinned {
+		successor.Classification = successor.Classification.Pin()
 	}
 	successor.Hints = append(successor.Hints, proposals.SuccessorHint(w.known[id].neighbor)...)
 	reason := "superseded: " + p.Proposal.Reason

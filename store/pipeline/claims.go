@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -71,12 +70,12 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	if !cl.Functional || cl.IsZero() {
 		return false, nil
 	}
-	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true,
+	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonActiveFactExists, ReviewNeeded: true,
 		ContradictionRisk: true}
 	space := add.Owner.Scope + "\x00" + string(add.Visibility)
 	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, normalize.Normalize(p.Fact.Content).Hash
 	if earlier, ok := w.claimed[key]; ok {
-		if bytes.Equal(earlier, hash) {
+		if memory.SameContent(earlier, hash) {
 			return false, nil // the insert will find its duplicate
 		}
 		w.settle(p, blocked, nil)
@@ -94,7 +93,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 		w.claimed[key] = hash
 		return false, nil
 	}
-	says := func(h claimHolder) bool { return bytes.Equal(h.Hash, hash) }
+	says := func(h claimHolder) bool { return memory.SameContent(h.Hash, hash) }
 	holder := holders[0]
 	if i := slices.IndexFunc(holders, says); i >= 0 {
 		holder = holders[i]
@@ -112,7 +111,7 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 		return false, nil
 	case same && replaces == nil:
 		w.noteRestatement(p, holder.ID)
-		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &holder.ID)
+		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonDuplicate}, &holder.ID)
 	default:
 		w.settle(p, blocked, &holder.ID)
 	}
@@ -135,7 +134,7 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v propo
 		add.Supersedes = &holder
 	} else {
 		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationSupersedes, Target: holder,
-			Weight: 1, Reason: reasonActiveFactExists})
+			Weight: 1, Reason: proposals.ReasonActiveFactExists})
 	}
 	w.review.why = fmt.Sprintf("it also replaces %s, which made the claim", holder)
 	return nil

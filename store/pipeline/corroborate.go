@@ -17,10 +17,6 @@ import (
 	"github.com/mneme/mneme/store/commit"
 )
 
-// maxSourcesPerRecord bounds what one record is derived from. What says it after that restates it, which is an edge
-// of the other memory.
-const maxSourcesPerRecord = 200
-
 // restatement is a proposal whose fact a memory says already.
 type restatement struct {
 	p      *pendingProposal
@@ -114,7 +110,7 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 			Visibility: m.Visibility},
 			proposals.Restated{Trust: source.trust, Sensitivity: source.sensitivity, Visibility: source.visibility})}
 		from, to := s.record, s.p.ParentID
-		if edges[from]++; edges[from] > maxSourcesPerRecord {
+		if edges[from]++; edges[from] > proposals.MaxSources {
 			t.predicate = proposals.RelationRestates
 		}
 		if t.predicate == proposals.RelationRestates {

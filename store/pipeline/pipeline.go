@@ -234,7 +234,7 @@ type Undecided struct {
 	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of its own facts
 	Content     string             // of the source
 	Scope       *string            // of the source memory; nil in shadow mode, where there is none
-	Type        schema.MemoryType  // of the source memory, or what it would be
+	Type        schema.MemoryType  `db:"-"` // of the source memory, or what it would be
 	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
 	Attempts    int
 	MaxAttempts int
@@ -242,8 +242,14 @@ type Undecided struct {
 	Facts       []memory.Fact
 }
 
-// leaseDecide leases the jobs of the candidates that are not decided or have stale proposals. Of a source that is not
-// stored, the type is the one that memory.Classify gives it.
+// undecidedRow is a row of leaseDecide: an Undecided, and the columns from which the type of its source follows.
+type undecidedRow struct {
+	Undecided
+	StoredType *schema.MemoryType
+	SourceKind schema.SourceKind
+}
+
+// leaseDecide leases the jobs of the candidates that are not decided or have stale proposals.
 var leaseDecide = `
 	WITH ` + candidatesInRange + `, again AS MATERIALIZED (
 		SELECT candidate_id, ordinal
@@ -251,8 +257,7 @@ var leaseDecide = `
 		WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state = 'stale'
 	), due AS MATERIALIZED (
 		SELECT c.id, c.ordinal, c.memory_id, c.content, c.extraction->'facts' AS facts, s.stale,
-			m.scope, m.visibility,
-			coalesce(m.type, CASE WHEN c.source_kind = 'memory' THEN 'semantic' ELSE 'episodic' END) AS type
+			m.scope, m.visibility, m.type AS stored_type, c.source_kind
 		FROM c
 			CROSS JOIN LATERAL (
 				SELECT array(
@@ -270,7 +275,7 @@ var leaseDecide = `
 			AND state IN ('pending', 'leased', 'failed')
 		RETURNING candidate_id, attempts, max_attempts
 	)
-	SELECT due.id, due.memory_id, due.content, due.scope, due.type, due.visibility,
+	SELECT due.id, due.memory_id, due.content, due.scope, due.visibility, due.stored_type, due.source_kind,
 		j.attempts, j.max_attempts, due.stale, due.facts
 	FROM due
 		JOIN j ON j.candidate_id = due.id
@@ -280,8 +285,14 @@ var leaseDecide = `
 func (s *Pipeline) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Undecided, error) {
 	var out []Undecided
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
-		var err error
-		out, err = commit.Rows[Undecided](ctx, c.Tx, leaseDecide, r.args(pgx.StrictNamedArgs{"now": c.Now}))
+		found, err := commit.Rows[undecidedRow](ctx, c.Tx, leaseDecide, r.args(pgx.StrictNamedArgs{"now": c.Now}))
+		for _, u := range found {
+			u.Type = proposals.TypeOfSource(u.SourceKind)
+			if u.StoredType != nil {
+				u.Type = *u.StoredType
+			}
+			out = append(out, u.Undecided)
+		}
 		return err
 	})
 	if err != nil {

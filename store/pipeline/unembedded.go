@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -18,7 +18,7 @@ import (
 func (w *writing) embedSources(sources map[uuid.UUID]pg.Embedding) {
 	for id, e := range sources {
 		// A memory may have been modified since it was read to be embedded.
-		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || bytes.Equal(e.Hash, m.neighbor.Hash)) {
+		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || memory.SameContent(e.Hash, m.neighbor.Hash)) {
 			w.Embed(id, m.tier, m.typology, m.neighbor.Hash, &e)
 		}
 	}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -58,7 +57,7 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 	out.Next, out.More = page[len(page)-1].ID, len(page) == cmp.Or(in.Limit, ExpirePage)
 	var rest, over []uuid.UUID
 	for _, p := range page {
-		if p.MayContradict {
+		if proposals.MayContradict(p.Action, p.Outcome) {
 			rest = append(rest, p.ID)
 		} else {
 			over = append(over, p.ID)
@@ -89,15 +88,16 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 
 // unreviewedProposal is a proposal whose time is over.
 type unreviewedProposal struct {
-	ID            uuid.UUID
-	MayContradict bool
+	ID      uuid.UUID
+	Action  schema.Action
+	Outcome string
 }
 
 // unreviewed reads the next page of them.
 func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unreviewedProposal, err error) {
 	err = s.Read(ctx, in.Tenant, func(tx pgx.Tx) error {
 		page, err = commit.Rows[unreviewedProposal](ctx, tx, `
-			SELECT p.id, `+mayContradict+` AS may_contradict
+			SELECT p.id, p.action, p.outcome
 			FROM proposals p
 			WHERE p.tenant = @tenant
 				AND p.batch_id = @batch_id
@@ -121,9 +121,6 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 	return page, nil
 }
 
-// mayContradict is a condition of waiting proposals p that may contradict a memory.
-const mayContradict = `(p.action IN ('update', 'delete') OR p.outcome = '` + reasonActiveFactExists + `')`
-
 // discard ends those of the proposals that contradict nothing, in one transaction.
 func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
@@ -145,7 +142,6 @@ func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID)
 				AND c.id = p.candidate_id
 				AND p.id = ANY(@ids)
 				AND `+pg.WaitsForReview+`
-				AND NOT `+mayContradict+`
 			RETURNING p.id, p.candidate_id, c.memory_id, p.action, p.ordinal, p.fact`,
 			pgx.StrictNamedArgs{
 				"tenant":   in.Tenant,
@@ -241,7 +237,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 			return nil, err
 		}
 		for _, h := range found {
-			holders[h.ID] = !bytes.Equal(h.Hash, hash)
+			holders[h.ID] = !memory.SameContent(h.Hash, hash)
 		}
 	}
 	if p.TargetID != nil {
@@ -268,10 +264,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 // contestUnreviewed keeps a fact and the memories that it contradicts, all of them marked as contested.
 func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
 	contested := proposals.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
-	parent := w.known[p.ParentID]
-	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash,
-		parent.neighbor.Hash) {
-		// The source says exactly this, and lasts: it is the other side itself.
+	if proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor) { // the source is the other side
 		if err := w.contestExisting(ctx, p.ParentID, p, against); err != nil {
 			return err
 		}
@@ -287,7 +280,7 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: id,
 			Weight: 1, Reason: w.review.reason})
 	}
-	w.adds, w.addFor = append(w.adds, add), append(w.addFor, p)
+	w.add(p, add)
 	return nil
 }
 

@@ -30,13 +30,8 @@ const (
 	actorShadow   = "pipeline-shadow"
 )
 
-// Machine reasons that only the commit can give; the others are package memory's.
-const (
-	reasonParentForgotten  = "parent_forgotten"
-	ReasonDuplicate        = "duplicate_content_hash"
-	reasonActiveFactExists = "active_fact_exists"
-	reasonStale            = "candidates_changed"
-)
+// ReasonDuplicate is proposals.ReasonDuplicate.
+const ReasonDuplicate = proposals.ReasonDuplicate
 
 // WriteInput is one run of candidates whose proposals are to be written.
 type WriteInput struct {
@@ -146,7 +141,7 @@ type writing struct {
 	known        map[uuid.UUID]memoryState // sources, and every neighbour that was offered
 	adds         []commit.NewMemory
 	addFor       []*pendingProposal // the proposal of each add
-	added        addedFrames        // what the adds of this change say
+	added        proposals.Added    // what the adds of this change say
 	claimed      map[string][]byte  // functional claims that this change adds, with the content's hash
 	restatements []restatement
 	counts       schema.WriteCounts
@@ -300,7 +295,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 	shadow := w.batch.Policy.Mode == schema.ModeShadow
 	parent, stored := w.known[p.ParentID]
 	if !shadow && (!stored || !parent.live) {
-		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: reasonParentForgotten}, nil)
+		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonParentForgotten}, nil)
 		return nil
 	}
 	if p.Rounds < maxRounds && w.changesAdded(p) {
@@ -312,7 +307,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 			w.decideAgain(p)
 			return nil
 		}
-		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
+		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonCandidatesChanged, ReviewNeeded: true}, nil)
 		return nil
 	}
 	var target *memory.Neighbor
@@ -345,27 +340,19 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 
 // targetIsKept reports whether the target of an update or a delete is not for the fact to replace.
 func (w *writing) targetIsKept(ctx context.Context, p *pendingProposal) (bool, error) {
-	held, ok := w.known[*p.TargetID]
-	if !ok || held.standing.Type != schema.TypeSemantic || p.Proposal.Action != schema.ActionUpdate &&
-		p.Proposal.Action != schema.ActionDelete {
+	target := w.known[*p.TargetID].standing
+	if !proposals.MayKeep(p.Proposal, target.Type) {
 		return false, nil
 	}
 	sources, err := w.CountSources(ctx, []uuid.UUID{*p.TargetID})
 	if err != nil {
 		return false, err
 	}
+	target.Sources = sources[*p.TargetID]
 	add := w.factMemory(p, nil)
-	said := add.Standing()
-	if len(p.Refs) > 0 { // otherwise the memory that it is drawn from is its reference
-		said.Sources++
-	}
-	held.standing.Sources = sources[*p.TargetID]
-	if p.Proposal.Change == memory.ChangeSupersede {
-		// What was said before the change, however often, does not speak against it.
-		said.Sources = max(said.Sources, held.standing.Sources)
-		held.standing.Status = schema.StatusActive
-	}
-	return revision.KeepsItsPlace(held.standing, said), nil
+	fact := add.Standing()
+	fact.Sources = len(p.Refs) + 1 // the references of its source, and the source itself
+	return proposals.KeepsTarget(p.Proposal, target, fact), nil
 }
 
 // apply carries a proposal out, as far as it is not left to insertAdds.
