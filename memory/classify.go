@@ -152,6 +152,12 @@ func Placement(t schema.MemoryType) (schema.Tier, schema.Typology) {
 	}
 }
 
+// Pin returns c pinned: of the highest importance, and not removed once it has faded.
+func (c Classification) Pin() Classification {
+	c.Pinned, c.Importance, c.DeletionPolicy = true, 1, DefaultDeletion(c.Type, true)
+	return c
+}
+
 // DefaultDeletion returns what may remove a memory of a type once it has faded. Procedures are not
 // pruned (document 003: procedural memory is exempt): a skill that is needed once a year is still
 // worth having, and selection already weighs how recently it was reinforced. Neither is what is

@@ -16,6 +16,9 @@ import (
 // (document 002 "Importance Decay").
 const DefaultDailyDecay = 0.95
 
+// InitialSalience is the salience that a memory begins with; reinforcement and decay move it (document 004 §11).
+const InitialSalience = 1.0
+
 // Decay says how the salience of a record fades and when it falls due. It is the union of the RFC's
 // Lifecycle.decay (document 004 §15A.3, schema appendix) and its DecayProfile (§15A.7). A record that
 // is pinned does not fade: callers do not ask a Decay about it.

@@ -24,7 +24,7 @@ const shown = 300
 // skipped says, by reason, why a fact was not written. The fact follows.
 var skipped = map[string]string{
 	proposals.ReasonAlreadyKnown:            Known,
-	"duplicate_content_hash":                Known,
+	proposals.ReasonDuplicate:               Known,
 	proposals.ReasonEmptyFactContent:        "nothing in it to keep",
 	proposals.ReasonRetractionWithoutTarget: "takes back what no memory says",
 	proposals.ReasonInvalidAction:           unusable,
@@ -32,7 +32,7 @@ var skipped = map[string]string{
 	proposals.ReasonMissingTarget:           unusable,
 	proposals.ReasonUnknownTarget:           unusable,
 	proposals.ReasonUndecided:               unusable,
-	"parent_forgotten":                      "forgotten meanwhile",
+	proposals.ReasonParentForgotten:         "forgotten meanwhile",
 	"forgotten":                             "forgotten meanwhile",
 }
 
@@ -45,8 +45,8 @@ var blocked = map[string]string{
 	proposals.ReasonPinnedTarget:        "the memory is pinned",
 	proposals.ReasonContradiction:       "they contradict each other",
 	proposals.ReasonRevisionPolicy:      "more speaks for the memory that is there",
-	"active_fact_exists":                "both cannot hold",
-	"candidates_changed":                "the memories that it was compared with kept changing",
+	proposals.ReasonActiveFactExists:    "both cannot hold",
+	proposals.ReasonCandidatesChanged:   "the memories that it was compared with kept changing",
 }
 
 // held says, by reason, which mode kept a change from being written.
@@ -189,7 +189,7 @@ func Accepted(c schema.CandidateOutcome) string {
 func Took(f schema.FactOutcome) bool {
 	return f.State == schema.ProposalApplied ||
 		f.State == schema.ProposalSkipped &&
-			(f.Skipped == proposals.ReasonAlreadyKnown || f.Skipped == "duplicate_content_hash")
+			(f.Skipped == proposals.ReasonAlreadyKnown || f.Skipped == proposals.ReasonDuplicate)
 }
 
 // Describe fills in the messages of a batch.

@@ -55,6 +55,10 @@ type Restated struct {
 // RelationRestates leads from a memory to a record that it says again, where the record is not derived from it.
 const RelationRestates = "restates"
 
+// MaxSources bounds what one record is derived from. What says it after that restates it, which is an edge of the other
+// memory.
+const MaxSources = 200
+
 // TieOf is the relation between a lasting record and a memory that says it again. A memory from which the
 // record could have been drawn as it is becomes a source of it (RelationDerivedFrom, from the record). What is
 // trusted less, is more sensitive or is for fewer restates it (RelationRestates, to the record): were the record

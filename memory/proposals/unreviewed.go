@@ -20,6 +20,12 @@ type Unreviewed struct {
 	Claims   bool   // the memory makes the functional claim of the fact, with other words
 }
 
+// MayContradict reports whether a proposal that waits for a person may contradict a memory: it changes one, or another
+// memory makes its claim. Every other proposal only adds something.
+func MayContradict(action schema.Action, outcome string) bool {
+	return action == schema.ActionUpdate || action == schema.ActionDelete || outcome == ReasonActiveFactExists
+}
+
 // ContestUnreviewed reports whether such a proposal contradicts the memory: then both are kept and marked as
 // contested, since a contradiction ends in replacement, in a fork or in contestation, and never in nothing
 // (document 004 §7). What only adds to the memory, or rewords it, is given up.

@@ -32,3 +32,12 @@ func TestContestUnreviewed(t *testing.T) {
 		require.Equal(t, c.want, proposals.ContestUnreviewed(c.u), name)
 	}
 }
+
+func TestMayContradict(t *testing.T) {
+	t.Parallel()
+	require.True(t, proposals.MayContradict(schema.ActionUpdate, proposals.ReasonDestructiveDisabled))
+	require.True(t, proposals.MayContradict(schema.ActionDelete, ""))
+	require.True(t, proposals.MayContradict(schema.ActionAdd, proposals.ReasonActiveFactExists))
+	require.False(t, proposals.MayContradict(schema.ActionAdd, proposals.ReasonCandidatesChanged))
+	require.False(t, proposals.MayContradict(schema.ActionNone, ""))
+}

@@ -17,6 +17,8 @@ const (
 	ReasonLowFactConfidence = "low_fact_confidence"
 	ReasonEmptyFactContent  = "empty_fact_content" // nothing but punctuation
 	ReasonAlreadyKnown      = "already_known"      // the decision was none
+	ReasonDuplicate         = "duplicate_content_hash"
+	ReasonParentForgotten   = "parent_forgotten" // the source was forgotten meanwhile
 
 	// Skipped: the fact takes back what no memory says.
 	ReasonRetractionWithoutTarget = "retraction_without_target"
@@ -32,7 +34,9 @@ const (
 	ReasonPinnedTarget        = "pinned_target"
 	ReasonDestructiveDisabled = "destructive_mutations_disabled"
 	ReasonContradiction       = "semantic_contradiction"
-	ReasonRevisionPolicy      = "revision_policy" // the target is to be forked or contested, or more speaks for it (KeepsItsPlace)
+	ReasonRevisionPolicy      = "revision_policy"    // the target is to be forked or contested, or keeps its place
+	ReasonActiveFactExists    = "active_fact_exists" // another memory makes the functional claim
+	ReasonCandidatesChanged   = "candidates_changed" // after all rounds, what it was decided on still changes
 
 	// Blocked: the mode forbids it, and nothing else does.
 	ReasonShadowMode      = "shadow_mode"

@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -24,8 +23,8 @@ type Change struct {
 	Queue  pgx.Batch
 
 	Counted, Uncounted []uuid.UUID // memories that began or ceased to be live in this change
-	lost               []string    // lexemes of texts that this change replaces or removes, once a text
-	lostDocs           int         // how many texts that are
+	lost               []string    // lexemes of the texts that this change replaces or removes, once for each text
+	lostDocs           int         // the number of those texts
 }
 
 // Relate adds an edge of weight 1 between two memories.
@@ -35,36 +34,73 @@ func (c *Change) Relate(source uuid.UUID, predicate string, target uuid.UUID) {
 
 // RelateAs adds an edge; an existing one keeps its weight and reason.
 func (c *Change) RelateAs(source uuid.UUID, r Relation) {
-	c.Queue.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.Tenant, source, r.Predicate, r.Target, r.Weight,
-		r.Reason, c.Now)
+	c.Queue.Queue(relateSQL, pgx.StrictNamedArgs{
+		"tenant":     c.Tenant,
+		"source_id":  source,
+		"predicate":  r.Predicate,
+		"target_id":  r.Target,
+		"weight":     r.Weight,
+		"reason":     r.Reason,
+		"created_at": c.Now,
+	})
 }
+
+var relateSQL = Insert("memory_relations", "tenant, source_id, predicate, target_id, weight, reason, created_at") +
+	" ON CONFLICT DO NOTHING"
 
 // Claim records what a memory states, so that later statements about the same subject find it.
 func (c *Change) Claim(id uuid.UUID, cl memory.Claim) {
-	c.Queue.Queue(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-		c.Tenant, id, cl.Subject, cl.Predicate, cl.Object, cl.Functional, c.Now)
+	c.Queue.Queue(claimSQL, pgx.StrictNamedArgs{
+		"tenant":     c.Tenant,
+		"memory_id":  id,
+		"subject":    cl.Subject,
+		"predicate":  cl.Predicate,
+		"object":     cl.Object,
+		"functional": cl.Functional,
+		"created_at": c.Now,
+	})
 }
 
-// Embed stores a vector of a memory, in place of an earlier one of the same model for another content.
+var claimSQL = Insert("entity_claims", "tenant, memory_id, subject, predicate, object, functional, created_at") +
+	" ON CONFLICT DO NOTHING"
+
+// Embed stores a vector of a memory. It replaces an earlier vector of the same model for another content.
 func (c *Change) Embed(id uuid.UUID, tier schema.Tier, typology schema.Typology, hash []byte, e *pg.Embedding) {
-	c.Queue.Queue(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology,
-		content_hash, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (tenant, memory_id, model) DO UPDATE
-		SET embedding = excluded.embedding, dims = excluded.dims, content_hash = excluded.content_hash,
-		created_at = excluded.created_at
-		WHERE memory_embeddings.content_hash <> excluded.content_hash`,
-		c.Tenant, pg.NewID(), id, e.Model.Name, len(e.Vector), pgvector.NewVector(e.Vector), tier, typology, hash,
-		c.Now)
+	c.Queue.Queue(embedSQL, pgx.StrictNamedArgs{
+		"tenant":       c.Tenant,
+		"id":           pg.NewID(),
+		"memory_id":    id,
+		"model":        e.Model.Name,
+		"dims":         len(e.Vector),
+		"embedding":    pgvector.NewVector(e.Vector),
+		"tier":         tier,
+		"typology":     typology,
+		"content_hash": hash,
+		"created_at":   c.Now,
+	})
 }
+
+var embedSQL = Insert("memory_embeddings", `tenant, id, memory_id, model, dims, embedding, tier, typology,
+	content_hash, created_at`) + `
+	ON CONFLICT (tenant, memory_id, model) DO UPDATE
+	SET embedding = excluded.embedding,
+		dims = excluded.dims,
+		content_hash = excluded.content_hash,
+		created_at = excluded.created_at
+	WHERE memory_embeddings.content_hash <> excluded.content_hash`
 
 // Outbox queues a change of the vector index: upsert or delete.
 func (c *Change) Outbox(id uuid.UUID, version int, op string) {
-	c.Queue.Queue(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, $3, $4, $5)`,
-		c.Tenant, id, version, op, c.Now)
+	c.Queue.Queue(outboxSQL, pgx.StrictNamedArgs{
+		"tenant":     c.Tenant,
+		"memory_id":  id,
+		"version":    version,
+		"op":         op,
+		"created_at": c.Now,
+	})
 }
+
+var outboxSQL = Insert("index_outbox", "tenant, memory_id, version, op, created_at")
 
 // HistoryRow is one row of the append-only history.
 type HistoryRow struct {
@@ -92,12 +128,24 @@ func (c *Change) History(h HistoryRow) {
 	if h.Version > 0 {
 		version = h.Version
 	}
-	c.Queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by,
-		reason, metadata, created_at, action, version)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		c.Tenant, pg.NewID(), h.MemoryID, h.Event, h.Old, h.New, h.By, h.Reason, metadata, c.OrNow(h.At),
-		Nullable(string(h.Action)), version)
+	c.Queue.Queue(historySQL, pgx.StrictNamedArgs{
+		"tenant":      c.Tenant,
+		"id":          pg.NewID(),
+		"memory_id":   h.MemoryID,
+		"event":       h.Event,
+		"old_content": h.Old,
+		"new_content": h.New,
+		"changed_by":  h.By,
+		"reason":      h.Reason,
+		"metadata":    metadata,
+		"created_at":  c.OrNow(h.At),
+		"action":      Nullable(string(h.Action)),
+		"version":     version,
+	})
 }
+
+var historySQL = Insert("memory_history", `tenant, id, memory_id, event, old_content, new_content, changed_by, reason,
+	metadata, created_at, action, version`)
 
 // IdSet reads ids.
 func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid.UUID]bool, error) {
@@ -114,14 +162,14 @@ func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid
 // ForgottenIDs returns those of the ids whose memory was forgotten by force: there is history of its
 // deletion, and no row.
 func (c *Change) ForgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT id FROM unnest($2::uuid[]) x(id) WHERE NOT EXISTS (SELECT FROM memories m
-		WHERE m.tenant = $1 AND m.id = x.id)
-		AND EXISTS (SELECT FROM memory_history h WHERE h.tenant = $1 AND h.memory_id = x.id AND h.event = 'deleted'
-			AND h.version IS NOT NULL)`, c.Tenant, ids)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return Values[uuid.UUID](ctx, c.Tx, `
+		SELECT id
+		FROM unnest(@ids::uuid[]) x(id)
+		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = x.id)
+			AND EXISTS (
+				SELECT FROM memory_history h
+				WHERE h.tenant = @tenant AND h.memory_id = x.id AND h.event = 'deleted' AND h.version IS NOT NULL)`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids})
 }
 
 // DedupKey is what two live memories never have in common. The type is part of it: what happened fades and
@@ -141,7 +189,7 @@ func DedupOf(r *NewMemory) DedupKey {
 // Same reports whether both are one content in one place.
 func (k DedupKey) Same(o DedupKey) bool {
 	return k.Owner.Agent == o.Owner.Agent && k.Owner.Project == o.Owner.Project && k.Owner.Scope == o.Owner.Scope &&
-		k.Visibility == o.Visibility && k.Type == o.Type && bytes.Equal(k.Hash, o.Hash)
+		k.Visibility == o.Visibility && k.Type == o.Type && memory.SameContent(k.Hash, o.Hash)
 }
 
 // LiveByHash returns the live memory that has a key.
@@ -158,9 +206,23 @@ func (c *Change) HoldLiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, err
 func (c *Change) findByHash(ctx context.Context, k DedupKey, lock string) (uuid.UUID, error) {
 	var id uuid.UUID
 	err := c.Tx.QueryRow(ctx, `SELECT id FROM memories
-		WHERE tenant = $1 AND agent_id = $2 AND project = $3 AND scope = $4 AND visibility = $5 AND content_hash = $6
-		AND type = $7 AND live`+lock,
-		c.Tenant, k.Owner.Agent, k.Owner.Project, k.Owner.Scope, k.Visibility, k.Hash, k.Type).Scan(&id)
+		WHERE tenant = @tenant
+			AND agent_id = @agent
+			AND project = @project
+			AND scope = @scope
+			AND visibility = @visibility
+			AND content_hash = @hash
+			AND type = @type
+			AND live`+lock,
+		pgx.StrictNamedArgs{
+			"tenant":     c.Tenant,
+			"agent":      k.Owner.Agent,
+			"project":    k.Owner.Project,
+			"scope":      k.Owner.Scope,
+			"visibility": k.Visibility,
+			"hash":       k.Hash,
+			"type":       k.Type,
+		}).Scan(&id)
 	return id, err
 }
 
@@ -174,8 +236,47 @@ func (c *Change) Flush(ctx context.Context) error {
 	return err
 }
 
-// finish sends what is queued and, last, updates the document frequencies: their rows are shared by
-// all writers of a tenant, so they are locked in lexeme order and for as short as possible.
+// countLexemes adds to the document frequency of each lexeme. The rows of lexeme_stats are shared by all writers of a
+// tenant: they are locked in lexeme order.
+const countLexemes = `
+	WITH delta AS (
+		SELECT id, 1 AS n FROM unnest(@counted::uuid[]) id
+		UNION ALL
+		SELECT id, -1 FROM unnest(@uncounted::uuid[]) id
+	), term AS (
+		SELECT l.lexeme, d.n
+		FROM delta d
+			CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = @tenant AND m.id = d.id OFFSET 0) m,
+			unnest(m.tsv) l
+		UNION ALL
+		SELECT lexeme, -1 FROM unnest(@lost::text[]) lexeme
+	)
+	INSERT INTO lexeme_stats AS s (tenant, lexeme, docs)
+	SELECT @tenant, lexeme, sum(n)
+	FROM term
+	GROUP BY lexeme
+	HAVING sum(n) <> 0
+	ORDER BY lexeme
+	ON CONFLICT (tenant, lexeme) DO UPDATE
+	SET docs = s.docs + excluded.docs`
+
+// countTexts adds to the number of texts and of lexemes that the tenant has.
+const countTexts = `
+	WITH delta AS (
+		SELECT id, 1 AS n FROM unnest(@counted::uuid[]) id
+		UNION ALL
+		SELECT id, -1 FROM unnest(@uncounted::uuid[]) id
+	)
+	INSERT INTO corpus_stats AS s (tenant, docs, lexemes)
+	SELECT @tenant, coalesce(sum(d.n), 0) - @lost_docs, coalesce(sum(d.n * length(m.tsv)), 0) - @lost_lexemes
+	FROM delta d
+		CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = @tenant AND m.id = d.id OFFSET 0) m
+	ON CONFLICT (tenant) DO UPDATE
+	SET docs = s.docs + excluded.docs,
+		lexemes = s.lexemes + excluded.lexemes`
+
+// finish sends what is queued and then updates the text statistics. They come last, since their locks are held until
+// commit and others wait for them.
 func (c *Change) finish(ctx context.Context) error {
 	if err := c.Flush(ctx); err != nil {
 		return err
@@ -183,27 +284,19 @@ func (c *Change) finish(ctx context.Context) error {
 	if len(c.Counted) == 0 && len(c.Uncounted) == 0 && c.lostDocs == 0 {
 		return nil
 	}
-	const lexemes = `
-		WITH delta AS (
-			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
-		), term AS (
-			SELECT l.lexeme, d.n FROM delta d CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = $1
-				AND m.id = d.id OFFSET 0) m, unnest(m.tsv) l
-			UNION ALL SELECT lexeme, -1 FROM unnest($4::text[]) lexeme
-		)
-		INSERT INTO lexeme_stats AS s (tenant, lexeme, docs)
-		SELECT $1, lexeme, sum(n) FROM term GROUP BY lexeme HAVING sum(n) <> 0 ORDER BY lexeme
-		ON CONFLICT (tenant, lexeme) DO UPDATE SET docs = s.docs + excluded.docs`
-	const corpus = `
-		WITH delta AS (
-			SELECT id, 1 AS n FROM unnest($2::uuid[]) id UNION ALL SELECT id, -1 FROM unnest($3::uuid[]) id
-		)
-		INSERT INTO corpus_stats AS s (tenant, docs, lexemes)
-		SELECT $1, coalesce(sum(d.n), 0) - $4, coalesce(sum(d.n * length(m.tsv)), 0) - $5 FROM delta d
-			CROSS JOIN LATERAL (SELECT tsv FROM memories m WHERE m.tenant = $1 AND m.id = d.id OFFSET 0) m
-		ON CONFLICT (tenant) DO UPDATE SET docs = s.docs + excluded.docs, lexemes = s.lexemes + excluded.lexemes`
-	c.Queue.Queue(lexemes, c.Tenant, c.Counted, c.Uncounted, pg.TagList(c.lost))
-	c.Queue.Queue(corpus, c.Tenant, c.Counted, c.Uncounted, c.lostDocs, len(c.lost))
+	c.Queue.Queue(countLexemes, pgx.StrictNamedArgs{
+		"tenant":    c.Tenant,
+		"counted":   c.Counted,
+		"uncounted": c.Uncounted,
+		"lost":      pg.TagList(c.lost),
+	})
+	c.Queue.Queue(countTexts, pgx.StrictNamedArgs{
+		"tenant":       c.Tenant,
+		"counted":      c.Counted,
+		"uncounted":    c.Uncounted,
+		"lost_docs":    c.lostDocs,
+		"lost_lexemes": len(c.lost),
+	})
 	return c.Flush(ctx)
 }
 
@@ -224,13 +317,27 @@ func Nullable(s string) any {
 	return s
 }
 
-// AddEvidence adds a reference after those that a memory has, unless it is among them or the memory has as many as it
-// may.
+// AddEvidence adds a reference after those that a memory has. It adds none that the memory has already, and none above
+// schema.MaxRecordRefs.
 func (c *Change) AddEvidence(id uuid.UUID, ref schema.Ref) {
-	c.Queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
-		SELECT $1, $2, (SELECT coalesce(max(position) + 1, 0) FROM memory_provenance WHERE tenant = $1
-			AND memory_id = $2), $3, $4, $5, $6, $7
-		WHERE NOT EXISTS (SELECT FROM memory_provenance WHERE tenant = $1 AND memory_id = $2 AND kind = $3 AND ref = $4)
-			AND (SELECT count(*) FROM memory_provenance WHERE tenant = $1 AND memory_id = $2) < $8`,
-		c.Tenant, id, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.Now, schema.MaxRecordRefs)
+	c.Queue.Queue(`
+		INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
+		SELECT @tenant, @memory_id,
+			(SELECT coalesce(max(position) + 1, 0) FROM memory_provenance
+				WHERE tenant = @tenant AND memory_id = @memory_id),
+			@kind, @ref, @hash, @at, @now
+		WHERE NOT EXISTS (
+				SELECT FROM memory_provenance
+				WHERE tenant = @tenant AND memory_id = @memory_id AND kind = @kind AND ref = @ref)
+			AND (SELECT count(*) FROM memory_provenance WHERE tenant = @tenant AND memory_id = @memory_id) < @most`,
+		pgx.StrictNamedArgs{
+			"tenant":    c.Tenant,
+			"memory_id": id,
+			"kind":      ref.Kind,
+			"ref":       ref.Ref,
+			"hash":      ref.Hash,
+			"at":        ref.Timestamp,
+			"now":       c.Now,
+			"most":      schema.MaxRecordRefs,
+		})
 }

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 )
@@ -15,17 +16,28 @@ func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
 	for i, h := range hints {
 		texts[i], sources[i] = h.Text, string(h.Source)
 	}
-	c.Queue.Queue(`INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
-		SELECT $1, $2, had.n + row_number() OVER (ORDER BY h.n) - 1, h.source, h.hint, $5
-		FROM unnest($3::text[], $4::text[]) WITH ORDINALITY h(hint, source, n), (SELECT count(*) AS n FROM memory_hints
-			WHERE tenant = $1 AND memory_id = $2) had
-		WHERE had.n + h.n <= $6 AND NOT EXISTS (SELECT FROM memory_hints o WHERE o.tenant = $1 AND o.memory_id = $2
-			AND o.hint = h.hint)
-		ON CONFLICT DO NOTHING`, c.Tenant, id, texts, sources, c.Now, memory.MaxHints)
+	c.Queue.Queue(`
+		INSERT INTO memory_hints (tenant, memory_id, position, source, hint, created_at)
+		SELECT @tenant, @memory_id, had.n + row_number() OVER (ORDER BY h.n) - 1, h.source, h.hint, @now
+		FROM unnest(@hints::text[], @sources::text[]) WITH ORDINALITY h(hint, source, n),
+			(SELECT count(*) AS n FROM memory_hints WHERE tenant = @tenant AND memory_id = @memory_id) had
+		WHERE had.n + h.n <= @most
+			AND NOT EXISTS (
+				SELECT FROM memory_hints o
+				WHERE o.tenant = @tenant AND o.memory_id = @memory_id AND o.hint = h.hint)
+		ON CONFLICT DO NOTHING`,
+		pgx.StrictNamedArgs{
+			"tenant":    c.Tenant,
+			"memory_id": id,
+			"hints":     texts,
+			"sources":   sources,
+			"now":       c.Now,
+			"most":      memory.MaxHints,
+		})
 }
 
-// rehint puts the hints that rules write for a memory's new text, or new speaker, in the place of all that
-// it has: a model's were about the old.
+// rehint replaces all hints of a memory by those that rules write for its new text or speaker: those of a model were
+// about the old text.
 func (c *Change) rehint(m MemoryRow, set map[string]any) {
 	content, who, claim := m.Content, m.Who, memory.Claim{Subject: m.Subject, Predicate: m.Predicate}
 	if text, ok := set["content"].(string); ok {

@@ -20,7 +20,7 @@ import (
 )
 
 // NewMemory is a memory row to insert, with the rows that commit with it. Zero values mean: active, global,
-// replaceable, wholly trusted, with full salience, made now.
+// replaceable, fully trusted, with full salience, made now.
 type NewMemory struct {
 	ID             uuid.UUID
 	ExternalID     string
@@ -76,22 +76,24 @@ type Relation struct {
 	Reason    string
 }
 
-const insertMemorySQL = `
-INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_group, type, category, tier,
-    typology, content, normalized_content, content_hash, payload, tags, who, subject, predicate, object, functional,
-    confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, max_age,
-    reinforcement_gain, last_reinforced_at, pinned, deletion_policy, decay_due_at, sensitivity, occurred_at,
-    created_at, updated_at, created_by, agent_session_id, supersedes, external_id, decay_floor, status, validity,
-    conditions, valid_from, valid_until, conditions_hash, revision_policy, source_trust, language,
-    agent_interaction_id, world_id, world_version, superseded_by, superseded_at, recorded_at, safe_summary,
-    decay_points, key_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-    $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,
-    $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60, $61)
-ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live DO NOTHING`
+// memoryColumns are the columns that a new memory sets; memoryArgs has a value for each.
+const memoryColumns = `
+	tenant, id, external_id, agent_id, project, scope, visibility, policy_group, created_by,
+	type, category, tier, typology,
+	content, normalized_content, content_hash, safe_summary, payload, tags, who, language,
+	subject, predicate, object, functional,
+	confidence, importance, source_trust, sensitivity, key_id,
+	salience, salience_at, last_reinforced_at, pinned, deletion_policy, decay_due_at,
+	decay_curve, half_life, min_salience, max_age, decay_floor, reinforcement_gain, decay_points,
+	status, validity, conditions, conditions_hash, valid_from, valid_until, revision_policy,
+	supersedes, superseded_by, superseded_at,
+	occurred_at, created_at, updated_at, recorded_at,
+	agent_session_id, agent_interaction_id, world_id, world_version`
 
-// initialSalience is what a memory starts with; reinforcement and decay move it (document 004 §11).
-const initialSalience = 1.0
+// insertMemorySQL does nothing where a live memory has the content already.
+var insertMemorySQL = Insert("memories", memoryColumns) + `
+	ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live
+	DO NOTHING`
 
 // InsertMemories inserts the rows that are new and returns, by position, the id of the live memory of the row's type
 // with that content: the row's own, or that of the one that is already stored.
@@ -114,7 +116,7 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 		if err != nil {
 			return nil, err
 		}
-		batch.Queue(insertMemorySQL, args...)
+		batch.Queue(insertMemorySQL, args)
 	}
 	ids := make([]uuid.UUID, len(rows))
 	var existing []int
@@ -149,8 +151,8 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 	return ids, nil
 }
 
-// standing returns the live memory that has a row's content, which an insert has found to be there.
-// One that was forgotten or changed since is there no more: then the row goes in after all.
+// standing returns the live memory that has a row's content, which made an insert do nothing. Where that memory was
+// forgotten or changed since, it inserts the row after all.
 func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) {
 	for {
 		id, err := c.HoldLiveByHash(ctx, DedupOf(r))
@@ -161,7 +163,7 @@ func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) 
 		if err != nil {
 			return uuid.Nil, err
 		}
-		tag, err := c.Tx.Exec(ctx, insertMemorySQL, args...)
+		tag, err := c.Tx.Exec(ctx, insertMemorySQL, args)
 		if err != nil {
 			return uuid.Nil, err
 		}
@@ -171,7 +173,8 @@ func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) 
 	}
 }
 
-func (c *Change) memoryArgs(r *NewMemory) ([]any, error) {
+// memoryArgs are the values of memoryColumns.
+func (c *Change) memoryArgs(r *NewMemory) (pgx.StrictNamedArgs, error) {
 	payload, err := json.Marshal(r.Payload)
 	if err != nil {
 		return nil, fmt.Errorf("payload: %w", err)
@@ -180,18 +183,11 @@ func (c *Change) memoryArgs(r *NewMemory) ([]any, error) {
 	if err := schema.ValidatePayload(cl.Type, payload); err != nil {
 		return nil, err
 	}
-	var subject, predicate, object any
-	if !r.Claim.IsZero() {
-		encoded, err := json.Marshal(r.Claim.Object)
-		if err != nil {
-			return nil, fmt.Errorf("claim object: %w", err)
-		}
-		subject, predicate, object = r.Claim.Subject, r.Claim.Predicate, string(encoded)
+	subject, predicate, object, err := r.claimColumns()
+	if err != nil {
+		return nil, err
 	}
-	if !r.Claim.IsZero() && len(r.Object) > 0 {
-		object = string(r.Object)
-	}
-	salience, trust := initialSalience, 1.0
+	salience, trust := memory.InitialSalience, 1.0
 	if r.Salience != nil {
 		salience = *r.Salience
 	}
@@ -209,23 +205,93 @@ func (c *Change) memoryArgs(r *NewMemory) ([]any, error) {
 	if len(r.Validity.Conditions) > 0 {
 		conditions = string(r.Validity.Conditions)
 	}
-	return []any{
-		c.Tenant, r.ID, r.Owner.Agent, r.Owner.Project, r.Owner.Scope, r.Visibility, r.Owner.PolicyGroup,
-		cl.Type, cl.Category, cl.Tier, cl.Typology,
-		r.Text.Storage, r.Text.Normalized, r.Text.Hash, string(payload), pg.TagList(cl.Tags), r.Who,
-		subject, predicate, object, r.Claim.Functional,
-		r.Confidence, cl.Importance, salience, salienceAt,
-		cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience, maxAge, cl.Decay.ReinforcementGain,
-		c.OrNow(r.ReinforcedAt), cl.Pinned, cl.DeletionPolicy, dueAt, cl.Sensitivity, r.OccurredAt.UTC(), createdAt,
-		c.OrNow(r.UpdatedAt),
-		r.CreatedBy, Nullable(r.Session), r.Supersedes, Nullable(r.ExternalID), cl.Decay.Floor,
-		cmp.Or(r.Status, schema.StatusActive), cmp.Or(r.Validity.Mode, schema.ValidGlobal), conditions,
-		r.Validity.Start, r.Validity.End,
-		memory.ConditionsHash(r.Validity), cmp.Or(r.RevisionPolicy, schema.PolicyReplace), trust,
-		cmp.Or(r.Language, "en"),
-		Nullable(r.Interaction), Nullable(r.WorldID), Nullable(r.WorldVersion), r.SupersededBy, r.SupersededAt, c.Now,
-		r.SafeSummary, DecayPoints(cl.Decay), Nullable(r.KeyID),
+	return pgx.StrictNamedArgs{
+		"tenant":       c.Tenant,
+		"id":           r.ID,
+		"external_id":  Nullable(r.ExternalID),
+		"agent_id":     r.Owner.Agent,
+		"project":      r.Owner.Project,
+		"scope":        r.Owner.Scope,
+		"visibility":   r.Visibility,
+		"policy_group": r.Owner.PolicyGroup,
+		"created_by":   r.CreatedBy,
+
+		"type":     cl.Type,
+		"category": cl.Category,
+		"tier":     cl.Tier,
+		"typology": cl.Typology,
+
+		"content":            r.Text.Storage,
+		"normalized_content": r.Text.Normalized,
+		"content_hash":       r.Text.Hash,
+		"safe_summary":       r.SafeSummary,
+		"payload":            string(payload),
+		"tags":               pg.TagList(cl.Tags),
+		"who":                r.Who,
+		"language":           cmp.Or(r.Language, "en"),
+
+		"subject":    subject,
+		"predicate":  predicate,
+		"object":     object,
+		"functional": r.Claim.Functional,
+
+		"confidence":   r.Confidence,
+		"importance":   cl.Importance,
+		"source_trust": trust,
+		"sensitivity":  cl.Sensitivity,
+		"key_id":       Nullable(r.KeyID),
+
+		"salience":           salience,
+		"salience_at":        salienceAt,
+		"last_reinforced_at": c.OrNow(r.ReinforcedAt),
+		"pinned":             cl.Pinned,
+		"deletion_policy":    cl.DeletionPolicy,
+		"decay_due_at":       dueAt,
+
+		"decay_curve":        cl.Decay.Curve,
+		"half_life":          cl.Decay.HalfLife,
+		"min_salience":       cl.Decay.MinSalience,
+		"max_age":            maxAge,
+		"decay_floor":        cl.Decay.Floor,
+		"reinforcement_gain": cl.Decay.ReinforcementGain,
+		"decay_points":       DecayPoints(cl.Decay),
+
+		"status":          cmp.Or(r.Status, schema.StatusActive),
+		"validity":        cmp.Or(r.Validity.Mode, schema.ValidGlobal),
+		"conditions":      conditions,
+		"conditions_hash": memory.ConditionsHash(r.Validity),
+		"valid_from":      r.Validity.Start,
+		"valid_until":     r.Validity.End,
+		"revision_policy": cmp.Or(r.RevisionPolicy, schema.PolicyReplace),
+
+		"supersedes":    r.Supersedes,
+		"superseded_by": r.SupersededBy,
+		"superseded_at": r.SupersededAt,
+
+		"occurred_at": r.OccurredAt.UTC(),
+		"created_at":  createdAt,
+		"updated_at":  c.OrNow(r.UpdatedAt),
+		"recorded_at": c.Now,
+
+		"agent_session_id":     Nullable(r.Session),
+		"agent_interaction_id": Nullable(r.Interaction),
+		"world_id":             Nullable(r.WorldID),
+		"world_version":        Nullable(r.WorldVersion),
 	}, nil
+}
+
+// claimColumns are the columns of the row's claim: all NULL where it makes none.
+func (r *NewMemory) claimColumns() (subject, predicate, object any, err error) {
+	if r.Claim.IsZero() {
+		return nil, nil, nil, nil
+	}
+	encoded := []byte(r.Object)
+	if len(encoded) == 0 {
+		if encoded, err = json.Marshal(r.Claim.Object); err != nil {
+			return nil, nil, nil, fmt.Errorf("claim object: %w", err)
+		}
+	}
+	return r.Claim.Subject, r.Claim.Predicate, string(encoded), nil
 }
 
 // OrNow returns at, or the time of the change when at is not set.
@@ -236,19 +302,30 @@ func (c *Change) OrNow(at time.Time) time.Time {
 	return at.UTC()
 }
 
+var (
+	provenanceSQL = Insert("memory_provenance", "tenant, memory_id, position, kind, ref, hash, at, created_at")
+	artifactSQL   = Insert("memory_artifacts", "tenant, memory_id, sha256") + " ON CONFLICT DO NOTHING"
+)
+
 // queueDependents queues what commits with an inserted memory.
 func (c *Change) queueDependents(r *NewMemory) {
 	for i, ref := range r.Refs {
-		c.Queue.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			c.Tenant, r.ID, i, ref.Kind, ref.Ref, ref.Hash, ref.Timestamp, c.Now)
+		c.Queue.Queue(provenanceSQL, pgx.StrictNamedArgs{
+			"tenant":     c.Tenant,
+			"memory_id":  r.ID,
+			"position":   i,
+			"kind":       ref.Kind,
+			"ref":        ref.Ref,
+			"hash":       ref.Hash,
+			"at":         ref.Timestamp,
+			"created_at": c.Now,
+		})
 	}
 	for _, edge := range r.Relations {
 		c.RelateAs(r.ID, edge)
 	}
 	for _, sum := range r.Artifacts {
-		c.Queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3)
-			ON CONFLICT DO NOTHING`, c.Tenant, r.ID, sum)
+		c.Queue.Queue(artifactSQL, pgx.StrictNamedArgs{"tenant": c.Tenant, "memory_id": r.ID, "sha256": sum})
 	}
 	if r.DerivedFrom != nil {
 		c.Relate(r.ID, revision.RelationDerivedFrom, *r.DerivedFrom)

@@ -12,17 +12,21 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Operation reads the first result of an operation into result, if there is one under any of its keys, of
-// which its own comes first. A concurrent delivery of the same operation waits here for the first to commit.
-// An operation of another kind is a *schema.ValidationError.
+// Operation reads the first result of an operation into result and reports whether there is one under any of its keys.
+// Its own key comes first. A concurrent delivery of the same operation waits here until the first has committed. It
+// returns a *schema.ValidationError for an operation of another kind.
 func (c *Change) Operation(ctx context.Context, keys []string, kind string, result any) (bool, error) {
 	var first string
 	var encoded []byte
 	if err := c.LockOperations(ctx, keys); err != nil {
 		return false, err
 	}
-	err := c.Tx.QueryRow(ctx, `SELECT coalesce(kind, ''), result FROM operations WHERE tenant = $1 AND id = ANY($2)
-		ORDER BY array_position($2, id) LIMIT 1`, c.Tenant, keys).Scan(&first, &encoded)
+	err := c.Tx.QueryRow(ctx, `
+		SELECT coalesce(kind, ''), result
+		FROM operations
+		WHERE tenant = @tenant AND id = ANY(@keys)
+		ORDER BY array_position(@keys, id)
+		LIMIT 1`, pgx.StrictNamedArgs{"tenant": c.Tenant, "keys": keys}).Scan(&first, &encoded)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, nil
@@ -34,11 +38,13 @@ func (c *Change) Operation(ctx context.Context, keys []string, kind string, resu
 	return true, json.Unmarshal(encoded, result)
 }
 
-// LockOperations waits until no one else is at an operation of these keys. They are locked in one order.
+// LockOperations waits until no one else carries out an operation of these keys. They are locked in one order, so that
+// two callers never wait for each other.
 func (c *Change) LockOperations(ctx context.Context, keys []string) error {
-	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/operation/' || k,
-		hashtext(current_schema())))
-		FROM (SELECT DISTINCT k FROM unnest($2::text[]) k ORDER BY k) keys`, c.Tenant, keys)
+	_, err := c.Tx.Exec(ctx, `
+		SELECT pg_advisory_xact_lock(hashtextextended(@tenant || '/operation/' || k, hashtext(current_schema())))
+		FROM (SELECT DISTINCT k FROM unnest(@keys::text[]) k ORDER BY k) keys`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "keys": keys})
 	return err
 }
 
@@ -48,15 +54,17 @@ func (c *Change) RecordOperation(id, kind string, result any) error {
 	if err != nil {
 		return fmt.Errorf("operation result: %w", err)
 	}
-	c.Queue.Queue(`INSERT INTO operations (tenant, id, kind, digest, result, created_at)
-		VALUES ($1, $2, $3, (SELECT digest FROM staged_requests WHERE tenant = $1 AND id = $2 AND kind = $3), $4, $5)
+	c.Queue.Queue(`
+		INSERT INTO operations (tenant, id, kind, digest, result, created_at)
+		VALUES (@tenant, @id, @kind,
+			(SELECT digest FROM staged_requests WHERE tenant = @tenant AND id = @id AND kind = @kind), @result, @now)
 		ON CONFLICT DO NOTHING`,
-		c.Tenant, id, kind, string(encoded), c.Now)
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "id": id, "kind": kind, "result": string(encoded), "now": c.Now})
 	return nil
 }
 
-// Secret returns a key of the tenant's, made on first use: of two that make one at the same time, both
-// get the one that was first.
+// Secret returns a key of the tenant, made on first use. Of two callers that make one at the same time, both get the
+// key that was stored first.
 func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 	const read = `SELECT secret FROM tenant_secrets WHERE tenant = $1 AND name = $2`
 	var key []byte
@@ -68,8 +76,11 @@ func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 	if _, err := rand.Read(fresh); err != nil {
 		return nil, err
 	}
-	_, err = c.Tx.Exec(ctx, `INSERT INTO tenant_secrets (tenant, name, secret, created_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT DO NOTHING`, c.Tenant, name, fresh, c.Now)
+	_, err = c.Tx.Exec(ctx, `
+		INSERT INTO tenant_secrets (tenant, name, secret, created_at)
+		VALUES (@tenant, @name, @secret, @now)
+		ON CONFLICT DO NOTHING`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "name": name, "secret": fresh, "now": c.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +88,8 @@ func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 	return key, err
 }
 
-// OtherRequest is the error for an operation id that names another request: it must not answer with the
-// result of that, as though this one had been carried out.
+// OtherRequest is the error for an operation id that names another request. The result of the other request would look
+// as though this one had been carried out.
 func OtherRequest() error {
 	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id",
 		Problem: "is that of another request"}}}

@@ -35,8 +35,8 @@ type RecordDefaults struct {
 	Metadata   map[string]any    // of the created history row
 	Evidence   []schema.Ref      // of a semantic record that names none
 
-	// Together are the ids of records that come in the same change, which relations may name as well
-	// as what is stored. What they are worth as sources the caller settles.
+	// Together are the ids of records that come in the same change. Relations may name them as well as stored
+	// memories. The caller settles what they are worth as sources.
 	Together map[uuid.UUID]bool
 	// Aliases are the external ids of those.
 	Aliases map[string]uuid.UUID
@@ -44,8 +44,8 @@ type RecordDefaults struct {
 	Classified *Classified
 }
 
-// Classified is what the policy plane says of a record (document 004 §15.5): it needs no transaction, and
-// over a megabyte of text it takes a while.
+// Classified is what the policy plane says of a record (document 004 §15.5). It is made ahead of the transaction: over a
+// megabyte of text it takes a while.
 type Classified struct {
 	text        normalize.Normalized
 	explanation policy.Explanation
@@ -67,8 +67,7 @@ func (d *RecordDefaults) Classify(m schema.MemoryRecord) Classified {
 	return out
 }
 
-// ReferenceError means that a record names a memory or an artifact that is not there, or not for its
-// writer to see.
+// ReferenceError means that a record names a memory or an artifact that does not exist or that its writer may not see.
 type ReferenceError struct {
 	Field string // path within the record, such as relations[1].target_id
 }
@@ -76,13 +75,13 @@ type ReferenceError struct {
 // Error implements error.
 func (e *ReferenceError) Error() string { return e.Field + ": names what is not there" }
 
-// FromRecord turns a valid record into a row to insert (document 004 §15A.2): what the record says
-// stands, what it leaves out follows from its type. Its id and those that it names become UUIDs
-// (memory.RecordID). Its trust is lowered to that of the least trusted memory that it is derived from,
-// its sensitivity raised to that of the most sensitive one.
+// FromRecord turns a valid record into a row to insert (document 004 §15A.2). It keeps what the record says; what the
+// record leaves out follows from its type. The record's id and those that it names become UUIDs (memory.RecordID). Its
+// trust is lowered to that of the least trusted memory that it is derived from, and its sensitivity is raised to that
+// of the most sensitive one.
 //
-// It reads the memories and artifacts that the record names, and writes nothing. What is not there is
-// a *ReferenceError; what cannot be kept is a *schema.ValidationError. Both name fields within the
+// It reads the memories and artifacts that the record names, and writes nothing. It returns a *ReferenceError where one
+// of them does not exist, and a *schema.ValidationError for a value that cannot be kept. Both name fields within the
 // record.
 func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d RecordDefaults) (NewMemory, error) {
 	id := RecordID(c.Tenant, m)
@@ -187,8 +186,8 @@ func (c *Change) occurred(m schema.MemoryRecord) time.Time {
 	return c.OrNow(m.CreatedAt)
 }
 
-// past is a time that the record gives, but never one that is yet to come: a memory is not believed
-// before it is known, and each version begins where the one before ends.
+// past is a time that the record gives, or now where that time is yet to come: a memory is not believed before it is
+// known, and each version begins where the previous one ends.
 func (c *Change) past(at time.Time) time.Time {
 	if at.After(c.Now) {
 		return c.Now
@@ -290,17 +289,17 @@ func (c *Change) aliases(ctx context.Context, m schema.MemoryRecord, d RecordDef
 	if len(ask) == 0 {
 		return out, nil
 	}
-	rows, err := c.Tx.Query(ctx, `SELECT external_id, id FROM memories WHERE tenant = $1 AND external_id = ANY($2)`,
-		c.Tenant, ask)
-	if err != nil {
-		return nil, err
+	found, err := Rows[struct {
+		ExternalID string
+		ID         uuid.UUID
+	}](ctx, c.Tx, `
+		SELECT external_id, id
+		FROM memories
+		WHERE tenant = @tenant AND external_id = ANY(@external_ids)`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "external_ids": ask})
+	for _, m := range found {
+		out[m.ExternalID] = m.ID
 	}
-	var name string
-	var id uuid.UUID
-	_, err = pgx.ForEachRow(rows, []any{&name, &id}, func() error {
-		out[name] = id
-		return nil
-	})
 	return out, err
 }
 
@@ -329,27 +328,35 @@ func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[u
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := c.Tx.Query(ctx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m WHERE m.tenant = $1
-		AND m.id = ANY($2) AND m.erased_at IS NULL AND m.purging_at IS NULL
-		AND `+pg.MayRead+` ORDER BY m.id FOR SHARE OF m`, c.Tenant, ids, d.Owner.Agent, d.Owner.Project,
-		pg.ReadGrants(d.Owner))
+	targets, err := Rows[struct {
+		ID          uuid.UUID
+		SourceTrust float64
+		Sensitivity schema.Sensitivity
+	}](ctx, c.Tx, `
+		SELECT m.id, m.source_trust, m.sensitivity
+		FROM memories m
+		WHERE m.tenant = @tenant
+			AND m.id = ANY(@ids)
+			AND m.erased_at IS NULL
+			AND m.purging_at IS NULL
+			AND `+mayRead+`
+		ORDER BY m.id
+		FOR SHARE OF m`,
+		pgx.StrictNamedArgs{
+			"tenant":  c.Tenant,
+			"ids":     ids,
+			"agent":   d.Owner.Agent,
+			"project": d.Owner.Project,
+			"grants":  pg.ReadGrants(d.Owner),
+		})
 	if err != nil {
 		return err
 	}
-	var (
-		id          uuid.UUID
-		trust       float64
-		sensitivity schema.Sensitivity
-	)
-	_, err = pgx.ForEachRow(rows, []any{&id, &trust, &sensitivity}, func() error {
-		delete(named, id)
-		if slices.Contains(sources, id) {
-			row.Derive(trust, sensitivity)
+	for _, m := range targets {
+		delete(named, m.ID)
+		if slices.Contains(sources, m.ID) {
+			row.Derive(m.SourceTrust, m.Sensitivity)
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	missing := []string{}
 	for id, field := range named {
@@ -379,13 +386,17 @@ func (c *Change) checkArtifacts(ctx context.Context, p schema.Principal, m schem
 	for _, a := range named {
 		sums = append(sums, a.sum)
 	}
-	rows, err := c.Tx.Query(ctx, `SELECT a.sha256 FROM artifacts a WHERE a.tenant = $1 AND a.sha256 = ANY($2)
-		AND `+MaySeeArtifact,
-		c.Tenant, sums, p.Agent, p.Project, pg.ReadGrants(p))
-	if err != nil {
-		return err
-	}
-	stored, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	stored, err := Values[[]byte](ctx, c.Tx, `
+		SELECT a.sha256
+		FROM artifacts a
+		WHERE a.tenant = @tenant AND a.sha256 = ANY(@sums) AND `+MaySeeArtifact,
+		pgx.StrictNamedArgs{
+			"tenant":  c.Tenant,
+			"sums":    sums,
+			"agent":   p.Agent,
+			"project": p.Project,
+			"grants":  pg.ReadGrants(p),
+		})
 	if err != nil {
 		return err
 	}
@@ -447,12 +458,17 @@ func ParseAddress(s string) ([]byte, bool) {
 	return sum, err == nil && len(sum) == 32
 }
 
-// MaySeeArtifact is the condition for reading an artifact: the agent that brought it, and readers of a memory that
-// refers to it. Its parameters are those of MayRead.
-var MaySeeArtifact = `(EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256
-	AND h.agent_id = $3 AND ` + pg.OfUser("h.scope", "$5") + `)
-	OR EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
-	WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + pg.MayRead + `))`
+// MaySeeArtifact is the condition for reading an artifact a: the principal brought it, or may read a memory that refers
+// to it. Its arguments are those of MayReadAs.
+var MaySeeArtifact = `(
+	EXISTS (
+		SELECT FROM artifact_holders h
+		WHERE h.tenant = a.tenant AND h.sha256 = a.sha256
+			AND h.agent_id = @agent AND ` + pg.OfUser("h.scope", "@grants") + `)
+	OR EXISTS (
+		SELECT FROM memory_artifacts x
+			JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
+		WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND m.erased_at IS NULL AND ` + mayRead + `))`
 
 // eventOf is the history event of an audited step.
 func eventOf(action schema.AuditAction) schema.HistoryEvent {

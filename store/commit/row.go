@@ -20,14 +20,14 @@ import (
 type MemoryRow struct {
 	ID             uuid.UUID
 	Version        int
-	Owner          schema.Principal // whose it is
+	Owner          schema.Principal `db:"-"` // whose it is
 	Visibility     schema.Visibility
 	Type           schema.MemoryType
 	Category       schema.Category
 	Tier           schema.Tier
 	Typology       schema.Typology
 	Content        string
-	Hash           []byte
+	Hash           []byte `db:"content_hash"`
 	Payload        json.RawMessage
 	Tags           []string
 	Who            string
@@ -35,7 +35,7 @@ type MemoryRow struct {
 	Predicate      string
 	Functional     bool
 	ConditionsHash string
-	Validity       schema.Validity
+	Validity       schema.Validity `db:"-"`
 	RevisionPolicy schema.RevisionPolicy
 	Confidence     float64
 	Importance     float64
@@ -44,7 +44,7 @@ type MemoryRow struct {
 	Pinned         bool
 	Salience       float64 // as of SalienceAt
 	SalienceAt     time.Time
-	Decay          memory.Decay
+	Decay          memory.Decay `db:"-"`
 	Status         schema.Status
 	Live           bool
 	CreatedAt      time.Time
@@ -54,39 +54,59 @@ type MemoryRow struct {
 	Supersedes     *uuid.UUID
 	SupersededBy   *uuid.UUID
 	World          bool // it has a world_id
-	Over           bool // its retention window was found to be over
+	Over           bool `db:"window_over"` // its retention window was found to be over
 }
 
-// RowColumns are the columns that ScanRow reads, of memories m.
-const RowColumns = `m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.type,
-	m.category, m.tier, m.typology,
-	m.content, m.content_hash, m.payload, m.tags, m.who, coalesce(m.subject, ''), coalesce(m.predicate, ''),
-	m.functional, m.conditions_hash,
-	m.validity, m.conditions, m.valid_from, m.valid_until, m.revision_policy, m.confidence, m.importance,
-	m.source_trust, m.sensitivity, m.pinned,
+// RowColumns are the columns of memories m that ScanRow reads.
+const RowColumns = `
+	m.id, m.version, m.tenant, m.agent_id, m.project, m.scope, m.policy_group, m.visibility,
+	m.type, m.category, m.tier, m.typology,
+	m.content, m.content_hash, m.payload, m.tags, m.who,
+	coalesce(m.subject, '') AS subject, coalesce(m.predicate, '') AS predicate, m.functional,
+	m.validity, m.conditions, m.conditions_hash, m.valid_from, m.valid_until,
+	m.revision_policy, m.confidence, m.importance, m.source_trust, m.sensitivity, m.pinned,
 	m.status, m.live, m.created_at, m.deleted_at, m.archived_at, m.erased_at, m.supersedes, m.superseded_by,
-	m.world_id IS NOT NULL, m.purging_at IS NOT NULL OR m.retained_at IS NOT NULL,
-	m.salience, m.salience_at, m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor,
-	m.reinforcement_gain, m.decay_points`
+	m.world_id IS NOT NULL AS world,
+	m.purging_at IS NOT NULL OR m.retained_at IS NOT NULL AS window_over,
+	m.salience, m.salience_at,
+	m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points`
+
+// scannedRow is what RowColumns fill: a MemoryRow, and the columns of its parts.
+type scannedRow struct {
+	MemoryRow
+
+	Tenant      string
+	Agent       string `db:"agent_id"`
+	Project     string
+	Scope       string
+	PolicyGroup string
+
+	ValidityMode schema.ValidityMode `db:"validity"`
+	Conditions   json.RawMessage
+	ValidFrom    *time.Time
+	ValidUntil   *time.Time
+
+	DecayCurve        schema.DecayCurve
+	HalfLife          time.Duration
+	MinSalience       float64
+	MaxAge            *time.Duration
+	DecayFloor        float64
+	ReinforcementGain float64
+	DecayPoints       []schema.DecayPoint
+}
 
 // ScanRow scans RowColumns.
 func ScanRow(row pgx.CollectableRow) (MemoryRow, error) {
-	var m MemoryRow
-	var maxAge *time.Duration
-	var points []schema.DecayPoint
-	o, d := &m.Owner, &m.Decay
-	err := row.Scan(&m.ID, &m.Version, &o.Tenant, &o.Agent, &o.Project, &o.Scope, &o.PolicyGroup, &m.Visibility,
-		&m.Type, &m.Category, &m.Tier, &m.Typology,
-		&m.Content, &m.Hash, &m.Payload, &m.Tags, &m.Who, &m.Subject, &m.Predicate, &m.Functional, &m.ConditionsHash,
-		&m.Validity.Mode, &m.Validity.Conditions, &m.Validity.Start, &m.Validity.End, &m.RevisionPolicy, &m.Confidence,
-		&m.Importance, &m.SourceTrust,
-		&m.Sensitivity, &m.Pinned, &m.Status, &m.Live, &m.CreatedAt, &m.DeletedAt, &m.ArchivedAt, &m.ErasedAt,
-		&m.Supersedes, &m.SupersededBy, &m.World, &m.Over,
-		&m.Salience, &m.SalienceAt, &d.Curve, &d.HalfLife, &d.MinSalience, &maxAge, &d.Floor, &d.ReinforcementGain,
-		&points)
-	d.Points = memory.DecayPoints(points)
-	if maxAge != nil {
-		d.MaxAge = *maxAge
+	r, err := pgx.RowToStructByName[scannedRow](row)
+	m := r.MemoryRow
+	m.Owner = schema.Principal{Tenant: r.Tenant, Agent: r.Agent, Project: r.Project, Scope: r.Scope,
+		PolicyGroup: r.PolicyGroup}
+	m.Validity = schema.Validity{Mode: r.ValidityMode, Conditions: r.Conditions, Start: r.ValidFrom,
+		End: r.ValidUntil}
+	m.Decay = memory.Decay{Curve: r.DecayCurve, HalfLife: r.HalfLife, MinSalience: r.MinSalience,
+		Floor: r.DecayFloor, ReinforcementGain: r.ReinforcementGain, Points: memory.DecayPoints(r.DecayPoints)}
+	if r.MaxAge != nil {
+		m.Decay.MaxAge = *r.MaxAge
 	}
 	return m, err
 }
@@ -104,17 +124,17 @@ func (m *MemoryRow) Holding() memory.Holding {
 	return memory.Holding{Owner: m.Owner, Visibility: m.Visibility}
 }
 
-// LockRows locks those of the ids that the principal may change, in order of id so that two changes
-// never wait for each other in a circle. What it may not see is missing, as what does not exist is.
+// LockRows locks those of the ids that the principal may change, in order of id so that two changes never wait for each
+// other in a circle. A memory that the principal may not see is missing, like one that does not exist.
 func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
-	return c.rows(ctx, p, pg.ChangeGrants(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
+	return c.rows(ctx, p, pg.ChangeGrants(p), ids, forUpdate)
 }
 
-// LockReadable is LockRows for a change that does not concern what the memories say: also of those that a
-// user reads and may not change.
+// LockReadable is LockRows for a change that does not concern what the memories say. It also locks those that a user may
+// read and not change.
 func (c *Change) LockReadable(ctx context.Context, p schema.Principal,
 	ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
-	return c.rows(ctx, p, pg.ReadGrants(p), ids, ` ORDER BY m.id FOR UPDATE OF m`)
+	return c.rows(ctx, p, pg.ReadGrants(p), ids, forUpdate)
 }
 
 // PeekRows reads them without locking them.
@@ -122,11 +142,23 @@ func (c *Change) PeekRows(ctx context.Context, p schema.Principal, ids []uuid.UU
 	return c.rows(ctx, p, pg.ChangeGrants(p), ids, "")
 }
 
-func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, ids []uuid.UUID,
+// forUpdate ends a statement that locks the memories m that it reads, in order of id.
+const forUpdate = `
+	ORDER BY m.id
+	FOR UPDATE OF m`
+
+func (c *Change) rows(ctx context.Context, p schema.Principal, grants []string, ids []uuid.UUID,
 	lock string) (map[uuid.UUID]MemoryRow, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
-		AND `+pg.MayRead+lock,
-		c.Tenant, ids, p.Agent, p.Project, within)
+	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND `+mayRead+lock,
+		pgx.StrictNamedArgs{
+			"tenant":  c.Tenant,
+			"ids":     ids,
+			"agent":   p.Agent,
+			"project": p.Project,
+			"grants":  grants,
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +173,7 @@ func (c *Change) rows(ctx context.Context, p schema.Principal, within []string, 
 	return out, nil
 }
 
-// Step is one change to a locked row: which columns it sets, and what history says of it.
+// Step is one change to a locked row: the columns that it sets, and what history says of it.
 type Step struct {
 	Set      map[string]any // by column; names are constants of this package
 	NowLive  bool           // whether the memory is live after the step
@@ -154,9 +186,8 @@ type Step struct {
 	Metadata map[string]any
 }
 
-// ApplyStep carries a step out on a locked row: a version more, updated now, history, outbox and text
-// statistics with it. It sends the update at once, so that what the database refuses shows here, and
-// returns the new version.
+// ApplyStep carries out a step on a locked row and returns its new version. The history, the outbox and the text
+// statistics change with it. It sends the update at once, so that it returns the error where the database refuses it.
 func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error) {
 	if s.NewText && m.Live {
 		if err := c.NoteLostText(ctx, []uuid.UUID{m.ID}); err != nil {
@@ -176,14 +207,16 @@ func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error
 		columns = append(columns, name)
 	}
 	slices.Sort(columns) // one statement for one kind of step
-	args := []any{c.Tenant, m.ID, c.Now}
+	args := pgx.StrictNamedArgs{"tenant": c.Tenant, "id": m.ID, "now": c.Now}
 	var set strings.Builder
 	for _, name := range columns {
-		args = append(args, s.Set[name])
-		fmt.Fprintf(&set, ", %s = $%d", name, len(args))
+		args[name] = s.Set[name]
+		fmt.Fprintf(&set, ", %s = @%s", name, name)
 	}
-	tag, err := c.Tx.Exec(ctx, `UPDATE memories SET version = version + 1, updated_at = $3`+set.String()+`
-		WHERE tenant = $1 AND id = $2`, args...)
+	tag, err := c.Tx.Exec(ctx, `
+		UPDATE memories
+		SET version = version + 1, updated_at = @now`+set.String()+`
+		WHERE tenant = @tenant AND id = @id`, args)
 	if err != nil {
 		return 0, err
 	}
@@ -208,26 +241,24 @@ func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error
 	return version, nil
 }
 
-// NoteLostText notes the lexemes of live memories before their text is replaced or their row goes: finish
-// could no longer read them.
+// NoteLostText notes the lexemes of live memories before their text is replaced or their row is deleted: finish could no
+// longer read them.
 func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
-	rows, err := c.Tx.Query(ctx, `SELECT tsvector_to_array(tsv) FROM memories WHERE tenant = $1 AND id = ANY($2)
-		AND live`, c.Tenant, ids)
-	if err != nil {
-		return err
-	}
-	var lexemes []string
-	_, err = pgx.ForEachRow(rows, []any{&lexemes}, func() error {
+	texts, err := Values[[]string](ctx, c.Tx, `
+		SELECT tsvector_to_array(tsv)
+		FROM memories
+		WHERE tenant = @tenant AND id = ANY(@ids) AND live`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids})
+	for _, lexemes := range texts {
 		c.lost = append(c.lost, lexemes...)
 		c.lostDocs++
-		return nil
-	})
+	}
 	return err
 }
 
-// LockClaims serialises writers of each of the claims: subject and predicate within the readers that
-// share its truth. The unique index would let grounds through that differ and overlap. The locks are
-// taken by their keys, so that no two changes wait for each other, whatever each knows of its claims.
+// LockClaims serialises the writers of each claim: a subject and predicate within the readers that share its truth. The
+// unique index is not enough, since it admits grounds that differ and overlap. The locks are taken in the order of
+// their keys, so that two changes never wait for each other.
 func (c *Change) LockClaims(ctx context.Context, claims []ClaimOf) error {
 	if len(claims) == 0 {
 		return nil
@@ -238,12 +269,22 @@ func (c *Change) LockClaims(ctx context.Context, claims []ClaimOf) error {
 		scopes[i], spaces[i], subjects[i], predicates[i] = cl.Owner.Scope, ClaimSpace(cl.Owner, cl.Visibility),
 			cl.Subject, cl.Predicate
 	}
-	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(k.key) FROM (
-			SELECT DISTINCT hashtextextended(concat_ws(E'\x1f', $1::text, 'claim', x.scope, x.space, lower(x.subject),
-				x.predicate), hashtext(current_schema())) AS key
-			FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) x(scope, space, subject, predicate)
+	_, err := c.Tx.Exec(ctx, `
+		SELECT pg_advisory_xact_lock(k.key)
+		FROM (
+			SELECT DISTINCT hashtextextended(
+				concat_ws(E'\x1f', @tenant::text, 'claim', x.scope, x.space, lower(x.subject), x.predicate),
+				hashtext(current_schema())) AS key
+			FROM unnest(@scopes::text[], @spaces::text[], @subjects::text[], @predicates::text[])
+				x(scope, space, subject, predicate)
 			ORDER BY 1) k`,
-		c.Tenant, scopes, spaces, subjects, predicates)
+		pgx.StrictNamedArgs{
+			"tenant":     c.Tenant,
+			"scopes":     scopes,
+			"spaces":     spaces,
+			"subjects":   subjects,
+			"predicates": predicates,
+		})
 	return err
 }
 
@@ -261,15 +302,15 @@ func ClaimSpace(p schema.Principal, v schema.Visibility) string {
 	}
 }
 
-// claimHolders returns the active memories that make a functional claim about the subject and
-// predicate in a claim space, on whatever ground, locked. Call LockClaims first.
+// claimHolders locks and returns the active memories that make a functional claim about the subject and predicate in a
+// claim space, under any conditions. Call LockClaims first.
 func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
 	predicate string) ([]MemoryRow, error) {
 	return c.holdersIn(ctx, p, v, subject, predicate, "active")
 }
 
-// Claimants returns the contested ones as well, after the active ones: while a claim is contested, a further memory
-// that makes it must not settle it undecided.
+// Claimants returns the active memories that make a claim, and after them the contested ones: while a claim is contested,
+// a further memory that makes it must not settle it.
 func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
 	predicate string) ([]MemoryRow, error) {
 	active, err := c.claimHolders(ctx, p, v, subject, predicate)
@@ -283,25 +324,46 @@ func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Vis
 // holdersIn names the status in the text of the query: each is served by an index of its own.
 func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Visibility, subject, predicate,
 	status string) ([]MemoryRow, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+` FROM memories m WHERE m.tenant = $1 AND m.scope = $2
-		AND m.claim_space = $3
-		AND m.claim_key = mneme_claim_key($4, $5) AND m.type = 'semantic' AND m.functional AND m.live
-		AND m.deleted_at IS NULL AND m.status = '`+status+`'
-		ORDER BY m.id FOR UPDATE OF m`, c.Tenant, p.Scope, ClaimSpace(p, v), subject, predicate)
+	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`
+		FROM memories m
+		WHERE m.tenant = @tenant
+			AND m.scope = @scope
+			AND m.claim_space = @claim_space
+			AND m.claim_key = mneme_claim_key(@subject, @predicate)
+			AND m.type = 'semantic'
+			AND m.functional
+			AND m.live
+			AND m.deleted_at IS NULL
+			AND m.status = '`+status+`'`+forUpdate,
+		pgx.StrictNamedArgs{
+			"tenant":      c.Tenant,
+			"scope":       p.Scope,
+			"claim_space": ClaimSpace(p, v),
+			"subject":     subject,
+			"predicate":   predicate,
+		})
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, ScanRow)
 }
 
-// LockScopesOf locks the scopes of those of the ids that the principal may look at, in one order, so
-// that what the pipeline decides on does not change under it. Call it before LockRows: the pipeline
-// takes the scope first as well.
+// LockScopesOf locks the scopes of those of the ids that the principal may see, in one order, so that the ground on
+// which the pipeline decides does not change during the change. Call it before LockRows: the pipeline locks the scope
+// first, too.
 func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
-	scopes, err := pg.Collect[struct{ Project, Scope string }](ctx, c.Tx, `SELECT DISTINCT m.project, m.scope
+	scopes, err := Rows[struct{ Project, Scope string }](ctx, c.Tx, `
+		SELECT DISTINCT m.project, m.scope
 		FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND `+pg.MayRead+` ORDER BY 1, 2`, c.Tenant, ids, p.Agent, p.Project,
-		pg.ChangeGrants(p))
+		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND `+mayRead+`
+		ORDER BY 1, 2`,
+		pgx.StrictNamedArgs{
+			"tenant":  c.Tenant,
+			"ids":     ids,
+			"agent":   p.Agent,
+			"project": p.Project,
+			"grants":  pg.ChangeGrants(p),
+		})
 	if err != nil {
 		return err
 	}
@@ -313,9 +375,10 @@ func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uui
 	return nil
 }
 
-// LockScope serialises writers whose decisions may bear on each other.
+// LockScope serialises writers whose decisions may affect each other.
 func (c *Change) LockScope(ctx context.Context, p schema.Principal) error {
-	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1 || '/scope/' || $2,
-		hashtext(current_schema())))`, c.Tenant, p.Project+"/"+p.Scope)
+	_, err := c.Tx.Exec(ctx, `
+		SELECT pg_advisory_xact_lock(hashtextextended(@tenant || '/scope/' || @scope, hashtext(current_schema())))`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "scope": p.Project + "/" + p.Scope})
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/proposals"
@@ -14,24 +15,39 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// CountSources counts the distinct sources of memories: what their provenance names, other than how they were
-// handed in themselves, and the
-// memories that they are derived from, supported by or restated by.
+// CountSources counts the distinct sources of memories: the references of their provenance, except those that say how a
+// memory was handed in itself, and the memories that they are derived from, supported by or restated by. A memory that
+// is both a reference and a relation counts once.
 func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
-	rows, err := pg.Collect[struct {
+	rows, err := Rows[struct {
 		ID uuid.UUID
 		N  int
-	}](ctx, c.Tx, `SELECT id, (SELECT count(*) FROM (SELECT DISTINCT kind, ref FROM memory_provenance v
-		WHERE v.tenant = $1 AND v.memory_id = id
-				AND v.ref <> '`+proposals.CandidateRefPrefix+`' || id
-				AND v.ref NOT LIKE '`+proposals.EventRefPrefix+`%') x)
-			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.source_id = id
-				AND e.predicate = 'derived_from'
-				AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = $1 AND v.memory_id = id
-					AND v.ref = '`+proposals.SourceRefPrefix+`' || e.target_id))
-			+ (SELECT count(*) FROM memory_relations e WHERE e.tenant = $1 AND e.target_id = id
-				AND e.predicate IN ('supports', 'restates'))
-		FROM unnest($2::uuid[]) id`, c.Tenant, ids)
+	}](ctx, c.Tx, `
+		SELECT id,
+			(SELECT count(*) FROM (
+				SELECT DISTINCT kind, ref
+				FROM memory_provenance v
+				WHERE v.tenant = @tenant
+					AND v.memory_id = id
+					AND v.ref <> '`+proposals.CandidateRefPrefix+`' || id
+					AND v.ref NOT LIKE '`+proposals.EventRefPrefix+`%') x)
+			+ (SELECT count(*)
+				FROM memory_relations e
+				WHERE e.tenant = @tenant
+					AND e.source_id = id
+					AND e.predicate = 'derived_from'
+					AND NOT EXISTS (
+						SELECT FROM memory_provenance v
+						WHERE v.tenant = @tenant
+							AND v.memory_id = id
+							AND v.ref = '`+proposals.SourceRefPrefix+`' || e.target_id))
+			+ (SELECT count(*)
+				FROM memory_relations e
+				WHERE e.tenant = @tenant
+					AND e.target_id = id
+					AND e.predicate IN ('supports', 'restates')) AS n
+		FROM unnest(@ids::uuid[]) id`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids})
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +58,7 @@ func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 	return out, nil
 }
 
-// Standing is a row as package memory judges it.
+// Standing is the row as package revision judges it.
 func (m *MemoryRow) Standing() revision.Standing {
 	s := revision.Standing{ID: m.ID.String(), Found: true, Version: m.Version, Type: m.Type, Status: m.Status,
 		Live: m.Live, Pinned: m.Pinned,
@@ -61,7 +77,7 @@ func (m *MemoryRow) Standing() revision.Standing {
 	return s
 }
 
-// Standing is a row to insert as package memory judges it.
+// Standing is the row to insert as package revision judges it.
 func (m *NewMemory) Standing() revision.Standing {
 	cl := m.Classification
 	s := revision.Standing{ID: m.ID.String(), Found: true, Type: cl.Type, Status: schema.StatusActive, Live: true,
@@ -80,7 +96,7 @@ func (m *NewMemory) Standing() revision.Standing {
 	return s
 }
 
-// Pin is what a pin sets in a row, whatever passes it on: the same as a patch that pins it.
+// Pin is what a pin sets in a row: the same as a patch that pins it.
 func (m MemoryRow) Pin(now time.Time) map[string]any {
 	pin, found := true, m.Snapshot()
 	found.Live, found.DeletedAt = true, nil // the caller has checked that
@@ -88,7 +104,7 @@ func (m MemoryRow) Pin(now time.Time) map[string]any {
 	return ColumnsOf(c)
 }
 
-// Snapshot is what the rules of memory look at.
+// Snapshot is the row as the rules of a patch see it.
 func (m MemoryRow) Snapshot() revision.Snapshot {
 	return revision.Snapshot{Version: m.Version, Type: m.Type, Category: m.Category, Content: m.Content, Tags: m.Tags,
 		Who: m.Who, Importance: m.Importance,
@@ -96,7 +112,7 @@ func (m MemoryRow) Snapshot() revision.Snapshot {
 		Over: m.Over, CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
 }
 
-// ColumnsOf is what a change sets, but for what follows from a new content.
+// ColumnsOf are the columns that a change sets, except those that follow from a new content.
 func ColumnsOf(c revision.PatchChange) map[string]any {
 	set := map[string]any{}
 	if c.Category != nil {

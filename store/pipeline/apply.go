@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
@@ -28,8 +28,7 @@ func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.
 	if err != nil || settled {
 		return err
 	}
-	w.adds = append(w.adds, add)
-	w.addFor = append(w.addFor, p)
+	w.add(p, add)
 	return nil
 }
 
@@ -51,8 +50,8 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.N
 	cl := explained.Classification
 	owner.Scope, visibility = cmp.Or(cl.Scope, owner.Scope), cmp.Or(cl.Visibility, visibility)
 	text := normalize.Normalize(p.Fact.Content)
-	if parent.neighbor.Pinned && bytes.Equal(text.Hash, parent.neighbor.Hash) {
-		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
+	if parent.neighbor.Pinned && parent.neighbor.Says(text) {
+		cl = cl.Pin()
 	}
 	claim := p.Fact.Claim
 	subject, predicate, object := claim.Subject, claim.Predicate, claim.Object
@@ -106,7 +105,7 @@ func (w *writing) insertAdds(ctx context.Context) error {
 			}
 			replaced := supersededBy(add)
 			if len(replaced) == 0 && w.review == nil {
-				w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &id)
+				w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonDuplicate}, &id)
 				continue
 			}
 			if err := w.succeed(ctx, id, p, add, replaced); err != nil {
@@ -141,13 +140,17 @@ func supersededBy(m *commit.NewMemory) []uuid.UUID {
 func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *commit.NewMemory,
 	replaced []uuid.UUID) error {
 	for _, old := range replaced {
-		// No version of its own: this change has superseded it already, by a successor that did not go in. No reader
-		// has seen that version, and history records one step.
-		w.Queue.Queue(`UPDATE memories SET superseded_by = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, old, id)
+		// The version stays: this change has superseded it already, by a successor that was not inserted. No reader has
+		// seen that version, and history records one step.
+		w.Queue.Queue(`
+			UPDATE memories
+			SET superseded_by = @successor
+			WHERE tenant = @tenant AND id = @id`,
+			pgx.StrictNamedArgs{"tenant": w.Tenant, "id": old, "successor": id})
 		w.Relate(id, revision.RelationSupersedes, old)
 	}
 	if w.review != nil && w.review.why == "" {
-		w.review.why = ReasonDuplicate
+		w.review.why = proposals.ReasonDuplicate
 	}
 	return w.keepPinned(ctx, id, p, add.Classification.Pinned)
 }
@@ -155,9 +158,7 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 // applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
 func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
-	if parent := w.known[p.ParentID]; memory.States(parent.standing.Type) &&
-		bytes.Equal(normalize.Normalize(p.Fact.Content).Hash, parent.neighbor.Hash) {
-		// The source says exactly this, and lasts: it is the successor itself.
+	if proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor) { // the source is the successor
 		if v.Change == memory.ChangeContest {
 			return w.contestSource(ctx, p, v)
 		}
@@ -196,8 +197,7 @@ func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposa
 	if err := w.supersedeAlso(ctx, p, v, &add); err != nil {
 		return err
 	}
-	w.adds = append(w.adds, add)
-	w.addFor = append(w.addFor, p)
+	w.add(p, add)
 	return nil
 }
 
@@ -217,12 +217,12 @@ func (w *writing) applyDelete(ctx context.Context, p *pendingProposal, v proposa
 	return nil
 }
 
-// supersede retires a memory in favour of its successor, which inherits a pin: only a person may
-// replace what is pinned, and does not take it off its place by that.
+// supersede retires a memory in favour of its successor, which inherits a pin: only a person may replace a pinned
+// memory, and the decision to replace it does not unpin it.
 func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
 	successor *commit.NewMemory) error {
-	if cl := &successor.Classification; w.known[id].neighbor.Pinned {
-		cl.Pinned, cl.Importance, cl.DeletionPolicy = true, 1, memory.DefaultDeletion(cl.Type, true)
+	if w.known[id].neighbor.Pinned {
+		successor.Classification = successor.Classification.Pin()
 	}
 	successor.Hints = append(successor.Hints, proposals.SuccessorHint(w.known[id].neighbor)...)
 	reason := "superseded: " + p.Proposal.Reason
@@ -250,12 +250,12 @@ func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, 
 	return nil
 }
 
-// keepPinned pins a memory that stood there before it became the successor of a pinned one.
+// keepPinned pins an existing memory that became the successor of a pinned one.
 func (w *writing) keepPinned(ctx context.Context, id uuid.UUID, p *pendingProposal, pinned bool) error {
 	if !pinned {
 		return nil
 	}
-	// it is the owner's: others' contents are no duplicates
+	// It is the owner's: the same content of another owner is not a duplicate.
 	rows, err := w.LockRows(ctx, w.batch.Owner, []uuid.UUID{id})
 	if err != nil {
 		return err

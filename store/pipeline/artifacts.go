@@ -36,9 +36,9 @@ type Artifact struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// PutArtifact stores bytes under the address of their content and returns what is stored there. The same bytes again
-// are stored once, with the media type and time of the first. When address is not empty it must be that of the bytes:
-// ErrAddressMismatch otherwise. The database checks the address as well.
+// PutArtifact stores bytes under the address of their content and returns what is stored there. Bytes that are put again
+// keep the media type and the time of the first put. It returns ErrAddressMismatch where address is neither empty nor
+// that of the bytes. The database checks the address as well.
 func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content io.Reader, mediaType, address string,
 	now time.Time) (Artifact, error) {
 	data, err := io.ReadAll(io.LimitReader(content, MaxArtifactBytes+1))
@@ -76,34 +76,61 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 
 func putArtifact(ctx context.Context, c *commit.Change, p schema.Principal, sum, data []byte, mediaType string,
 	out *Artifact) error {
-	if _, err := c.Tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`, c.Tenant, sum, mediaType, len(data), data, p.Agent,
-		c.Now); err != nil {
+	if _, err := c.Tx.Exec(ctx, artifactSQL, pgx.StrictNamedArgs{
+		"tenant":     c.Tenant,
+		"sha256":     sum,
+		"media_type": mediaType,
+		"size":       len(data),
+		"content":    data,
+		"agent_id":   p.Agent,
+		"created_at": c.Now,
+	}); err != nil {
 		return err
 	}
-	if _, err := c.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope) VALUES ($1, $2, $3, $4)
-		ON CONFLICT DO NOTHING`,
-		c.Tenant, sum, p.Agent, pg.UserScope(p)); err != nil {
+	if _, err := c.Tx.Exec(ctx, artifactHolderSQL, pgx.StrictNamedArgs{
+		"tenant":   c.Tenant,
+		"sha256":   sum,
+		"agent_id": p.Agent,
+		"scope":    pg.UserScope(p),
+	}); err != nil {
 		return err
 	}
-	return c.Tx.QueryRow(ctx, `SELECT media_type, size, created_at FROM artifacts WHERE tenant = $1 AND sha256 = $2`,
-		c.Tenant, sum).
-		Scan(&out.MediaType, &out.Size, &out.CreatedAt)
+	return c.Tx.QueryRow(ctx, `
+		SELECT media_type, size, created_at
+		FROM artifacts
+		WHERE tenant = $1 AND sha256 = $2`, c.Tenant, sum).Scan(&out.MediaType, &out.Size, &out.CreatedAt)
 }
 
-// GetArtifact returns the bytes at an address to a principal that brought them or may read a memory that refers to
-// them. For anyone else it is ErrNotFound, as for an address with nothing there.
+var (
+	artifactSQL = commit.Insert("artifacts", "tenant, sha256, media_type, size, content, agent_id, created_at") +
+		" ON CONFLICT DO NOTHING"
+	artifactHolderSQL = commit.Insert("artifact_holders", "tenant, sha256, agent_id, scope") +
+		" ON CONFLICT DO NOTHING"
+)
+
+// storedArtifact is an artifact with its bytes.
+type storedArtifact struct {
+	MediaType string
+	Size      int64
+	CreatedAt time.Time
+	Content   []byte
+}
+
+// GetArtifact returns the bytes at an address to a principal that brought them or may read a memory that refers to them.
+// It returns ErrNotFound to any other principal, and for an address without an artifact.
 func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address string) (Artifact, []byte, error) {
 	sum, err := artifactSum(address)
 	if err != nil {
 		return Artifact{}, nil, err
 	}
-	out := Artifact{Address: address}
-	var data []byte
+	var stored storedArtifact
 	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT a.media_type, a.size, a.created_at, a.content FROM artifacts a
-			WHERE a.tenant = $1 AND a.sha256 = $2 AND `+commit.MaySeeArtifact,
-			p.Tenant, sum, p.Agent, p.Project, pg.ReadGrants(p)).Scan(&out.MediaType, &out.Size, &out.CreatedAt, &data)
+		stored, err = commit.Row[storedArtifact](ctx, tx, `
+			SELECT a.media_type, a.size, a.created_at, a.content
+			FROM artifacts a
+			WHERE a.tenant = @tenant AND a.sha256 = @sum AND `+commit.MaySeeArtifact,
+			asking(p, pg.ReadGrants(p), pgx.StrictNamedArgs{"sum": sum}))
+		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Artifact{}, nil, fmt.Errorf("artifact: %w", pg.ErrNotFound)
@@ -111,7 +138,8 @@ func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address 
 	if err != nil {
 		return Artifact{}, nil, fmt.Errorf("read artifact: %w", err)
 	}
-	return out, data, nil
+	return Artifact{Address: address, MediaType: stored.MediaType, Size: stored.Size,
+		CreatedAt: stored.CreatedAt}, stored.Content, nil
 }
 
 // artifactSum reads an address that a caller gave.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
-	"github.com/mneme/mneme/memory/frame"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
@@ -24,8 +24,7 @@ func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v propos
 		return err
 	}
 	add.Contests = &target
-	w.adds = append(w.adds, add)
-	w.addFor = append(w.addFor, p)
+	w.add(p, add)
 	return nil
 }
 
@@ -108,52 +107,23 @@ func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v propos
 
 // decideAgain leaves a proposal to another round: its ground has changed.
 func (w *writing) decideAgain(p *pendingProposal) {
-	w.Queue.Queue(`UPDATE proposals SET state = 'stale', outcome = $3 WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID,
-		reasonStale)
+	w.Queue.Queue(`
+		UPDATE proposals
+		SET state = 'stale', outcome = @outcome
+		WHERE tenant = @tenant AND id = @id`,
+		pgx.StrictNamedArgs{"tenant": w.Tenant, "id": p.ID, "outcome": proposals.ReasonCandidatesChanged})
 	w.counts.Stale++
 }
 
-// addedFrames finds which of the facts that a change adds another one could change.
-type addedFrames struct {
-	frames [][]frame.Frame
-	byTerm map[string][]int // adds by the words of their statements
+// changesAdded reports whether a fact seems to change one that this write adds: the next round decides on that one, too.
+func (w *writing) changesAdded(p *pendingProposal) bool {
+	return w.review == nil && w.added.Changed(p.Fact, p.OccurredAt)
 }
 
-// changesAdded reports whether a fact seems to change one that this write adds: no decision could know
-// that one, and the next round will. Facts of one batch are decided before any of them is written.
-func (w *writing) changesAdded(p *pendingProposal) bool {
-	if w.review != nil || len(w.adds) == 0 {
-		return false
+// add queues a new memory for insertion.
+func (w *writing) add(p *pendingProposal, m commit.NewMemory) {
+	w.adds, w.addFor = append(w.adds, m), append(w.addFor, p)
+	if w.review == nil {
+		w.added.Add(m.Text.Storage, m.Who, m.OccurredAt)
 	}
-	for n := len(w.added.frames); n < len(w.adds); n++ {
-		frames := frame.Read(w.adds[n].Text.Storage, w.adds[n].Who)
-		w.added.frames = append(w.added.frames, frames)
-		if w.added.byTerm == nil {
-			w.added.byTerm = map[string][]int{}
-		}
-		for _, f := range frames {
-			for _, term := range f.Terms() {
-				if of := w.added.byTerm[term]; len(of) == 0 || of[len(of)-1] != n {
-					w.added.byTerm[term] = append(of, n)
-				}
-			}
-		}
-	}
-	said := frame.Read(p.Fact.Content, p.Fact.Speaker)
-	looked := map[int]bool{}
-	for _, f := range said {
-		for _, term := range f.Terms() {
-			for _, n := range w.added.byTerm[term] {
-				if looked[n] || p.OccurredAt.Before(w.adds[n].OccurredAt) {
-					continue
-				}
-				looked[n] = true
-				if r, more := frame.Best(w.added.frames[n], said); !more && r.Certainty >= frame.Likely &&
-					r.Change != frame.Restates {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }

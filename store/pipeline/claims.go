@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -31,16 +30,20 @@ func (w *writing) lockFacts(ctx context.Context) error {
 	if len(facts) == 0 {
 		return nil
 	}
-	rows, err := w.Tx.Query(ctx, `SELECT id, scope, visibility FROM memories WHERE tenant = $1 AND id = ANY($2)`,
-		w.Tenant, parents)
+	sources, err := commit.Rows[struct {
+		ID         uuid.UUID
+		Scope      string
+		Visibility schema.Visibility
+	}](ctx, w.Tx, `
+		SELECT id, scope, visibility
+		FROM memories
+		WHERE tenant = @tenant AND id = ANY(@ids)`,
+		pgx.StrictNamedArgs{"tenant": w.Tenant, "ids": parents})
 	if err != nil {
 		return err
 	}
-	var id uuid.UUID
-	var parent memoryState
-	if _, err := pgx.ForEachRow(rows, []any{&id, &parent.scope, &parent.visibility},
-		func() error { w.known[id] = parent; return nil }); err != nil {
-		return err
+	for _, m := range sources {
+		w.known[m.ID] = memoryState{scope: m.Scope, visibility: m.Visibility}
 	}
 	claims := make([]commit.ClaimOf, len(facts))
 	for i, p := range facts {
@@ -55,7 +58,7 @@ func (w *writing) lockFacts(ctx context.Context) error {
 		claims[i] = commit.ClaimOf{Owner: owner, Visibility: visibility, Subject: p.Fact.Claim.Subject,
 			Predicate: p.Fact.Claim.Predicate}
 	}
-	clear(w.known) // readNodes reads them under their locks
+	clear(w.known) // lockRows reads them again, locked
 	return w.LockClaims(ctx, claims)
 }
 
@@ -67,12 +70,12 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	if !cl.Functional || cl.IsZero() {
 		return false, nil
 	}
-	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonActiveFactExists, ReviewNeeded: true,
+	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonActiveFactExists, ReviewNeeded: true,
 		ContradictionRisk: true}
 	space := add.Owner.Scope + "\x00" + string(add.Visibility)
 	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, normalize.Normalize(p.Fact.Content).Hash
 	if earlier, ok := w.claimed[key]; ok {
-		if bytes.Equal(earlier, hash) {
+		if memory.SameContent(earlier, hash) {
 			return false, nil // the insert will find its duplicate
 		}
 		w.settle(p, blocked, nil)
@@ -84,33 +87,33 @@ func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v prop
 	}
 	replaces := add.Supersedes
 	if replaces != nil {
-		holders = slices.DeleteFunc(holders, func(h claimHolder) bool { return h.id == *replaces })
+		holders = slices.DeleteFunc(holders, func(h claimHolder) bool { return h.ID == *replaces })
 	}
 	if len(holders) == 0 {
 		w.claimed[key] = hash
 		return false, nil
 	}
-	says := func(h claimHolder) bool { return bytes.Equal(h.hash, hash) }
+	says := func(h claimHolder) bool { return memory.SameContent(h.Hash, hash) }
 	holder := holders[0]
 	if i := slices.IndexFunc(holders, says); i >= 0 {
 		holder = holders[i]
 	}
 	same := says(holder)
 	switch {
-	case same && holder.ours:
+	case same && holder.Ours:
 		return false, nil // likewise
 	case w.review != nil:
 		for _, h := range holders {
-			if err := w.replaceHolder(ctx, p, v, h.id, add); err != nil {
+			if err := w.replaceHolder(ctx, p, v, h.ID, add); err != nil {
 				return false, err
 			}
 		}
 		return false, nil
 	case same && replaces == nil:
-		w.noteRestatement(p, holder.id)
-		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: ReasonDuplicate}, &holder.id)
+		w.noteRestatement(p, holder.ID)
+		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonDuplicate}, &holder.ID)
 	default:
-		w.settle(p, blocked, &holder.id)
+		w.settle(p, blocked, &holder.ID)
 	}
 	return true, nil
 }
@@ -131,7 +134,7 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v propo
 		add.Supersedes = &holder
 	} else {
 		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationSupersedes, Target: holder,
-			Weight: 1, Reason: reasonActiveFactExists})
+			Weight: 1, Reason: proposals.ReasonActiveFactExists})
 	}
 	w.review.why = fmt.Sprintf("it also replaces %s, which made the claim", holder)
 	return nil
@@ -139,32 +142,43 @@ func (w *writing) replaceHolder(ctx context.Context, p *pendingProposal, v propo
 
 // claimHolder is an active or contested memory that makes a functional claim.
 type claimHolder struct {
-	id   uuid.UUID
-	hash []byte
-	ours bool // within the dedup scope of what is being written
+	ID   uuid.UUID
+	Hash []byte `db:"content_hash"`
+	Ours bool   // within the dedup scope of what is being written
 }
 
-// factHolders returns the memories that make the functional claim everywhere in the claim space of an owner and a
-// visibility: the active one, and those between which it is contested. They are locked until commit: what is said of
-// them must be found when they are erased.
+// factHolders returns the memories that make the functional claim anywhere in the claim space of an owner and a
+// visibility: the active one, and those between which it is contested. They are locked until commit, so that an erasure
+// of one of them finds what is written about it.
 func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal,
 	v schema.Visibility) ([]claimHolder, error) {
 	var out []claimHolder
 	for _, status := range []string{"active", "contested"} { // in the text of the query: each has an index of its own
-		rows, err := w.Tx.Query(ctx, `SELECT id, content_hash, agent_id = $6 AND project = $7 AND visibility = $8
+		found, err := commit.Rows[claimHolder](ctx, w.Tx, `
+			SELECT id, content_hash, agent_id = @agent AND project = @project AND visibility = @visibility AS ours
 			FROM memories
-			WHERE tenant = $1 AND scope = $2 AND claim_key = mneme_claim_key($3, $4) AND claim_space = $5
-			AND conditions_hash = ''
-				AND type = 'semantic' AND functional AND live AND deleted_at IS NULL AND status = '`+status+`'
-				ORDER BY id FOR SHARE`,
-			w.Tenant, o.Scope, cl.Subject, cl.Predicate, commit.ClaimSpace(o, v), o.Agent, o.Project, v)
-		if err != nil {
-			return nil, err
-		}
-		found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h claimHolder, err error) {
-			err = row.Scan(&h.id, &h.hash, &h.ours)
-			return h, err
-		})
+			WHERE tenant = @tenant
+				AND scope = @scope
+				AND claim_key = mneme_claim_key(@subject, @predicate)
+				AND claim_space = @claim_space
+				AND conditions_hash = ''
+				AND type = 'semantic'
+				AND functional
+				AND live
+				AND deleted_at IS NULL
+				AND status = '`+status+`'
+			ORDER BY id
+			FOR SHARE`,
+			pgx.StrictNamedArgs{
+				"tenant":      w.Tenant,
+				"scope":       o.Scope,
+				"subject":     cl.Subject,
+				"predicate":   cl.Predicate,
+				"claim_space": commit.ClaimSpace(o, v),
+				"agent":       o.Agent,
+				"project":     o.Project,
+				"visibility":  v,
+			})
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -11,13 +12,14 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Contradictions returns both sides of what contradicts: first the pairs of contested memories, the
-// latest first, then the waiting proposals that seem to contradict what they would replace (document
-// 002 "Contradiction Detection", document 004 §7 and §12). It shows only what the principal may look
-// at on both sides, within the clearance. The page's cursor is that of the last contradiction of the page before.
+// Contradictions returns both sides of each contradiction: first the pairs of contested memories, the latest first, then
+// the waiting proposals that seem to contradict what they would replace (document 002 "Contradiction Detection",
+// document 004 §7 and §12). It shows a contradiction only where the principal may see both sides, within the clearance.
+// The page's cursor is that of the last contradiction of the page before.
 func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.Contradiction, error) {
 	page.Limit = pg.PageLimit(page.Limit)
@@ -28,26 +30,36 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 	out := []schema.Contradiction{}
 	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		if pairs {
-			rows, err := tx.Query(ctx, contestedPairs, p.Tenant, left, p.Agent, p.Project, pg.ReadGrants(p), right,
-				page.Limit, pg.ClearedSensitivities(clearance))
+			found, err := commit.Rows[contestedPair](ctx, tx, contestedPairs, asking(p, pg.ReadGrants(p),
+				pgx.StrictNamedArgs{
+					"left":          left,
+					"right":         right,
+					"sensitivities": pg.ClearedSensitivities(clearance),
+					"limit":         page.Limit,
+				}))
 			if err != nil {
 				return err
 			}
-			if out, err = pgx.CollectRows(rows, scanPair); err != nil {
-				return err
+			for _, pair := range found {
+				out = append(out, pair.contradiction())
 			}
 		}
 		if len(out) == page.Limit {
 			return nil
 		}
-		rows, err := tx.Query(ctx, contradictingProposals, p.Tenant, proposal, p.Agent, p.Project, pg.ReadGrants(p),
-			page.Limit-len(out), pg.ClearedSensitivities(clearance))
+		found, err := commit.Rows[contradictingProposal](ctx, tx, contradictingProposals, asking(p, pg.ReadGrants(p),
+			pgx.StrictNamedArgs{
+				"before":        proposal,
+				"sensitivities": pg.ClearedSensitivities(clearance),
+				"limit":         page.Limit - len(out),
+			}))
 		if err != nil {
 			return err
 		}
-		more, err := pgx.CollectRows(rows, scanContradictingProposal)
-		out = append(out, more...)
-		return err
+		for _, one := range found {
+			out = append(out, one.contradiction())
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list contradictions: %w", err)
@@ -55,70 +67,122 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 	return out, nil
 }
 
-// contestedPairs finds every pair once, from its younger memory, whichever of the two says that it
-// contradicts the other.
-var contestedPairs = `
-	SELECT l.id, l.version, l.status, l.pinned, l.content, l.confidence, r.id, r.version, r.status, r.pinned, r.content,
-	r.confidence, e.reason, e.since
-	FROM memories l CROSS JOIN LATERAL (
-		SELECT edge.id, max(edge.reason) AS reason, min(edge.created_at) AS since FROM (
-			SELECT target_id AS id, reason, created_at FROM memory_relations WHERE tenant = $1 AND source_id = l.id
-			AND predicate = 'contradicts'
-			UNION ALL
-			SELECT source_id, reason, created_at FROM memory_relations WHERE tenant = $1 AND target_id = l.id
-			AND predicate = 'contradicts') edge
-		WHERE edge.id < l.id GROUP BY edge.id) e
-	JOIN memories r ON r.tenant = $1 AND r.id = e.id AND r.status = 'contested' AND r.live
-	WHERE l.tenant = $1 AND l.status = 'contested' AND l.deleted_at IS NULL AND l.live AND ` + pg.MayReadAs("l") +
-	` AND ` + pg.MayReadAs("r") + `
-		AND l.sensitivity = ANY($8) AND r.sensitivity = ANY($8)
-		AND ($2::uuid IS NULL OR (l.id, r.id) < ($2::uuid, $6::uuid))
-	ORDER BY l.id DESC, r.id DESC LIMIT $7`
+// contestedPair is a row of contestedPairs.
+type contestedPair struct {
+	LeftID         uuid.UUID
+	LeftVersion    int
+	LeftStatus     schema.Status
+	LeftPinned     bool
+	LeftContent    string
+	LeftConfidence float64
 
+	RightID         uuid.UUID
+	RightVersion    int
+	RightStatus     schema.Status
+	RightPinned     bool
+	RightContent    string
+	RightConfidence float64
+
+	Reason string
+	Since  time.Time
+}
+
+func (p contestedPair) contradiction() schema.Contradiction {
+	c := schema.Contradiction{Kind: schema.ContradictionOfMemories, Reason: p.Reason, Since: p.Since}
+	c.Left = schema.Side{ID: p.LeftID.String(), Version: p.LeftVersion, Status: p.LeftStatus, Live: true,
+		Pinned: p.LeftPinned, Content: p.LeftContent, Confidence: p.LeftConfidence}
+	c.Right = schema.Side{ID: p.RightID.String(), Version: p.RightVersion, Status: p.RightStatus, Live: true,
+		Pinned: p.RightPinned, Content: p.RightContent, Confidence: p.RightConfidence}
+	c.Cursor = c.Left.ID + cursorBetween + c.Right.ID
+	return c
+}
+
+// contestedPairs finds every pair once, from its younger memory l, whichever of the two contradicts the other.
+var contestedPairs = `
+	SELECT l.id AS left_id, l.version AS left_version, l.status AS left_status, l.pinned AS left_pinned,
+		l.content AS left_content, l.confidence AS left_confidence,
+		r.id AS right_id, r.version AS right_version, r.status AS right_status, r.pinned AS right_pinned,
+		r.content AS right_content, r.confidence AS right_confidence,
+		e.reason, e.since
+	FROM memories l
+		CROSS JOIN LATERAL (
+			SELECT edge.id, max(edge.reason) AS reason, min(edge.created_at) AS since
+			FROM (
+				SELECT target_id AS id, reason, created_at
+				FROM memory_relations
+				WHERE tenant = @tenant AND source_id = l.id AND predicate = 'contradicts'
+				UNION ALL
+				SELECT source_id, reason, created_at
+				FROM memory_relations
+				WHERE tenant = @tenant AND target_id = l.id AND predicate = 'contradicts') edge
+			WHERE edge.id < l.id
+			GROUP BY edge.id) e
+		JOIN memories r ON r.tenant = @tenant AND r.id = e.id AND r.status = 'contested' AND r.live
+	WHERE l.tenant = @tenant
+		AND l.status = 'contested'
+		AND l.deleted_at IS NULL
+		AND l.live
+		AND ` + commit.MayReadAs("l") + `
+		AND ` + commit.MayReadAs("r") + `
+		AND l.sensitivity = ANY(@sensitivities)
+		AND r.sensitivity = ANY(@sensitivities)
+		AND (@left::uuid IS NULL OR (l.id, r.id) < (@left::uuid, @right::uuid))
+	ORDER BY l.id DESC, r.id DESC
+	LIMIT @limit`
+
+// contradictingProposal is a row of contradictingProposals: a fact, and the memory now that it contradicts.
+type contradictingProposal struct {
+	ProposalID    uuid.UUID
+	Fact          memory.Fact
+	NowID         uuid.UUID
+	NowVersion    int
+	NowStatus     schema.Status
+	NowLive       bool
+	NowPinned     bool
+	NowContent    string
+	NowConfidence float64
+	Reason        string
+	DecidedAt     time.Time
+}
+
+func (p contradictingProposal) contradiction() schema.Contradiction {
+	c := schema.Contradiction{Kind: schema.ContradictionOfProposal, ProposalID: p.ProposalID.String(),
+		Reason: p.Reason, Since: p.DecidedAt}
+	c.Left = schema.Side{Content: p.Fact.Content, Confidence: p.Fact.Confidence}
+	c.Right = schema.Side{ID: p.NowID.String(), Version: p.NowVersion, Status: p.NowStatus, Live: p.NowLive,
+		Pinned: p.NowPinned, Content: p.NowContent, Confidence: p.NowConfidence}
+	c.Cursor = c.ProposalID
+	return c
+}
+
+// contradictingProposals finds each waiting fact with what it would replace: its target t, or the memory s that makes
+// its claim.
 var contradictingProposals = `
-	SELECT p.id, p.fact, coalesce(t.id, s.id), coalesce(t.version, s.version), coalesce(t.status, s.status),
-	coalesce(t.live, s.live), coalesce(t.pinned, s.pinned),
-		coalesce(t.content, s.content), coalesce(t.confidence, s.confidence), p.reason, p.decided_at
+	SELECT p.id AS proposal_id, p.fact, p.reason, p.decided_at,
+		coalesce(t.id, s.id) AS now_id,
+		coalesce(t.version, s.version) AS now_version,
+		coalesce(t.status, s.status) AS now_status,
+		coalesce(t.live, s.live) AS now_live,
+		coalesce(t.pinned, s.pinned) AS now_pinned,
+		coalesce(t.content, s.content) AS now_content,
+		coalesce(t.confidence, s.confidence) AS now_confidence
 	FROM proposals p
 		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
 		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = p.memory_id
-	WHERE p.tenant = $1 AND p.contradiction_risk AND ` + pg.WaitsForReview + ` AND ` + pg.MayReadAs("b") + `
-		AND (t.id IS NULL OR ` + pg.MayReadAs("t") + `) AND (s.id IS NULL OR ` + pg.MayReadAs("s") + `)
+	WHERE p.tenant = @tenant
+		AND p.contradiction_risk
+		AND ` + pg.WaitsForReview + `
+		AND ` + commit.MayReadAs("b") + `
+		AND (t.id IS NULL OR ` + commit.MayReadAs("t") + `)
+		AND (s.id IS NULL OR ` + commit.MayReadAs("s") + `)
 		AND coalesce(t.id, s.id) IS NOT NULL
-		AND (t.id IS NULL OR t.sensitivity = ANY($7)) AND (s.id IS NULL OR s.sensitivity = ANY($7))
-		AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1
-			AND id = $2))
-	ORDER BY p.decided_at DESC, p.id DESC LIMIT $6`
-
-func scanPair(row pgx.CollectableRow) (schema.Contradiction, error) {
-	c := schema.Contradiction{Kind: schema.ContradictionOfMemories}
-	var left, right uuid.UUID
-	l, r := &c.Left, &c.Right
-	err := row.Scan(&left, &l.Version, &l.Status, &l.Pinned, &l.Content, &l.Confidence, &right, &r.Version, &r.Status,
-		&r.Pinned, &r.Content, &r.Confidence,
-		&c.Reason, &c.Since)
-	l.ID, r.ID, l.Live, r.Live = left.String(), right.String(), true, true
-	c.Cursor = l.ID + cursorBetween + r.ID
-	return c, err
-}
-
-// scanContradictingProposal shows the fact with what it would replace: its target, or the memory that makes its
-// claim.
-func scanContradictingProposal(row pgx.CollectableRow) (schema.Contradiction, error) {
-	c := schema.Contradiction{Kind: schema.ContradictionOfProposal}
-	var id, current uuid.UUID
-	var fact memory.Fact
-	r := &c.Right
-	if err := row.Scan(&id, &fact, &current, &r.Version, &r.Status, &r.Live, &r.Pinned, &r.Content, &r.Confidence,
-		&c.Reason, &c.Since); err != nil {
-		return c, err
-	}
-	c.ProposalID, r.ID = id.String(), current.String()
-	c.Left = schema.Side{Content: fact.Content, Confidence: fact.Confidence}
-	c.Cursor = c.ProposalID
-	return c, nil
-}
+		AND (t.id IS NULL OR t.sensitivity = ANY(@sensitivities))
+		AND (s.id IS NULL OR s.sensitivity = ANY(@sensitivities))
+		AND (@before::uuid IS NULL OR (p.decided_at, p.id) < (
+			SELECT decided_at, id FROM proposals WHERE tenant = @tenant AND id = @before))
+	ORDER BY p.decided_at DESC, p.id DESC
+	LIMIT @limit`
 
 const cursorBetween = "+"
 

@@ -17,10 +17,6 @@ import (
 	"github.com/mneme/mneme/store/commit"
 )
 
-// maxSourcesPerRecord bounds what one record is derived from. What says it after that restates it, which is an edge
-// of the other memory.
-const maxSourcesPerRecord = 200
-
 // restatement is a proposal whose fact a memory says already.
 type restatement struct {
 	p      *pendingProposal
@@ -42,9 +38,8 @@ func (w *writing) noteRestatement(p *pendingProposal, record uuid.UUID) {
 	}
 }
 
-// corroborate ties the sources that say again what lasting records say to those records, in the same transaction,
-// and reinforces them. A source counts once for each record. What later happens to the record is then known of all
-// its sources.
+// corroborate relates lasting records to the sources that say the same again, and reinforces the records. A source
+// counts once for each record. Whatever happens to a record later is then known of all its sources.
 func (w *writing) corroborate(ctx context.Context) error {
 	if len(w.restatements) == 0 {
 		return nil
@@ -78,15 +73,19 @@ func (w *writing) corroborate(ctx context.Context) error {
 
 // edgesFrom counts the edges of memories.
 func (w *writing) edgesFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int, error) {
-	rows, err := w.Tx.Query(ctx, `SELECT source_id, count(*) FROM memory_relations WHERE tenant = $1
-		AND source_id = ANY($2) GROUP BY 1`, w.Tenant, ids)
-	if err != nil {
-		return nil, err
+	rows, err := commit.Rows[struct {
+		SourceID uuid.UUID
+		Edges    int
+	}](ctx, w.Tx, `
+		SELECT source_id, count(*) AS edges
+		FROM memory_relations
+		WHERE tenant = @tenant AND source_id = ANY(@ids)
+		GROUP BY source_id`,
+		pgx.StrictNamedArgs{"tenant": w.Tenant, "ids": ids})
+	out := make(map[uuid.UUID]int, len(rows))
+	for _, r := range rows {
+		out[r.SourceID] = r.Edges
 	}
-	out := map[uuid.UUID]int{}
-	var id uuid.UUID
-	var n int
-	_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error { out[id] = n; return nil })
 	return out, err
 }
 
@@ -111,15 +110,18 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 			Visibility: m.Visibility},
 			proposals.Restated{Trust: source.trust, Sensitivity: source.sensitivity, Visibility: source.visibility})}
 		from, to := s.record, s.p.ParentID
-		if edges[from]++; edges[from] > maxSourcesPerRecord {
+		if edges[from]++; edges[from] > proposals.MaxSources {
 			t.predicate = proposals.RelationRestates
 		}
 		if t.predicate == proposals.RelationRestates {
 			from, to = to, from
 		}
-		batch.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at)
-			VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING`,
-			w.Tenant, from, t.predicate, to, w.Now)
+		batch.Queue(`
+			INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at)
+			VALUES (@tenant, @source, @predicate, @target, 1, @now)
+			ON CONFLICT DO NOTHING`,
+			pgx.StrictNamedArgs{"tenant": w.Tenant, "source": from, "predicate": t.predicate, "target": to,
+				"now": w.Now})
 		asked = append(asked, t)
 	}
 	var fresh []newRelation
@@ -146,9 +148,21 @@ func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, 
 	if err != nil {
 		return m, err
 	}
-	w.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,
-		last_reinforced_at = greatest(last_reinforced_at, $6)
-		WHERE tenant = $1 AND id = $2`, w.Tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.At)
+	w.Queue.Queue(`
+		UPDATE memories
+		SET salience = @salience,
+			salience_at = @salience_at,
+			decay_due_at = @due_at,
+			last_reinforced_at = greatest(last_reinforced_at, @at)
+		WHERE tenant = @tenant AND id = @id`,
+		pgx.StrictNamedArgs{
+			"tenant":      w.Tenant,
+			"id":          m.ID,
+			"salience":    r.Salience,
+			"salience_at": r.SalienceAt,
+			"due_at":      r.DueAt,
+			"at":          r.At,
+		})
 	if t.predicate == revision.RelationDerivedFrom {
 		for _, ref := range t.p.evidence() {
 			w.AddEvidence(m.ID, ref)

@@ -69,9 +69,11 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	}
 	// It is held until commit, so that retention does not take it from under what is said of it.
 	var returned []uuid.UUID
-	err = f.Tx.QueryRow(ctx, `SELECT memory_ids FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3
-		AND ($4 = '' OR scope = $4) FOR KEY SHARE`,
-		f.Tenant, f.retrieval, req.Principal.Agent, pg.UserScope(req.Principal)).Scan(&returned)
+	err = f.Tx.QueryRow(ctx, `
+		SELECT memory_ids
+		FROM retrievals
+		WHERE `+ownRetrieval+`
+		FOR KEY SHARE`, ownRetrievalArgs(req.Principal, f.retrieval)).Scan(&returned)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return out, fmt.Errorf("retrieval %s: %w", f.retrieval, pg.ErrNotFound)
 	}
@@ -102,15 +104,23 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	return out, nil
 }
 
+// ownRetrieval is the condition of a retrieval of an agent, or of one of its users.
+const ownRetrieval = `tenant = @tenant AND id = @id AND agent_id = @agent AND (@scope = '' OR scope = @scope)`
+
+func ownRetrievalArgs(p schema.Principal, retrieval uuid.UUID) pgx.StrictNamedArgs {
+	return pgx.StrictNamedArgs{"tenant": p.Tenant, "id": retrieval, "agent": p.Agent, "scope": pg.UserScope(p)}
+}
+
 // priorVerdicts returns the earlier verdicts on the ids, on this retrieval.
 func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]lifecycle.Said, error) {
-	type row struct {
-		ID uuid.UUID
+	rows, err := commit.Rows[struct {
+		ID uuid.UUID `db:"memory_id"`
 		lifecycle.Said
-	}
-	rows, err := pg.Collect[row](ctx, f.Tx, `SELECT memory_id, verdict, moved, coalesce(counted, ''), effective_at
+	}](ctx, f.Tx, `
+		SELECT memory_id, verdict, moved, coalesce(counted, '') AS counted, effective_at AS at
 		FROM retrieval_feedback
-		WHERE tenant = $1 AND retrieval_id = $2 AND memory_id = ANY($3)`, f.Tenant, f.retrieval, ids)
+		WHERE tenant = @tenant AND retrieval_id = @retrieval AND memory_id = ANY(@ids)`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "retrieval": f.retrieval, "ids": ids})
 	if err != nil {
 		return nil, err
 	}
@@ -192,9 +202,23 @@ func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 // which has the numbers before and after.
 func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Reinforcement,
 	said schema.FeedbackResultItem) error {
-	f.Queue.Queue(`UPDATE memories SET salience = $3, salience_at = $4, decay_due_at = $5,
-			last_reinforced_at = CASE WHEN $6 THEN greatest(last_reinforced_at, $7) ELSE last_reinforced_at END
-		WHERE tenant = $1 AND id = $2`, f.Tenant, m.ID, r.Salience, r.SalienceAt, r.DueAt, r.Reinforced, r.At)
+	f.Queue.Queue(`
+		UPDATE memories
+		SET salience = @salience,
+			salience_at = @salience_at,
+			decay_due_at = @due_at,
+			last_reinforced_at = CASE WHEN @reinforced THEN greatest(last_reinforced_at, @at)
+				ELSE last_reinforced_at END
+		WHERE tenant = @tenant AND id = @id`,
+		pgx.StrictNamedArgs{
+			"tenant":      f.Tenant,
+			"id":          m.ID,
+			"salience":    r.Salience,
+			"salience_at": r.SalienceAt,
+			"due_at":      r.DueAt,
+			"reinforced":  r.Reinforced,
+			"at":          r.At,
+		})
 	metadata := map[string]any{"retrieval_id": f.retrieval.String(), "verdict": v, "salience_before": r.Before,
 		"salience_after": r.After}
 	if said.Corrects != "" {
@@ -204,19 +228,27 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 		if err := schema.ValidatePayload(m.Type, r.Payload); err != nil {
 			return err
 		}
-		f.Queue.Queue(`UPDATE memories SET confidence = $3, payload = $4 WHERE tenant = $1 AND id = $2`, f.Tenant, m.ID,
-			r.Confidence, string(r.Payload))
+		f.Queue.Queue(`
+			UPDATE memories
+			SET confidence = @confidence, payload = @payload
+			WHERE tenant = @tenant AND id = @id`,
+			pgx.StrictNamedArgs{"tenant": f.Tenant, "id": m.ID, "confidence": r.Confidence,
+				"payload": string(r.Payload)})
 		metadata["confidence_before"], metadata["confidence_after"] = m.Confidence, r.Confidence
 		metadata["success_count"], metadata["failure_count"] = r.Outcomes.Successes, r.Outcomes.Failures
 	}
-	f.Queue.Queue(`INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved,
-		counted, effective_at, actor, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
-		ON CONFLICT (tenant, retrieval_id, memory_id) DO UPDATE SET verdict = excluded.verdict,
-		weight = excluded.weight, moved = excluded.moved,
-			counted = excluded.counted, effective_at = excluded.effective_at, actor = excluded.actor,
-			corrections = x.corrections + 1, updated_at = excluded.updated_at`,
-		f.Tenant, f.retrieval, m.ID, v, r.Weight, r.Moved, commit.Nullable(r.Counted), r.At, f.in.Request.By(), f.Now)
+	f.Queue.Queue(feedbackSQL, pgx.StrictNamedArgs{
+		"tenant":       f.Tenant,
+		"retrieval_id": f.retrieval,
+		"memory_id":    m.ID,
+		"verdict":      v,
+		"weight":       r.Weight,
+		"moved":        r.Moved,
+		"counted":      commit.Nullable(r.Counted),
+		"effective_at": r.At,
+		"actor":        f.in.Request.By(),
+		"now":          f.Now,
+	})
 	action := schema.AuditPenalise
 	if r.Reinforced {
 		action = schema.AuditReinforce
@@ -233,25 +265,48 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 	return nil
 }
 
+// feedbackSQL keeps a verdict, or corrects the one that there is.
+const feedbackSQL = `
+	INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved, counted, effective_at,
+		actor, created_at, updated_at)
+	VALUES (@tenant, @retrieval_id, @memory_id, @verdict, @weight, @moved, @counted, @effective_at,
+		@actor, @now, @now)
+	ON CONFLICT (tenant, retrieval_id, memory_id) DO UPDATE
+	SET verdict = excluded.verdict,
+		weight = excluded.weight,
+		moved = excluded.moved,
+		counted = excluded.counted,
+		effective_at = excluded.effective_at,
+		actor = excluded.actor,
+		corrections = x.corrections + 1,
+		updated_at = excluded.updated_at`
+
 // Retrieved lists what a retrieval of the principal's agent returned, in that order, and what was said of it.
 // It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike.
 func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE tenant = $1 AND id = $2 AND agent_id = $3
-			AND ($4 = '' OR scope = $4)`,
-			p.Tenant, retrieval, p.Agent, pg.UserScope(p)).Scan(&out.At)
+		err := tx.QueryRow(ctx, `SELECT created_at FROM retrievals WHERE `+ownRetrieval,
+			ownRetrievalArgs(p, retrieval)).Scan(&out.At)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return pg.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		found, err := pg.Collect[schema.RetrievedItem](ctx, tx, `SELECT x.id::text, coalesce(f.verdict, ''),
-			coalesce(f.actor, ''), f.updated_at, coalesce(f.corrections, 0)
-			FROM retrievals r CROSS JOIN unnest(r.memory_ids) WITH ORDINALITY x(id, n)
-				LEFT JOIN retrieval_feedback f ON f.tenant = r.tenant AND f.retrieval_id = r.id AND f.memory_id = x.id
-			WHERE r.tenant = $1 AND r.id = $2 ORDER BY x.n`, p.Tenant, retrieval)
+		found, err := commit.Rows[schema.RetrievedItem](ctx, tx, `
+			SELECT x.id::text AS memory_id,
+				coalesce(f.verdict, '') AS verdict,
+				coalesce(f.actor, '') AS actor,
+				f.updated_at AS said_at,
+				coalesce(f.corrections, 0) AS corrections
+			FROM retrievals r
+				CROSS JOIN unnest(r.memory_ids) WITH ORDINALITY x(id, n)
+				LEFT JOIN retrieval_feedback f
+					ON f.tenant = r.tenant AND f.retrieval_id = r.id AND f.memory_id = x.id
+			WHERE r.tenant = @tenant AND r.id = @retrieval
+			ORDER BY x.n`,
+			pgx.StrictNamedArgs{"tenant": p.Tenant, "retrieval": retrieval})
 		out.Items = append(out.Items, found...)
 		return err
 	})

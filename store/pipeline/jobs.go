@@ -25,9 +25,9 @@ type Failure struct {
 	Usage       inference.Usage
 }
 
-// FailJobs records failed attempts, which were counted when their leases were taken. A job is failed until
-// its next attempt takes it up, or dead when the failure is permanent or its attempts are used up; then its
-// candidate leaves the pipeline. It returns how many of the failed candidates may be tried again.
+// FailJobs records failed attempts, which were counted when their leases were taken. A job is failed until its next
+// attempt. It is dead when the failure is permanent or its attempts are used up: its candidate then leaves the pipeline.
+// FailJobs returns how many of the failed candidates may be tried again.
 func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failure,
 	now time.Time) (retryable int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -40,14 +40,14 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 			}
 			var state schema.JobState
 			var memoryID uuid.UUID
-			err = c.Tx.QueryRow(ctx, `
-				UPDATE jobs SET last_error = $3, updated_at = $4::timestamptz,
-					state = CASE WHEN $5 OR attempts >= max_attempts THEN 'dead' ELSE 'failed' END,
-					finished_at = CASE WHEN $5 OR attempts >= max_attempts THEN $4::timestamptz END,
-					log = log || jsonb_set($6::jsonb, '{attempt}', to_jsonb(attempts))
-				WHERE tenant = $1 AND candidate_id = $2 AND state IN ('pending', 'leased', 'failed')
-				RETURNING state, memory_id`, tenant, f.CandidateID, f.Reason, c.Now, f.Permanent,
-				string(entry)).Scan(&state, &memoryID)
+			err = c.Tx.QueryRow(ctx, failJob, pgx.StrictNamedArgs{
+				"tenant":       tenant,
+				"candidate_id": f.CandidateID,
+				"reason":       f.Reason,
+				"permanent":    f.Permanent,
+				"entry":        string(entry),
+				"now":          c.Now,
+			}).Scan(&state, &memoryID)
 			if errors.Is(err, pgx.ErrNoRows) {
 				continue // closed meanwhile, as when its memory was forgotten
 			}
@@ -68,6 +68,17 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 	return retryable, nil
 }
 
+// failJob ends an attempt: the job is dead when the failure is permanent or its attempts are used up.
+const failJob = `
+	UPDATE jobs
+	SET last_error = @reason,
+		updated_at = @now::timestamptz,
+		state = CASE WHEN @permanent OR attempts >= max_attempts THEN 'dead' ELSE 'failed' END,
+		finished_at = CASE WHEN @permanent OR attempts >= max_attempts THEN @now::timestamptz END,
+		log = log || jsonb_set(@entry::jsonb, '{attempt}', to_jsonb(attempts))
+	WHERE tenant = @tenant AND candidate_id = @candidate_id AND state IN ('pending', 'leased', 'failed')
+	RETURNING state, memory_id`
+
 // MarkDead takes a candidate out of the pipeline and says why in the history of its memory.
 func MarkDead(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason string) {
 	c.Queue.Queue(`UPDATE memory_candidates SET state = 'dead' WHERE tenant = $1 AND id = $2`, c.Tenant, candidate)
@@ -76,34 +87,33 @@ func MarkDead(c *commit.Change, candidate, memoryID uuid.UUID, phase, reason str
 		Metadata: map[string]any{"candidate_id": candidate, "phase": phase, "job_state": schema.JobDead}})
 }
 
-// openOfRange is the condition of the open jobs of inRange.
-const openOfRange = `tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM c))
-	AND state IN ('pending', 'leased', 'failed')`
+// openOfRange is the condition of the open jobs of candidatesInRange.
+const openOfRange = `tenant = @tenant
+		AND batch_id = @batch_id
+		AND candidate_id = ANY(ARRAY(SELECT id FROM c))
+		AND state IN ('pending', 'leased', 'failed')`
 
 // MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase has failed for good, so
 // that no job is left open after a finished run.
 func (s *Pipeline) MarkRangeDead(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
-	buried := 0
-	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
-		rows, err := c.Tx.Query(ctx, `
-			WITH `+InRange+` UPDATE jobs SET state = 'dead', last_error = $5, updated_at = $6, finished_at = $6
+	var dead []struct{ CandidateID, MemoryID uuid.UUID }
+	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) (err error) {
+		dead, err = commit.Rows[struct{ CandidateID, MemoryID uuid.UUID }](ctx, c.Tx, `
+			WITH `+candidatesInRange+`
+			UPDATE jobs
+			SET state = 'dead', last_error = @reason, updated_at = @now, finished_at = @now
 			WHERE `+openOfRange+`
-			RETURNING candidate_id, memory_id`, r.Tenant, r.BatchID, r.From, r.To, reason, c.Now)
-		if err != nil {
-			return err
+			RETURNING candidate_id, memory_id`,
+			r.args(pgx.StrictNamedArgs{"reason": reason, "now": c.Now}))
+		for _, j := range dead {
+			MarkDead(c, j.CandidateID, j.MemoryID, phase, reason)
 		}
-		var candidate, memoryID uuid.UUID
-		_, err = pgx.ForEachRow(rows, []any{&candidate, &memoryID}, func() error {
-			buried++
-			MarkDead(c, candidate, memoryID, phase, reason)
-			return nil
-		})
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("close jobs: %w", err)
 	}
-	return buried, nil
+	return len(dead), nil
 }
 
 // AdvanceJobs moves the open jobs of the range to a phase; done completes them and their candidates.
@@ -114,13 +124,23 @@ func (s *Pipeline) AdvanceJobs(ctx context.Context, r Range, phase string, now t
 			state = schema.JobCompleted
 		}
 		c.Queue.Queue(`
-			WITH `+InRange+` UPDATE jobs SET state = $5, phase = $6, updated_at = $7, finished_at = CASE
-			WHEN $6 = 'done' THEN $7::timestamptz END
-			WHERE `+openOfRange, r.Tenant, r.BatchID, r.From, r.To, state, phase, c.Now)
+			WITH `+candidatesInRange+`
+			UPDATE jobs
+			SET state = @state,
+				phase = @phase,
+				updated_at = @now,
+				finished_at = CASE WHEN @phase = 'done' THEN @now::timestamptz END
+			WHERE `+openOfRange,
+			r.args(pgx.StrictNamedArgs{"state": state, "phase": phase, "now": c.Now}))
 		if phase == "done" {
-			c.Queue.Queue(`UPDATE memory_candidates SET state = 'done'
-				WHERE tenant = $1 AND batch_id = $2 AND ordinal >= $3 AND ordinal < $4 AND state = 'staged'`, r.Tenant,
-				r.BatchID, r.From, r.To)
+			c.Queue.Queue(`
+				UPDATE memory_candidates
+				SET state = 'done'
+				WHERE tenant = @tenant
+					AND batch_id = @batch_id
+					AND ordinal >= @from
+					AND ordinal < @to
+					AND state = 'staged'`, r.args(nil))
 		}
 		return nil
 	})
@@ -134,8 +154,11 @@ func (s *Pipeline) AdvanceJobs(ctx context.Context, r Range, phase string, now t
 func (s *Pipeline) NoteOnJobs(ctx context.Context, r Range, note string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		c.Queue.Queue(`
-			WITH `+InRange+` UPDATE jobs SET last_error = $5, updated_at = $6
-			WHERE `+openOfRange, r.Tenant, r.BatchID, r.From, r.To, note, c.Now)
+			WITH `+candidatesInRange+`
+			UPDATE jobs
+			SET last_error = @note, updated_at = @now
+			WHERE `+openOfRange,
+			r.args(pgx.StrictNamedArgs{"note": note, "now": c.Now}))
 		return nil
 	})
 	if err != nil {
@@ -144,12 +167,15 @@ func (s *Pipeline) NoteOnJobs(ctx context.Context, r Range, note string, now tim
 	return nil
 }
 
-// leased is what an UPDATE of jobs j sets to lease them for a phase, and counts the attempt (document 002 "Lease
-// Mechanism"). Where a job is already leased, because its holder has stopped or was told to wait, the attempt goes on
-// and is not counted again: a worker that dies, or an endpoint that is away, kills no job. A phase begins with none.
+// leased is what an UPDATE of jobs j sets to lease them for a phase and to count the attempt (document 002 "Lease
+// Mechanism"). A job that is leased already, because its holder has stopped or was told to wait, goes on with the same
+// attempt: a worker that dies, or an endpoint that is away, kills no job. A phase begins with no attempts.
 func leased(phase string) string {
-	return `state = 'leased', phase = '` + phase + `', attempts = CASE WHEN j.phase <> '` + phase + `' THEN 1
-		WHEN j.state = 'leased' THEN greatest(j.attempts, 1) ELSE j.attempts + 1 END`
+	return `state = 'leased',
+			phase = '` + phase + `',
+			attempts = CASE WHEN j.phase <> '` + phase + `' THEN 1
+				WHEN j.state = 'leased' THEN greatest(j.attempts, 1)
+				ELSE j.attempts + 1 END`
 }
 
 // ReviveJob puts a dead job and its candidate back into the pipeline and returns the range to run.
@@ -163,12 +189,12 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 		if err != nil || done {
 			return err
 		}
-		var candidate, memoryID uuid.UUID
-		err = c.Tx.QueryRow(ctx, `
-			UPDATE jobs SET state = 'pending', attempts = 0, updated_at = $3, finished_at = NULL, revived_at = $3
-			WHERE tenant = $1 AND id = $2 AND state = 'dead' RETURNING batch_id, candidate_id, memory_id`, tenant, id,
-			c.Now).
-			Scan(&r.BatchID, &candidate, &memoryID)
+		job, err := commit.Row[struct{ BatchID, CandidateID, MemoryID uuid.UUID }](ctx, c.Tx, `
+			UPDATE jobs
+			SET state = 'pending', attempts = 0, updated_at = @now, finished_at = NULL, revived_at = @now
+			WHERE tenant = @tenant AND id = @id AND state = 'dead'
+			RETURNING batch_id, candidate_id, memory_id`,
+			pgx.StrictNamedArgs{"tenant": tenant, "id": id, "now": c.Now})
 		if errors.Is(err, pgx.ErrNoRows) {
 			if _, err := readJob(ctx, c.Tx, tenant, id); err != nil {
 				return err
@@ -178,15 +204,18 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 		if err != nil {
 			return err
 		}
-		err = c.Tx.QueryRow(ctx, `UPDATE memory_candidates SET state = 'staged' WHERE tenant = $1 AND id = $2
-			RETURNING ordinal`,
-			tenant, candidate).Scan(&r.From)
-		r.To = r.From + 1
-		c.History(commit.HistoryRow{MemoryID: memoryID, Event: schema.EventNone, By: actor, Reason: "dead job replayed",
-			Metadata: map[string]any{"job_id": id, "candidate_id": candidate}})
+		err = c.Tx.QueryRow(ctx, `
+			UPDATE memory_candidates
+			SET state = 'staged'
+			WHERE tenant = $1 AND id = $2
+			RETURNING ordinal`, tenant, job.CandidateID).Scan(&r.From)
 		if err != nil {
 			return err
 		}
+		r.BatchID, r.To = job.BatchID, r.From+1
+		c.History(commit.HistoryRow{MemoryID: job.MemoryID, Event: schema.EventNone, By: actor,
+			Reason:   "dead job replayed",
+			Metadata: map[string]any{"job_id": id, "candidate_id": job.CandidateID}})
 		return c.RecordOperation(operation, kindResume, r)
 	})
 	if err != nil {
@@ -198,10 +227,11 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 // ErrNotDead means that a job cannot be replayed because it is not dead.
 var ErrNotDead = errors.New("only a dead job can be retried")
 
+// jobColumns fill a schema.Job.
 const jobColumns = `id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, attempts, max_attempts,
 	last_error, log, created_at, updated_at, finished_at, revived_at`
 
-// Job reads one job; ErrNotFound when the tenant has none such.
+// Job reads one job. It returns ErrNotFound where the tenant has no job of this id.
 func (s *Pipeline) Job(ctx context.Context, tenant string, id uuid.UUID) (schema.Job, error) {
 	var j schema.Job
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
@@ -216,11 +246,11 @@ func (s *Pipeline) Job(ctx context.Context, tenant string, id uuid.UUID) (schema
 }
 
 func readJob(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (schema.Job, error) {
-	rows, err := tx.Query(ctx, `SELECT `+jobColumns+` FROM jobs WHERE tenant = $1 AND id = $2`, tenant, id)
-	if err != nil {
-		return schema.Job{}, err
-	}
-	j, err := pgx.CollectExactlyOneRow(rows, scanJob)
+	j, err := commit.Row[schema.Job](ctx, tx, `
+		SELECT `+jobColumns+`
+		FROM jobs
+		WHERE tenant = @tenant AND id = @id`,
+		pgx.StrictNamedArgs{"tenant": tenant, "id": id})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return schema.Job{}, pg.ErrNotFound
 	}
@@ -238,13 +268,17 @@ type JobFilter struct {
 // Jobs lists jobs by id, which is by age, oldest first.
 func (s *Pipeline) Jobs(ctx context.Context, tenant string, f JobFilter) ([]schema.Job, error) {
 	f.Limit = pg.PageLimit(f.Limit)
-	var p pg.Params
-	query := `SELECT ` + jobColumns + ` FROM jobs WHERE tenant = ` + p.Add(tenant)
+	args := pgx.StrictNamedArgs{"tenant": tenant, "limit": f.Limit}
+	query := `SELECT ` + jobColumns + `
+		FROM jobs
+		WHERE tenant = @tenant`
 	if f.State != "" {
-		query += ` AND state = ` + p.Add(f.State)
+		query += ` AND state = @state`
+		args["state"] = f.State
 	}
 	if f.BatchID != uuid.Nil {
-		query += ` AND batch_id = ` + p.Add(f.BatchID)
+		query += ` AND batch_id = @batch_id`
+		args["batch_id"] = f.BatchID
 	}
 	if f.After != "" {
 		after, err := uuid.Parse(f.After)
@@ -252,16 +286,15 @@ func (s *Pipeline) Jobs(ctx context.Context, tenant string, f JobFilter) ([]sche
 			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "after",
 				Problem: "must be a job id"}}}
 		}
-		query += ` AND id > ` + p.Add(after)
+		query += ` AND id > @after`
+		args["after"] = after
 	}
-	query += ` ORDER BY id LIMIT ` + p.Add(f.Limit)
+	query += `
+		ORDER BY id
+		LIMIT @limit`
 	var out []schema.Job
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, p...)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, scanJob)
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		out, err = commit.Rows[schema.Job](ctx, tx, query, args)
 		return err
 	})
 	if err != nil {
@@ -270,28 +303,22 @@ func (s *Pipeline) Jobs(ctx context.Context, tenant string, f JobFilter) ([]sche
 	return out, nil
 }
 
-func scanJob(row pgx.CollectableRow) (schema.Job, error) {
-	var j schema.Job
-	var id, batch, candidate, mem uuid.UUID
-	err := row.Scan(&id, &j.Kind, &j.State, &j.Phase, &batch, &candidate, &mem, &j.WorkflowID, &j.Attempts,
-		&j.MaxAttempts,
-		&j.LastError, &j.Log, &j.CreatedAt, &j.UpdatedAt, &j.FinishedAt, &j.RevivedAt)
-	j.ID, j.BatchID, j.CandidateID, j.MemoryID = id.String(), batch.String(), candidate.String(), mem.String()
-	return j, err
-}
-
 // JobCounts returns the number of the tenant's jobs by state.
 func (s *Pipeline) JobCounts(ctx context.Context, tenant string) (map[schema.JobState]int64, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := map[schema.JobState]int64{}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT state, count(*) FROM jobs WHERE tenant = $1 GROUP BY state`, tenant)
-		if err != nil {
-			return err
+		rows, err := commit.Rows[struct {
+			State schema.JobState
+			Jobs  int64
+		}](ctx, tx, `
+			SELECT state, count(*) AS jobs
+			FROM jobs
+			WHERE tenant = @tenant
+			GROUP BY state`, pgx.StrictNamedArgs{"tenant": tenant})
+		for _, r := range rows {
+			out[r.State] = r.Jobs
 		}
-		var state schema.JobState
-		var n int64
-		_, err = pgx.ForEachRow(rows, []any{&state, &n}, func() error { out[state] = n; return nil })
 		return err
 	})
 	if err != nil {

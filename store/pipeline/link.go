@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,33 +27,33 @@ type linkable struct {
 }
 
 type linkedMemory struct {
-	id      uuid.UUID
-	content string
+	ID      uuid.UUID
+	Content string
 }
 
-// naming returns those of the memories whose text has all the names. The source is where the names were found: it
-// answers for what no text has word for word, or, when it is gone, the first fact does. So every entity and every
-// edge has a memory that it comes from, and is removed with it.
+// naming returns the memories whose text has all the names. Where no text has all of them word for word, it returns the
+// source, in which the names were found, or the first fact when the source is gone. So every entity and every edge comes
+// from a memory and is removed with it.
 func (l linkable) naming(names ...string) []uuid.UUID {
 	var out []uuid.UUID
 	for _, m := range l.memories {
-		text, all := strings.ToLower(m.content), true
+		text, all := strings.ToLower(m.Content), true
 		for _, name := range names {
 			all = all && strings.Contains(text, name)
 		}
 		if all || len(l.memories) == 1 {
-			out = append(out, m.id)
+			out = append(out, m.ID)
 		}
 	}
 	if len(out) > 0 || len(l.memories) == 0 {
 		return out
 	}
 	for _, m := range l.memories {
-		if m.id == l.source {
-			return []uuid.UUID{m.id}
+		if m.ID == l.source {
+			return []uuid.UUID{m.ID}
 		}
 	}
-	return []uuid.UUID{l.memories[0].id}
+	return []uuid.UUID{l.memories[0].ID}
 }
 
 // Link writes the entities and relations of a range, in a transaction of its own: its failure never
@@ -91,73 +90,70 @@ func link(ctx context.Context, c *commit.Change, r Range, counts *schema.LinkCou
 	for i, l := range batch {
 		done[i] = l.candidateID
 	}
-	c.Queue.Queue(`UPDATE memory_candidates SET linked_at = $3 WHERE tenant = $1 AND id = ANY($2)`, c.Tenant, done,
-		c.Now)
+	c.Queue.Queue(`
+		UPDATE memory_candidates
+		SET linked_at = @now
+		WHERE tenant = @tenant AND id = ANY(@ids)`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": done, "now": c.Now})
 	return nil
 }
 
+// linkables reads the candidates of a range that have triples and are not linked, with the memories that were written
+// from them, and locks both until commit: what is forgotten meanwhile must not return to the graph.
 func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, error) {
-	rows, err := c.Tx.Query(ctx, `
-		SELECT c.id, c.memory_id, c.extraction->'triples' FROM memory_candidates c
-		WHERE c.tenant = $1 AND c.batch_id = $2 AND c.ordinal >= $3 AND c.ordinal < $4 AND c.state = 'staged'
-			AND c.linked_at IS NULL AND jsonb_array_length(coalesce(nullif(c.extraction->'triples', 'null'), '[]')) > 0
-		ORDER BY c.ordinal FOR UPDATE OF c`, r.Tenant, r.BatchID, r.From, r.To)
-	if err != nil {
+	candidates, err := commit.Rows[struct {
+		ID       uuid.UUID
+		MemoryID uuid.UUID
+		Triples  []memory.Triple
+	}](ctx, c.Tx, `
+		SELECT c.id, c.memory_id, c.extraction->'triples' AS triples
+		FROM memory_candidates c
+		WHERE c.tenant = @tenant
+			AND c.batch_id = @batch_id
+			AND c.ordinal >= @from
+			AND c.ordinal < @to
+			AND c.state = 'staged'
+			AND c.linked_at IS NULL
+			AND jsonb_array_length(coalesce(nullif(c.extraction->'triples', 'null'), '[]')) > 0
+		ORDER BY c.ordinal
+		FOR UPDATE OF c`, r.args(nil))
+	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}
-	at := map[uuid.UUID]int{} // candidate to its place in the result
-	var sources []uuid.UUID
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (linkable, error) {
-		var l linkable
-		var triples json.RawMessage
-		if err := row.Scan(&l.candidateID, &l.source, &triples); err != nil {
-			return l, err
-		}
-		at[l.candidateID] = len(sources)
-		sources = append(sources, l.source)
-		return l, json.Unmarshal(triples, &l.triples)
-	})
-	if err != nil || len(out) == 0 {
-		return nil, err
-	}
-	candidates := make([]uuid.UUID, len(out))
-	for i := range out {
-		candidates[i] = out[i].candidateID
-	}
-	// Locked: what is forgotten meanwhile must not get its place in the graph back.
+	out := make([]linkable, len(candidates))
+	ids := make([]uuid.UUID, len(candidates))
+	at := map[uuid.UUID]int{}      // candidate to its place in the result
 	named := map[uuid.UUID][]int{} // memory to the places of the candidates that name it
-	for i, source := range sources {
-		named[source] = append(named[source], i)
+	for i, found := range candidates {
+		out[i] = linkable{candidateID: found.ID, source: found.MemoryID, triples: found.Triples}
+		ids[i], at[found.ID] = found.ID, i
+		named[found.MemoryID] = append(named[found.MemoryID], i)
 	}
-	rows, err = c.Tx.Query(ctx, `SELECT DISTINCT candidate_id, memory_id FROM proposals
-		WHERE tenant = $1 AND candidate_id = ANY($2) AND state = 'applied' AND memory_id IS NOT NULL`, c.Tenant,
-		candidates)
+	written, err := commit.Rows[struct{ CandidateID, MemoryID uuid.UUID }](ctx, c.Tx, `
+		SELECT DISTINCT candidate_id, memory_id
+		FROM proposals
+		WHERE tenant = @tenant AND candidate_id = ANY(@candidates) AND state = 'applied' AND memory_id IS NOT NULL`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "candidates": ids})
 	if err != nil {
 		return nil, err
 	}
-	var candidate, id uuid.UUID
-	_, err = pgx.ForEachRow(rows, []any{&candidate, &id}, func() error {
-		if i := at[candidate]; !slices.Contains(named[id], i) {
-			named[id] = append(named[id], i)
+	for _, w := range written {
+		if i := at[w.CandidateID]; !slices.Contains(named[w.MemoryID], i) {
+			named[w.MemoryID] = append(named[w.MemoryID], i)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	rows, err = c.Tx.Query(ctx, `SELECT m.id, m.content FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2)
-		AND m.live ORDER BY m.id FOR SHARE OF m`,
-		c.Tenant, slices.Collect(maps.Keys(named)))
-	if err != nil {
-		return nil, err
-	}
-	var m linkedMemory
-	_, err = pgx.ForEachRow(rows, []any{&m.id, &m.content}, func() error {
-		for _, i := range named[m.id] {
+	live, err := commit.Rows[linkedMemory](ctx, c.Tx, `
+		SELECT m.id, m.content
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live
+		ORDER BY m.id
+		FOR SHARE OF m`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": slices.Collect(maps.Keys(named))})
+	for _, m := range live {
+		for _, i := range named[m.ID] {
 			out[i].memories = append(out[i].memories, m)
 		}
-		return nil
-	})
+	}
 	return out, err
 }
 
@@ -185,20 +181,22 @@ func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
 	}
 	slices.Sort(names)
 	out := make(map[string]uuid.UUID, len(names))
-	for len(out) < len(names) { // one that nothing mentioned any more may go between the two statements
+	for len(out) < len(names) { // an entity that nothing mentions any more may go between the two statements
 		if err := insertEntities(ctx, c, names, display, counts); err != nil {
 			return nil, err
 		}
-		rows, err := c.Tx.Query(ctx, `SELECT canonical_name, id FROM entities WHERE tenant = $1
-			AND canonical_name = ANY($2)
-			ORDER BY canonical_name FOR NO KEY UPDATE`, c.Tenant, names)
+		locked, err := commit.Rows[struct {
+			CanonicalName string
+			ID            uuid.UUID
+		}](ctx, c.Tx, `SELECT canonical_name, id FROM entities
+			WHERE tenant = @tenant AND canonical_name = ANY(@names)
+			ORDER BY canonical_name
+			FOR NO KEY UPDATE`, pgx.StrictNamedArgs{"tenant": c.Tenant, "names": names})
 		if err != nil {
 			return nil, err
 		}
-		var name string
-		var id uuid.UUID
-		if _, err = pgx.ForEachRow(rows, []any{&name, &id}, func() error { out[name] = id; return nil }); err != nil {
-			return nil, err
+		for _, e := range locked {
+			out[e.CanonicalName] = e.ID
 		}
 	}
 	return out, nil
@@ -211,10 +209,12 @@ func insertEntities(ctx context.Context, c *commit.Change, names []string, displ
 	for i, name := range names {
 		ids[i], shown[i] = pg.NewID(), display[name]
 	}
-	tag, err := c.Tx.Exec(ctx, `INSERT INTO entities (tenant, id, canonical_name, name, created_at, updated_at)
-		SELECT $1, e.id, e.canonical, e.name, $5, $5 FROM unnest($2::uuid[], $3::text[], $4::text[]) e(id, canonical,
-			name)
-		ON CONFLICT (tenant, canonical_name) DO NOTHING`, c.Tenant, ids, names, shown, c.Now)
+	tag, err := c.Tx.Exec(ctx, `
+		INSERT INTO entities (tenant, id, canonical_name, name, created_at, updated_at)
+		SELECT @tenant, e.id, e.canonical, e.name, @now, @now
+		FROM unnest(@ids::uuid[], @canonical::text[], @shown::text[]) e(id, canonical, name)
+		ON CONFLICT (tenant, canonical_name) DO NOTHING`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids, "canonical": names, "shown": shown, "now": c.Now})
 	counts.Entities += int(tag.RowsAffected())
 	return err
 }
@@ -244,20 +244,32 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 		return nil
 	}
 	var added int64
+	// The entities are locked in order of their names, as every writer does.
 	err := c.Tx.QueryRow(ctx, `
 		WITH fresh AS (
 			INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
-			SELECT DISTINCT $1, x.memory_id, x.entity_id, $4::timestamptz
-			FROM unnest($2::uuid[], $3::uuid[]) x(memory_id, entity_id)
-			ON CONFLICT DO NOTHING RETURNING entity_id
-		), per AS (SELECT entity_id, count(*) AS n FROM fresh GROUP BY entity_id),
-		locked AS MATERIALIZED (SELECT e.id FROM entities e WHERE e.tenant = $1
-			AND e.id = ANY(ARRAY(SELECT entity_id FROM per))
-			ORDER BY e.canonical_name FOR UPDATE OF e),
-		counted AS (UPDATE entities e SET mentions = e.mentions + (SELECT per.n FROM per WHERE per.entity_id = e.id),
-			updated_at = $4
-			WHERE e.tenant = $1 AND e.id = ANY(ARRAY(SELECT id FROM locked)))
-		SELECT count(*) FROM fresh`, c.Tenant, memories, entities, c.Now).Scan(&added)
+			SELECT DISTINCT @tenant, x.memory_id, x.entity_id, @now::timestamptz
+			FROM unnest(@memories::uuid[], @entities::uuid[]) x(memory_id, entity_id)
+			ON CONFLICT DO NOTHING
+			RETURNING entity_id
+		), per AS (
+			SELECT entity_id, count(*) AS n
+			FROM fresh
+			GROUP BY entity_id
+		), locked AS MATERIALIZED (
+			SELECT e.id
+			FROM entities e
+			WHERE e.tenant = @tenant AND e.id = ANY(ARRAY(SELECT entity_id FROM per))
+			ORDER BY e.canonical_name
+			FOR UPDATE OF e
+		), counted AS (
+			UPDATE entities e
+			SET mentions = e.mentions + (SELECT per.n FROM per WHERE per.entity_id = e.id),
+				updated_at = @now
+			WHERE e.tenant = @tenant AND e.id = ANY(ARRAY(SELECT id FROM locked))
+		)
+		SELECT count(*) FROM fresh`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "entities": entities, "now": c.Now}).Scan(&added)
 	counts.Mentions += int(added)
 	return err
 }
@@ -308,34 +320,55 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 				append(byRelationship, e.relationship)
 		}
 	}
-	// The edges first, which locks them, in the order in which forgetting and restoring do: two at once
-	// count one after the other.
+	// The edges come first, which locks them in the order in which forgetting and restoring lock them: two at once count
+	// one after the other.
 	_, err := c.Tx.Exec(ctx, `
-		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at,
-			updated_at)
-		SELECT $1, e.source, e.relationship, e.target, 0, e.confidence, $6, $6
-		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[]) e(source, relationship, target, confidence)
+		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence,
+			created_at, updated_at)
+		SELECT @tenant, e.source, e.relationship, e.target, 0, e.confidence, @now, @now
+		FROM unnest(@sources::uuid[], @relationships::text[], @targets::uuid[], @confidences::float8[])
+			e(source, relationship, target, confidence)
 		ORDER BY e.source, e.relationship, e.target
 		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
-		SET confidence = greatest(r.confidence, excluded.confidence), updated_at = excluded.updated_at`,
-		c.Tenant, sources, relationships, targets, confidences, c.Now)
+		SET confidence = greatest(r.confidence, excluded.confidence),
+			updated_at = excluded.updated_at`,
+		pgx.StrictNamedArgs{
+			"tenant":        c.Tenant,
+			"sources":       sources,
+			"relationships": relationships,
+			"targets":       targets,
+			"confidences":   confidences,
+			"now":           c.Now,
+		})
 	if err != nil {
 		return err
 	}
-	// The edges are there by now: this finds each by its key.
+	// The edges exist by now: this finds each by its key and only counts.
 	_, err = c.Tx.Exec(ctx, `
 		WITH fresh AS (
 			INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
-			SELECT DISTINCT $1, x.memory_id, x.source, x.relationship, x.target
-			FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::uuid[]) x(memory_id, source, relationship, target)
-			ON CONFLICT DO NOTHING RETURNING source_id, relationship, target_id
+			SELECT DISTINCT @tenant, x.memory_id, x.source, x.relationship, x.target
+			FROM unnest(@memories::uuid[], @sources::uuid[], @relationships::text[], @targets::uuid[])
+				x(memory_id, source, relationship, target)
+			ON CONFLICT DO NOTHING
+			RETURNING source_id, relationship, target_id
 		)
-		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at,
-			updated_at)
-		SELECT $1, source_id, relationship, target_id, count(*), 0, $6, $6 FROM fresh GROUP BY 2, 3, 4 ORDER BY 2, 3, 4
+		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence,
+			created_at, updated_at)
+		SELECT @tenant, source_id, relationship, target_id, count(*), 0, @now, @now
+		FROM fresh
+		GROUP BY 2, 3, 4
+		ORDER BY 2, 3, 4
 		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
 		SET mentions = r.mentions + excluded.mentions`,
-		c.Tenant, memories, bySource, byRelationship, byTarget, c.Now)
+		pgx.StrictNamedArgs{
+			"tenant":        c.Tenant,
+			"memories":      memories,
+			"sources":       bySource,
+			"relationships": byRelationship,
+			"targets":       byTarget,
+			"now":           c.Now,
+		})
 	counts.Relations += n
 	return err
 }

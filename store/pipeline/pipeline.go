@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,31 +26,57 @@ import (
 // Range is a run of candidates of one batch.
 type Range = schema.Range
 
-// InRange is the candidates c of a range: the tenant is $1, the batch $2, From $3 and To $4.
+// candidatesInRange is the candidates c of a range, whose arguments are Range.args.
 //
 // What belongs to them is read by the set of their ids, never by a join: with a tenant that the planner takes for one
 // row, a join reads all that the tenant has for each candidate, and a set reads it once at worst.
-const InRange = `c AS MATERIALIZED (SELECT * FROM memory_candidates WHERE tenant = $1 AND batch_id = $2
-	AND ordinal >= $3 AND ordinal < $4)`
+const candidatesInRange = `c AS MATERIALIZED (
+		SELECT *
+		FROM memory_candidates
+		WHERE tenant = @tenant AND batch_id = @batch_id AND ordinal >= @from AND ordinal < @to)`
 
-// deadOfRange counts the jobs of inRange that died in a phase; one that was forgotten did not die of it.
+// InRange is candidatesInRange with positional arguments: the tenant is $1, the batch $2, From $3 and To $4.
+var InRange = strings.NewReplacer("@tenant", "$1", "@batch_id", "$2", "@from", "$3", "@to", "$4").
+	Replace(candidatesInRange)
+
+// args adds the range to the arguments of a statement.
+func (r Range) args(more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+	out := pgx.StrictNamedArgs{"tenant": r.Tenant, "batch_id": r.BatchID, "from": r.From, "to": r.To}
+	maps.Copy(out, more)
+	return out
+}
+
+// asking adds to the arguments of a statement the principal that asks, as commit.MayReadAs names it.
+func asking(p schema.Principal, grants []string, more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+	out := pgx.StrictNamedArgs{"tenant": p.Tenant, "agent": p.Agent, "project": p.Project, "grants": grants}
+	maps.Copy(out, more)
+	return out
+}
+
+// deadOfRange counts the jobs of candidatesInRange that died in a phase. A job that was forgotten did not die of it.
 func deadOfRange(phase string) string {
-	return `(SELECT count(*) FROM jobs j WHERE j.tenant = $1 AND j.batch_id = $2
-		AND j.candidate_id = ANY(ARRAY(SELECT id FROM c))
-		AND j.state = 'dead' AND j.phase = ` + pg.QuoteLiteral(phase) + ` AND j.last_error <> 'forgotten')`
+	return `(
+			SELECT count(*)
+			FROM jobs j
+			WHERE j.tenant = @tenant
+				AND j.batch_id = @batch_id
+				AND j.candidate_id = ANY(ARRAY(SELECT id FROM c))
+				AND j.state = 'dead'
+				AND j.phase = ` + pg.QuoteLiteral(phase) + `
+				AND j.last_error <> 'forgotten')`
 }
 
 // Batch is the principal and the settings that a run works under.
 type Batch struct {
 	ID         uuid.UUID
 	WorkflowID string
-	Owner      schema.Principal
+	Owner      schema.Principal `db:"-"`
 	Visibility schema.Visibility
-	Policy     proposals.WritePolicy
+	Policy     proposals.WritePolicy `db:"-"`
 	Size       int
 }
 
-// Batch reads the settings of a batch; ErrNotFound when the tenant has none such.
+// Batch reads the settings of a batch. It returns ErrNotFound where the tenant has no batch of this id.
 func (s *Pipeline) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batch, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var b Batch
@@ -64,17 +92,30 @@ func (s *Pipeline) Batch(ctx context.Context, tenant string, id uuid.UUID) (Batc
 }
 
 func readBatch(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Batch, error) {
-	b := Batch{ID: id, Owner: schema.Principal{Tenant: tenant}}
-	err := tx.QueryRow(ctx, `SELECT workflow_id, agent_id, project, scope, policy_group, visibility, mode,
-		allow_update_delete,
+	b, err := commit.Row[batchRow](ctx, tx, `
+		SELECT id, workflow_id, agent_id, project, scope, policy_group, visibility, mode, allow_update_delete,
 			min_fact_confidence, supersede, size
-		FROM ingest_batches WHERE tenant = $1 AND id = $2`, tenant, id).
-		Scan(&b.WorkflowID, &b.Owner.Agent, &b.Owner.Project, &b.Owner.Scope, &b.Owner.PolicyGroup, &b.Visibility,
-			&b.Policy.Mode, &b.Policy.AllowUpdateDelete, &b.Policy.MinFactConfidence, &b.Policy.Supersede, &b.Size)
+		FROM ingest_batches
+		WHERE tenant = @tenant AND id = @id`,
+		pgx.StrictNamedArgs{"tenant": tenant, "id": id})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Batch{}, pg.ErrNotFound
 	}
-	return b, err
+	b.Owner = schema.Principal{Tenant: tenant, Agent: b.Agent, Project: b.Project, Scope: b.Scope,
+		PolicyGroup: b.PolicyGroup}
+	b.Policy = b.WritePolicy
+	return b.Batch, err
+}
+
+// batchRow is a Batch, and the columns of its parts.
+type batchRow struct {
+	Batch
+	proposals.WritePolicy
+
+	Agent       string `db:"agent_id"`
+	Project     string
+	Scope       string
+	PolicyGroup string
 }
 
 // Extractable is a staged candidate that no extraction has been stored for.
@@ -85,32 +126,43 @@ type Extractable struct {
 	Source      inference.Source
 }
 
-// LeaseExtract returns the candidates of the range that still have to be extracted, and marks their
-// jobs leased. Running it again returns what is left: an extraction that was paid for is kept.
+// leaseExtract leases the jobs of the candidates without an extraction.
+var leaseExtract = `
+	WITH ` + candidatesInRange + `, due AS MATERIALIZED (
+		SELECT *
+		FROM c
+		WHERE state = 'staged' AND extraction IS NULL
+	), j AS (
+		UPDATE jobs j
+		SET ` + leased("extract") + `,
+			updated_at = @now
+		WHERE tenant = @tenant
+			AND batch_id = @batch_id
+			AND candidate_id = ANY(ARRAY(SELECT id FROM due))
+			AND state IN ('pending', 'leased', 'failed')
+		RETURNING candidate_id, attempts, max_attempts
+	)
+	SELECT due.id, j.attempts, j.max_attempts,
+		due.content, due.source_kind AS kind, due.category, due.speaker, due.session, due.occurred_at
+	FROM due
+		JOIN j ON j.candidate_id = due.id
+	ORDER BY due.ordinal`
+
+// LeaseExtract returns the candidates of the range that still have to be extracted, and marks their jobs leased.
+// Running it again returns the remaining ones: an extraction that was paid for is kept.
 func (s *Pipeline) LeaseExtract(ctx context.Context, r Range, now time.Time) ([]Extractable, error) {
 	var out []Extractable
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
-		rows, err := c.Tx.Query(ctx, `
-			WITH `+InRange+`, due AS MATERIALIZED (SELECT * FROM c WHERE state = 'staged' AND extraction IS NULL),
-			j AS (
-				UPDATE jobs j SET `+leased("extract")+`, updated_at = $5
-				WHERE tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM due))
-				AND state IN ('pending', 'leased', 'failed')
-				RETURNING candidate_id, attempts, max_attempts)
-			SELECT due.id, j.attempts, j.max_attempts, due.content, due.source_kind, due.category, due.speaker,
-			due.session, due.occurred_at
-			FROM due JOIN j ON j.candidate_id = due.id ORDER BY due.ordinal`,
-			r.Tenant, r.BatchID, r.From, r.To, c.Now)
-		if err != nil {
-			return err
+		found, err := commit.Rows[struct {
+			ID          uuid.UUID
+			Attempts    int
+			MaxAttempts int
+			inference.Source
+		}](ctx, c.Tx, leaseExtract, r.args(pgx.StrictNamedArgs{"now": c.Now}))
+		for _, e := range found {
+			out = append(out, Extractable{CandidateID: e.ID, Attempts: e.Attempts, MaxAttempts: e.MaxAttempts,
+				Source: e.Source})
 		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Extractable, error) {
-			var e Extractable
-			err := row.Scan(&e.CandidateID, &e.Attempts, &e.MaxAttempts, &e.Source.Content, &e.Source.Kind,
-				&e.Source.Category,
-				&e.Source.Speaker, &e.Source.Session, &e.Source.OccurredAt)
-			return e, err
-		})
 		return err
 	})
 	if err != nil {
@@ -139,9 +191,11 @@ func (s *Pipeline) SaveExtractions(ctx context.Context, tenant string, results [
 			logUsage(c, r.CandidateID, "extract", r.Usage)
 		}
 		// Not of a candidate that left the pipeline meanwhile: its text may have been erased.
-		c.Queue.Queue(`UPDATE memory_candidates SET extraction = ($3::text[])[array_position($2::uuid[], id)]::jsonb
-			WHERE tenant = $1 AND id = ANY($2::uuid[]) AND extraction IS NULL AND state = 'staged'`, tenant, ids,
-			encoded)
+		c.Queue.Queue(`
+			UPDATE memory_candidates
+			SET extraction = (@extractions::text[])[array_position(@ids::uuid[], id)]::jsonb
+			WHERE tenant = @tenant AND id = ANY(@ids::uuid[]) AND extraction IS NULL AND state = 'staged'`,
+			pgx.StrictNamedArgs{"tenant": tenant, "ids": ids, "extractions": encoded})
 		return nil
 	})
 	if err != nil {
@@ -161,18 +215,21 @@ func logUsage(c *commit.Change, candidate uuid.UUID, phase string, u inference.U
 	if err != nil {
 		return // strings and numbers always encode
 	}
-	c.Queue.Queue(`UPDATE jobs SET log = log || jsonb_set($3::jsonb, '{attempt}', to_jsonb(greatest(attempts, 1))),
-		updated_at = $4
-		WHERE tenant = $1 AND candidate_id = $2`, c.Tenant, candidate, string(entry), c.Now)
+	c.Queue.Queue(`
+		UPDATE jobs
+		SET log = log || jsonb_set(@entry::jsonb, '{attempt}', to_jsonb(greatest(attempts, 1))),
+			updated_at = @now
+		WHERE tenant = @tenant AND candidate_id = @candidate_id`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "candidate_id": candidate, "entry": string(entry), "now": c.Now})
 }
 
 // Undecided is an extracted candidate whose facts have to be decided, or decided again.
 type Undecided struct {
-	CandidateID uuid.UUID
+	CandidateID uuid.UUID          `db:"id"`
 	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of its own facts
 	Content     string             // of the source
 	Scope       *string            // of the source memory; nil in shadow mode, where there is none
-	Type        schema.MemoryType  // of the source memory, or what it would be
+	Type        schema.MemoryType  `db:"-"` // of the source memory, or what it would be
 	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
 	Attempts    int
 	MaxAttempts int
@@ -180,40 +237,57 @@ type Undecided struct {
 	Facts       []memory.Fact
 }
 
+// undecidedRow is a row of leaseDecide: an Undecided, and the columns from which the type of its source follows.
+type undecidedRow struct {
+	Undecided
+	StoredType *schema.MemoryType
+	SourceKind schema.SourceKind
+}
+
+// leaseDecide leases the jobs of the candidates that are not decided or have stale proposals.
+var leaseDecide = `
+	WITH ` + candidatesInRange + `, again AS MATERIALIZED (
+		SELECT candidate_id, ordinal
+		FROM proposals
+		WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state = 'stale'
+	), due AS MATERIALIZED (
+		SELECT c.id, c.ordinal, c.memory_id, c.content, c.extraction->'facts' AS facts, s.stale,
+			m.scope, m.visibility, m.type AS stored_type, c.source_kind
+		FROM c
+			CROSS JOIN LATERAL (
+				SELECT array(
+					SELECT again.ordinal FROM again WHERE again.candidate_id = c.id ORDER BY again.ordinal) AS stale
+				OFFSET 0) s
+			LEFT JOIN ` + pg.ByKey("m", "@tenant", "c.memory_id") + ` ON true
+		WHERE c.state = 'staged' AND c.extraction IS NOT NULL AND (c.decided_at IS NULL OR s.stale <> '{}')
+	), j AS (
+		UPDATE jobs j
+		SET ` + leased("decide") + `,
+			updated_at = @now
+		WHERE tenant = @tenant
+			AND batch_id = @batch_id
+			AND candidate_id = ANY(ARRAY(SELECT id FROM due))
+			AND state IN ('pending', 'leased', 'failed')
+		RETURNING candidate_id, attempts, max_attempts
+	)
+	SELECT due.id, due.memory_id, due.content, due.scope, due.visibility, due.stored_type, due.source_kind,
+		j.attempts, j.max_attempts, due.stale, due.facts
+	FROM due
+		JOIN j ON j.candidate_id = due.id
+	ORDER BY due.ordinal`
+
 // LeaseDecide returns the candidates of the range whose facts are not decided, or are stale.
 func (s *Pipeline) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Undecided, error) {
 	var out []Undecided
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
-		rows, err := c.Tx.Query(ctx, `
-			WITH `+InRange+`, stale AS MATERIALIZED (
-				SELECT candidate_id, ordinal FROM proposals WHERE tenant = $1
-				AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state = 'stale'
-			), due AS MATERIALIZED (
-				SELECT c.id, c.ordinal, c.memory_id, c.content, c.extraction->'facts' AS facts, s.again,
-					m.scope, m.visibility, coalesce(m.type, CASE WHEN c.source_kind = 'memory' THEN 'semantic'
-						ELSE 'episodic' END) AS type
-				FROM c CROSS JOIN LATERAL (SELECT array(SELECT s.ordinal FROM stale s WHERE s.candidate_id = c.id
-					ORDER BY s.ordinal) AS again OFFSET 0) s
-				LEFT JOIN `+pg.ByKey("m", "$1", "c.memory_id")+` ON true
-				WHERE c.state = 'staged' AND c.extraction IS NOT NULL AND (c.decided_at IS NULL OR s.again <> '{}')
-			), j AS (
-				UPDATE jobs j SET `+leased("decide")+`, updated_at = $5
-				WHERE tenant = $1 AND batch_id = $2 AND candidate_id = ANY(ARRAY(SELECT id FROM due))
-				AND state IN ('pending', 'leased', 'failed')
-				RETURNING candidate_id, attempts, max_attempts)
-			SELECT due.id, due.memory_id, due.content, j.attempts, j.max_attempts, due.again, due.facts, due.scope,
-			due.type, due.visibility
-			FROM due JOIN j ON j.candidate_id = due.id ORDER BY due.ordinal`,
-			r.Tenant, r.BatchID, r.From, r.To, c.Now)
-		if err != nil {
-			return err
+		found, err := commit.Rows[undecidedRow](ctx, c.Tx, leaseDecide, r.args(pgx.StrictNamedArgs{"now": c.Now}))
+		for _, u := range found {
+			u.Type = proposals.TypeOfSource(u.SourceKind)
+			if u.StoredType != nil {
+				u.Type = *u.StoredType
+			}
+			out = append(out, u.Undecided)
 		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Undecided, error) {
-			var u Undecided
-			err := row.Scan(&u.CandidateID, &u.MemoryID, &u.Content, &u.Attempts, &u.MaxAttempts, &u.Stale, &u.Facts,
-				&u.Scope, &u.Type, &u.Visibility)
-			return u, err
-		})
 		return err
 	})
 	if err != nil {
@@ -245,13 +319,18 @@ func (s *Pipeline) StaleProposals(ctx context.Context, r Range) (n int, err erro
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
-			WITH `+InRange+`, j AS MATERIALIZED (
-				SELECT candidate_id FROM jobs WHERE tenant = $1 AND batch_id = $2
+			WITH `+candidatesInRange+`, j AS MATERIALIZED (
+				SELECT candidate_id
+				FROM jobs
+				WHERE tenant = @tenant
+					AND batch_id = @batch_id
 					AND candidate_id = ANY(ARRAY(SELECT id FROM c WHERE state = 'staged'))
-					AND state IN ('pending', 'leased', 'failed'))
-			SELECT count(*) FROM proposals
-			WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT candidate_id FROM j)) AND state = 'stale'`,
-			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)
+					AND state IN ('pending', 'leased', 'failed')
+			)
+			SELECT count(*)
+			FROM proposals
+			WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT candidate_id FROM j)) AND state = 'stale'`,
+			r.args(nil)).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count stale proposals: %w", err)
@@ -277,12 +356,12 @@ func (s *Pipeline) SaveDecisions(ctx context.Context, r Range, candidates []uuid
 
 func saveDecisions(ctx context.Context, c *commit.Change, r Range, candidates []uuid.UUID, decided []Decided) error {
 	// Nothing about a candidate that left the pipeline meanwhile: its text may have been erased.
-	rows, err := c.Tx.Query(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND id = ANY($2)
-		AND state = 'staged' ORDER BY id FOR NO KEY UPDATE`, r.Tenant, candidates)
-	if err != nil {
-		return err
-	}
-	staged, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	staged, err := commit.Values[uuid.UUID](ctx, c.Tx, `
+		SELECT id
+		FROM memory_candidates
+		WHERE tenant = @tenant AND id = ANY(@ids) AND state = 'staged'
+		ORDER BY id
+		FOR NO KEY UPDATE`, pgx.StrictNamedArgs{"tenant": r.Tenant, "ids": candidates})
 	if err != nil {
 		return err
 	}
@@ -294,8 +373,11 @@ func saveDecisions(ctx context.Context, c *commit.Change, r Range, candidates []
 			return err
 		}
 	}
-	c.Queue.Queue(`UPDATE memory_candidates SET decided_at = $3 WHERE tenant = $1 AND id = ANY($2)`, r.Tenant, staged,
-		c.Now)
+	c.Queue.Queue(`
+		UPDATE memory_candidates
+		SET decided_at = @now
+		WHERE tenant = @tenant AND id = ANY(@ids)`,
+		pgx.StrictNamedArgs{"tenant": r.Tenant, "ids": staged, "now": c.Now})
 	return nil
 }
 
@@ -334,24 +416,52 @@ func queueDecision(c *commit.Change, r Range, d Decided) error {
 		}
 		also = append(also, id)
 	}
-	c.Queue.Queue(`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, offered,
-		target_id, target_version,
-			confidence, reason, warnings, embedding, embedding_model, decided_at, change, own, also)
-		VALUES ($1, $2, $3, $4, $5, 'proposed', $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
-		ON CONFLICT (tenant, candidate_id, ordinal) DO UPDATE SET state = 'proposed', action = excluded.action,
-		offered = excluded.offered,
-			change = excluded.change, own = excluded.own, also = excluded.also,
-			target_id = excluded.target_id, target_version = excluded.target_version, confidence = excluded.confidence,
-			reason = excluded.reason, warnings = excluded.warnings, embedding = excluded.embedding,
-			embedding_model = excluded.embedding_model, decided_at = excluded.decided_at, rounds = proposals.rounds + 1
-		WHERE proposals.state = 'stale'`,
-		c.Tenant, pg.NewID(), r.BatchID, d.CandidateID, d.Ordinal, d.Proposal.Action, string(fact), string(offeredJSON),
-		target, targetVersion,
-		d.Proposal.Confidence, d.Proposal.Reason, pg.TagList(d.Proposal.Warnings), vector, model, c.Now,
-		cmp.Or(d.Proposal.Change, "none"), d.Proposal.Own, also)
+	c.Queue.Queue(proposalSQL, pgx.StrictNamedArgs{
+		"tenant":          c.Tenant,
+		"id":              pg.NewID(),
+		"batch_id":        r.BatchID,
+		"candidate_id":    d.CandidateID,
+		"ordinal":         d.Ordinal,
+		"state":           schema.ProposalProposed,
+		"action":          d.Proposal.Action,
+		"fact":            string(fact),
+		"offered":         string(offeredJSON),
+		"target_id":       target,
+		"target_version":  targetVersion,
+		"confidence":      d.Proposal.Confidence,
+		"reason":          d.Proposal.Reason,
+		"warnings":        pg.TagList(d.Proposal.Warnings),
+		"embedding":       vector,
+		"embedding_model": model,
+		"decided_at":      c.Now,
+		"change":          cmp.Or(d.Proposal.Change, "none"),
+		"own":             d.Proposal.Own,
+		"also":            also,
+	})
 	logUsage(c, d.CandidateID, "decide", d.Usage)
 	return nil
 }
+
+// proposalSQL stores a proposal, or replaces a stale one of the same fact and counts the round.
+var proposalSQL = commit.Insert("proposals", `tenant, id, batch_id, candidate_id, ordinal, state, action, fact, offered,
+	target_id, target_version, confidence, reason, warnings, embedding, embedding_model, decided_at, change, own, also`) + `
+	ON CONFLICT (tenant, candidate_id, ordinal) DO UPDATE
+	SET state = excluded.state,
+		action = excluded.action,
+		offered = excluded.offered,
+		change = excluded.change,
+		own = excluded.own,
+		also = excluded.also,
+		target_id = excluded.target_id,
+		target_version = excluded.target_version,
+		confidence = excluded.confidence,
+		reason = excluded.reason,
+		warnings = excluded.warnings,
+		embedding = excluded.embedding,
+		embedding_model = excluded.embedding_model,
+		decided_at = excluded.decided_at,
+		rounds = proposals.rounds + 1
+	WHERE proposals.state = 'stale'`
 
 // ExtractTotals says what the extractions of a range hold, over all attempts.
 type ExtractTotals struct {
@@ -363,20 +473,28 @@ type ExtractTotals struct {
 func (s *Pipeline) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `
-			WITH `+InRange+`
-			SELECT count(c.extraction), coalesce(sum(n.facts), 0), coalesce(sum(n.triples), 0),
-			coalesce(sum(n.warnings), 0), `+deadOfRange("extract")+`
-			FROM c, LATERAL (SELECT jsonb_array_length(coalesce(nullif(c.extraction->'facts', 'null'), '[]')) AS facts,
-				jsonb_array_length(coalesce(nullif(c.extraction->'triples', 'null'), '[]')) AS triples,
-				jsonb_array_length(coalesce(nullif(c.extraction->'warnings', 'null'), '[]')) AS warnings) n`, r.Tenant,
-			r.BatchID, r.From, r.To).
-			Scan(&t.Candidates, &t.Facts, &t.Triples, &t.Warnings, &t.Dead)
+		var err error
+		t, err = commit.Row[ExtractTotals](ctx, tx, `
+			WITH `+candidatesInRange+`
+			SELECT count(c.extraction) AS candidates,
+				coalesce(sum(n.facts), 0) AS facts,
+				coalesce(sum(n.triples), 0) AS triples,
+				coalesce(sum(n.warnings), 0) AS warnings,
+				`+deadOfRange("extract")+` AS dead
+			FROM c,
+				LATERAL (
+					SELECT `+lengthOf("facts")+`, `+lengthOf("triples")+`, `+lengthOf("warnings")+`) n`, r.args(nil))
+		return err
 	})
 	if err != nil {
 		return t, fmt.Errorf("count extractions: %w", err)
 	}
 	return t, nil
+}
+
+// lengthOf renders the length of a list in the extraction of a candidate c: 0 where the extraction has none.
+func lengthOf(list string) string {
+	return `jsonb_array_length(coalesce(nullif(c.extraction->'` + list + `', 'null'), '[]')) AS ` + list
 }
 
 // DecideTotals says what is proposed for the facts of a range, over all attempts and rounds.
@@ -388,14 +506,20 @@ type DecideTotals struct {
 func (s *Pipeline) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `
-			WITH `+InRange+`, p AS MATERIALIZED (SELECT action FROM proposals WHERE tenant = $1
-				AND candidate_id = ANY(ARRAY(SELECT id FROM c)))
-			SELECT (SELECT count(decided_at) FROM c), (SELECT count(*) FROM p WHERE action = 'add'),
-			(SELECT count(*) FROM p WHERE action = 'update'),
-				(SELECT count(*) FROM p WHERE action = 'delete'), (SELECT count(*) FROM p WHERE action = 'none'),
-				`+deadOfRange("decide")+``,
-			r.Tenant, r.BatchID, r.From, r.To).Scan(&t.Candidates, &t.Add, &t.Update, &t.Delete, &t.None, &t.Dead)
+		var err error
+		t, err = commit.Row[DecideTotals](ctx, tx, `
+			WITH `+candidatesInRange+`, p AS MATERIALIZED (
+				SELECT action
+				FROM proposals
+				WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM c))
+			)
+			SELECT (SELECT count(decided_at) FROM c) AS candidates,
+				(SELECT count(*) FROM p WHERE action = 'add') AS add,
+				(SELECT count(*) FROM p WHERE action = 'update') AS update,
+				(SELECT count(*) FROM p WHERE action = 'delete') AS delete,
+				(SELECT count(*) FROM p WHERE action = 'none') AS none,
+				`+deadOfRange("decide")+` AS dead`, r.args(nil))
+		return err
 	})
 	if err != nil {
 		return t, fmt.Errorf("count proposals: %w", err)

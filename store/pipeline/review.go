@@ -19,70 +19,76 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Which proposals wait for a person, and which have been through a review: the conditions of the
-// indexes proposals_to_review and proposals_reviewed. What shadow and frozen modes held back was
-// never meant to be applied.
-const (
-	wasReviewed = `p.reviewed_at IS NOT NULL`
-)
+// wasReviewed are proposals p that have been through a review: the condition of the index proposals_reviewed. Those that
+// wait for one are pg.WaitsForReview. What shadow and frozen modes held back was never meant to be applied.
+const wasReviewed = `p.reviewed_at IS NOT NULL`
 
-// reviewTables joins to a proposal its batch b, its candidate c, its source s and its target t. mayReview admits
-// proposals with every side readable by the principal: a decision shows each side.
-var (
-	reviewTables = ` FROM proposals p
+// reviewTables joins to a proposal p its batch b, its candidate c, its source s and its target t.
+const reviewTables = `
+	FROM proposals p
 		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
 		JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
 		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id
-		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id `
-	mayReview = pg.MayReadAs("b") + ` AND (s.id IS NULL OR ` + pg.MayReadAs("s") + `)
-		AND (t.id IS NULL OR ` + pg.MayReadAs("t") + `)`
-	// mayReadSides are proposals whose sides are not too sensitive ($6) for the reader.
-	mayReadSides = ` AND (s.id IS NULL OR s.sensitivity = ANY($6)) AND (t.id IS NULL OR t.sensitivity = ANY($6))`
+		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id`
+
+var (
+	// mayReview admits a proposal where the principal may read every side of it: a decision shows each side.
+	mayReview = commit.MayReadAs("b") + `
+		AND (s.id IS NULL OR ` + commit.MayReadAs("s") + `)
+		AND (t.id IS NULL OR ` + commit.MayReadAs("t") + `)`
+	// mayReadSides admits a proposal where no side is too sensitive for the principal.
+	mayReadSides = `(s.id IS NULL OR s.sensitivity = ANY(@sensitivities))
+		AND (t.id IS NULL OR t.sensitivity = ANY(@sensitivities))`
 )
 
-const reviewColumns = `p.id, p.batch_id, p.state, p.action, p.outcome, p.fact, p.reason, p.warnings,
-	p.contradiction_risk, p.offered,
-	c.memory_id, coalesce(s.content, ''), c.refs, p.target_id, coalesce(p.target_version, 0), p.memory_id,
-	t.id IS NOT NULL, coalesce(t.version, 0), coalesce(t.status, ''), coalesce(t.live, false),
-	coalesce(t.pinned, false), coalesce(t.content, ''),
-	coalesce(t.confidence, 0), p.decided_at, p.expires_at, p.reviewed_by, p.review_reason, p.reviewed_at`
+// reviewColumns fill a reviewRow.
+const reviewColumns = `
+	p.id AS proposal_id, p.batch_id, p.state, p.action, p.outcome, p.fact AS extracted, p.reason, p.warnings,
+	p.contradiction_risk, p.offered AS offered_refs,
+	c.memory_id AS source_id, coalesce(s.content, '') AS source, c.refs AS evidence,
+	coalesce(p.target_id::text, '') AS target_id,
+	coalesce(p.target_version, 0) AS target_version,
+	coalesce(p.memory_id::text, '') AS memory_id,
+	t.id IS NOT NULL AS has_target,
+	coalesce(t.version, 0) AS now_version,
+	coalesce(t.status, '') AS now_status,
+	coalesce(t.live, false) AS now_live,
+	coalesce(t.pinned, false) AS now_pinned,
+	coalesce(t.content, '') AS now_content,
+	coalesce(t.confidence, 0) AS now_confidence,
+	p.decided_at, p.expires_at AS expires, p.reviewed_by, p.review_reason, p.reviewed_at`
+
+// reviewRow is a ReviewItem, and the columns from which the rest of it follows.
+type reviewRow struct {
+	schema.ReviewItem
+	Extracted     memory.Fact
+	OfferedRefs   []offeredRef
+	HasTarget     bool // the target exists; what follows is its current state
+	NowVersion    int
+	NowStatus     schema.Status
+	NowLive       bool
+	NowPinned     bool
+	NowContent    string
+	NowConfidence float64
+	Expires       *time.Time
+}
 
 func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
-	var r schema.ReviewItem
-	var id, batch, source uuid.UUID
-	var target, mem *uuid.UUID
-	var fact memory.Fact
-	var offered []offeredRef
-	var expires *time.Time
-	var exists bool
-	var now schema.Side
-	err := row.Scan(&id, &batch, &r.State, &r.Action, &r.Outcome, &fact, &r.Reason, &r.Warnings, &r.ContradictionRisk,
-		&offered,
-		&source, &r.Source, &r.Evidence, &target, &r.TargetVersion, &mem,
-		&exists, &now.Version, &now.Status, &now.Live, &now.Pinned, &now.Content,
-		&now.Confidence, &r.DecidedAt, &expires, &r.ReviewedBy, &r.ReviewReason, &r.ReviewedAt)
-	if err != nil {
-		return r, err
+	found, err := pgx.RowToStructByNameLax[reviewRow](row)
+	r := found.ReviewItem
+	r.Fact, r.Category, r.Confidence = found.Extracted.Content, found.Extracted.Category, found.Extracted.Confidence
+	if found.HasTarget {
+		r.TargetNow = &schema.Side{ID: r.TargetID, Version: found.NowVersion, Status: found.NowStatus,
+			Live: found.NowLive, Pinned: found.NowPinned, Content: found.NowContent,
+			Confidence: found.NowConfidence}
 	}
-	r.ProposalID, r.BatchID, r.SourceID = id.String(), batch.String(), source.String()
-	r.Fact, r.Category, r.Confidence = fact.Content, fact.Category, fact.Confidence
-	if target != nil {
-		r.TargetID = target.String()
-	}
-	if exists {
-		now.ID = r.TargetID
-		r.TargetNow = &now
-	}
-	if mem != nil {
-		r.MemoryID = mem.String()
-	}
-	for _, o := range offered {
+	for _, o := range found.OfferedRefs {
 		r.Offered = append(r.Offered, schema.Target{ID: o.ID, IfVersion: o.Version})
 	}
-	if expires != nil {
-		r.ExpiresAt = *expires
+	if found.Expires != nil {
+		r.ExpiresAt = *found.Expires
 	}
-	return r, nil
+	return r, err
 }
 
 // ReviewFilter narrows a listing of reviews.
@@ -97,39 +103,50 @@ type ReviewFilter struct {
 func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pg.PageLimit(page.Limit)
-	args := pg.Params{p.Tenant, nil, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance)}
-	where := `p.tenant = $1 AND ` + mayReview + mayReadSides
+	var before *uuid.UUID
 	if page.Before != "" {
-		before, err := uuid.Parse(page.Before)
+		id, err := uuid.Parse(page.Before)
 		if err != nil {
 			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before",
 				Problem: "must be a proposal id"}}}
 		}
-		args[1] = before
+		before = &id
 	}
-	where += ` AND ($2::uuid IS NULL OR (p.decided_at, p.id) < (SELECT decided_at, id FROM proposals WHERE tenant = $1
-		AND id = $2))`
-	if f.Contradictions {
-		where += ` AND p.contradiction_risk`
-	}
-	limit := args.Add(page.Limit)
 	one := func(state string) string {
-		return `(SELECT ` + reviewColumns + reviewTables + `WHERE ` + where + ` AND ` + state +
-			` ORDER BY p.decided_at DESC, p.id DESC LIMIT ` + limit + `)`
+		if f.Contradictions {
+			state += ` AND p.contradiction_risk`
+		}
+		return `(
+			SELECT ` + reviewColumns + reviewTables + `
+			WHERE p.tenant = @tenant
+				AND ` + mayReview + `
+				AND ` + mayReadSides + `
+				AND (@before::uuid IS NULL OR (p.decided_at, p.id) < (
+					SELECT decided_at, id FROM proposals WHERE tenant = @tenant AND id = @before))
+				AND ` + state + `
+			ORDER BY p.decided_at DESC, p.id DESC
+			LIMIT @limit)`
 	}
 	var query string
 	switch f.State {
 	case schema.ReviewsDecided:
 		query = one(wasReviewed)
 	case schema.ReviewsAll: // each half from its own index
-		query = `SELECT * FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r
-			ORDER BY decided_at DESC, id DESC LIMIT ` + limit
+		query = `
+			SELECT *
+			FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r
+			ORDER BY decided_at DESC, proposal_id DESC
+			LIMIT @limit`
 	default:
 		query = one(pg.WaitsForReview)
 	}
 	out := []schema.ReviewItem{}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, args...)
+		rows, err := tx.Query(ctx, query, asking(p, pg.ReadGrants(p), pgx.StrictNamedArgs{
+			"sensitivities": pg.ClearedSensitivities(clearance),
+			"before":        before,
+			"limit":         page.Limit,
+		}))
 		if err != nil {
 			return err
 		}
@@ -142,15 +159,22 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 	return out, nil
 }
 
-// GetReview reads a proposal, whatever its state; ErrNotFound where the principal may not look at all
-// sides of it, or not within the clearance.
+// GetReview reads a proposal in any state. It returns ErrNotFound where the principal may not see all sides of it within
+// the clearance.
 func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID,
 	clearance ...policy.Clearance) (schema.ReviewItem, error) {
 	var r schema.ReviewItem
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+reviewTables+`WHERE p.tenant = $1 AND p.id = $2
-			AND `+mayReview+mayReadSides,
-			p.Tenant, id, p.Agent, p.Project, pg.ReadGrants(p), pg.ClearedSensitivities(clearance))
+		rows, err := tx.Query(ctx, `
+			SELECT `+reviewColumns+reviewTables+`
+			WHERE p.tenant = @tenant
+				AND p.id = @id
+				AND `+mayReview+`
+				AND `+mayReadSides,
+			asking(p, pg.ReadGrants(p), pgx.StrictNamedArgs{
+				"id":            id,
+				"sensitivities": pg.ClearedSensitivities(clearance),
+			}))
 		if err != nil {
 			return err
 		}
@@ -170,9 +194,13 @@ func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UU
 func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT count(*)`+proposalTables+`WHERE p.tenant = $1 AND p.batch_id = $2
-			AND c.ordinal >= $3 AND c.ordinal < $4 AND `+pg.WaitsForReview,
-			r.Tenant, r.BatchID, r.From, r.To).Scan(&n)
+		return tx.QueryRow(ctx, `
+			SELECT count(*)`+proposalTables+`
+			WHERE p.tenant = @tenant
+				AND p.batch_id = @batch_id
+				AND c.ordinal >= @from
+				AND c.ordinal < @to
+				AND `+pg.WaitsForReview, r.args(nil)).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count proposals to review: %w", err)
@@ -197,18 +225,29 @@ func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.U
 	now time.Time) (ReviewState, error) {
 	var st ReviewState
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		if _, err := c.Tx.Exec(ctx, `UPDATE proposals p SET expires_at = $3 WHERE p.tenant = $1 AND p.batch_id = $2
-			AND p.expires_at IS NULL AND `+pg.WaitsForReview,
-			tenant, batchID, c.Now.Add(window)); err != nil {
+		if _, err := c.Tx.Exec(ctx, `
+			UPDATE proposals p
+			SET expires_at = @expires_at
+			WHERE p.tenant = @tenant
+				AND p.batch_id = @batch_id
+				AND p.expires_at IS NULL
+				AND `+pg.WaitsForReview,
+			pgx.StrictNamedArgs{"tenant": tenant, "batch_id": batchID, "expires_at": c.Now.Add(window)}); err != nil {
 			return err
 		}
-		err := c.Tx.QueryRow(ctx, `SELECT b.agent_id, b.project, count(*) FILTER (WHERE `+pg.WaitsForReview+`),
-				count(*) FILTER (WHERE p.state = 'applied' AND `+wasReviewed+`),
-				count(*) FILTER (WHERE p.state = 'rejected'),
-				count(*) FILTER (WHERE p.state = 'expired'), min(p.expires_at) FILTER (WHERE `+pg.WaitsForReview+`)
-			FROM ingest_batches b LEFT JOIN proposals p ON p.tenant = b.tenant AND p.batch_id = b.id
-			WHERE b.tenant = $1 AND b.id = $2 GROUP BY b.agent_id, b.project`, tenant, batchID).
-			Scan(&st.Agent, &st.Project, &st.Open, &st.Approved, &st.Rejected, &st.Expired, &st.NextAt)
+		found, err := commit.Row[ReviewState](ctx, c.Tx, `
+			SELECT b.agent_id AS agent, b.project,
+				count(*) FILTER (WHERE `+pg.WaitsForReview+`) AS open,
+				count(*) FILTER (WHERE p.state = 'applied' AND `+wasReviewed+`) AS approved,
+				count(*) FILTER (WHERE p.state = 'rejected') AS rejected,
+				count(*) FILTER (WHERE p.state = 'expired') AS expired,
+				min(p.expires_at) FILTER (WHERE `+pg.WaitsForReview+`) AS next_at
+			FROM ingest_batches b
+				LEFT JOIN proposals p ON p.tenant = b.tenant AND p.batch_id = b.id
+			WHERE b.tenant = @tenant AND b.id = @batch_id
+			GROUP BY b.agent_id, b.project`,
+			pgx.StrictNamedArgs{"tenant": tenant, "batch_id": batchID})
+		st = found
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -267,10 +306,21 @@ func (s *Pipeline) DecideProposal(ctx context.Context, op Operation, in DecideIn
 func decideProposal(ctx context.Context, c *commit.Change, in DecideInput) (schema.ReviewResult, error) {
 	result := schema.ReviewResult{ProposalID: in.ProposalID.String()}
 	var found bool
-	err := c.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT`+reviewTables+`WHERE p.tenant = $1 AND p.id = $2
-		AND p.batch_id = $6 AND `+mayReview+`)`,
-		c.Tenant, in.ProposalID, in.Principal.Agent, in.Principal.Project, pg.ChangeGrants(in.Principal),
-		in.BatchID).Scan(&found)
+	err := c.Tx.QueryRow(ctx, `
+		SELECT EXISTS (
+			SELECT`+reviewTables+`
+			WHERE p.tenant = @tenant
+				AND p.id = @id
+				AND p.batch_id = @batch_id
+				AND `+mayReview+`)`,
+		pgx.StrictNamedArgs{
+			"tenant":   c.Tenant,
+			"id":       in.ProposalID,
+			"batch_id": in.BatchID,
+			"agent":    in.Principal.Agent,
+			"project":  in.Principal.Project,
+			"grants":   pg.ChangeGrants(in.Principal),
+		}).Scan(&found)
 	if err != nil {
 		return result, err
 	}
@@ -341,19 +391,24 @@ type lockedProposal struct {
 }
 
 func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedProposal, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+proposalColumns+proposalTables+`WHERE p.tenant = $1
-		AND p.id = $2 FOR UPDATE OF p`, c.Tenant, id)
+	l, err := commit.Row[struct {
+		proposalRow
+		State         schema.ProposalState
+		Outcome       string
+		TargetVersion int
+		MemoryID      *uuid.UUID
+		ReviewedBy    string
+	}](ctx, c.Tx, `
+		SELECT `+proposalColumns+`,
+			p.state, p.outcome, coalesce(p.target_version, 0) AS target_version, p.memory_id, p.reviewed_by`+
+		proposalTables+`
+		WHERE p.tenant = @tenant AND p.id = @id
+		FOR UPDATE OF p`, pgx.StrictNamedArgs{"tenant": c.Tenant, "id": id})
 	if err != nil {
 		return nil, err
 	}
-	var l lockedProposal
-	if l.pendingProposal, err = pgx.CollectExactlyOneRow(rows, scanProposal); err != nil {
-		return nil, err
-	}
-	err = c.Tx.QueryRow(ctx, `SELECT state, outcome, coalesce(target_version, 0), memory_id, reviewed_by FROM proposals
-		WHERE tenant = $1 AND id = $2`, c.Tenant, id).
-		Scan(&l.state, &l.outcome, &l.targetVersion, &l.memoryID, &l.reviewedBy)
-	return &l, err
+	return &lockedProposal{pendingProposal: l.pending(), state: l.State, outcome: l.Outcome,
+		targetVersion: l.TargetVersion, memoryID: l.MemoryID, reviewedBy: l.ReviewedBy}, nil
 }
 
 // answer says what became of a proposal that does not wait for a decision; of one that does, nothing.
@@ -394,8 +449,10 @@ func (w *writing) prepareReview(ctx context.Context, p *pendingProposal, princip
 	}
 	if cl := p.Fact.Claim; cl.Functional && !cl.IsZero() {
 		owner, visibility := w.batch.Owner, w.batch.Visibility
-		err := w.Tx.QueryRow(ctx, `SELECT scope, visibility FROM memories WHERE tenant = $1 AND id = $2`, w.Tenant,
-			p.ParentID).Scan(&owner.Scope, &visibility)
+		err := w.Tx.QueryRow(ctx, `
+			SELECT scope, visibility
+			FROM memories
+			WHERE tenant = $1 AND id = $2`, w.Tenant, p.ParentID).Scan(&owner.Scope, &visibility)
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
@@ -453,11 +510,26 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 	if w.review.expired {
 		state = schema.ProposalExpired
 	}
-	w.Queue.Queue(`UPDATE proposals SET state = $3, memory_id = $4, reviewed_by = $5, review_reason = $6,
-		reviewed_at = $7,
-			written_at = CASE WHEN $3 = 'applied' THEN $7::timestamptz ELSE written_at END, embedding = NULL,
+	w.Queue.Queue(`
+		UPDATE proposals
+		SET state = @state,
+			memory_id = @memory_id,
+			reviewed_by = @by,
+			review_reason = @reason,
+			reviewed_at = @now,
+			written_at = CASE WHEN @state = 'applied' THEN @now::timestamptz ELSE written_at END,
+			embedding = NULL,
 			embedding_model = NULL
-		WHERE tenant = $1 AND id = $2`, w.Tenant, p.ID, state, memoryID, w.actor, w.review.reason, w.Now)
+		WHERE tenant = @tenant AND id = @id`,
+		pgx.StrictNamedArgs{
+			"tenant":    w.Tenant,
+			"id":        p.ID,
+			"state":     state,
+			"memory_id": memoryID,
+			"by":        w.actor,
+			"reason":    w.review.reason,
+			"now":       w.Now,
+		})
 	metadata := w.metadata(p, proposals.Verdict{State: state})
 	metadata["decision"] = state
 	p.whichFact(metadata)

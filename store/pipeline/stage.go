@@ -175,8 +175,12 @@ func (st *staging) markTextless(ctx context.Context) error {
 	standing := map[uuid.UUID]bool{}
 	if len(replayed) > 0 {
 		var err error
-		if standing, err = st.IdSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2)
-			AND erased_at IS NULL ORDER BY id FOR SHARE`, st.Tenant, replayed); err != nil {
+		if standing, err = st.IdSet(ctx, `
+			SELECT id
+			FROM memories
+			WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL
+			ORDER BY id
+			FOR SHARE`, st.Tenant, replayed); err != nil {
 			return err
 		}
 	}
@@ -192,8 +196,8 @@ func (st *staging) markTextless(ctx context.Context) error {
 	return nil
 }
 
-// knownKeys returns the first results of the batch's idempotency keys, as far as there are any. Two requests that
-// share a key wait for each other, in one order, so that there is one result.
+// knownKeys returns the first result of each of the batch's idempotency keys that has one. Two requests that share a key
+// wait for each other, in one order, so that a key has one result.
 func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) {
 	known := map[string]uuid.UUID{}
 	var keys []string
@@ -208,17 +212,17 @@ func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) 
 	if err := st.LockOperations(ctx, keys); err != nil {
 		return nil, err
 	}
-	rows, err := st.Tx.Query(ctx, `SELECT id, result->>'memory_id' FROM operations WHERE tenant = $1 AND id = ANY($2)`,
-		st.Tenant, keys)
-	if err != nil {
-		return nil, err
+	results, err := commit.Rows[struct {
+		ID       string
+		MemoryID uuid.UUID
+	}](ctx, st.Tx, `
+		SELECT id, (result->>'memory_id')::uuid AS memory_id
+		FROM operations
+		WHERE tenant = @tenant AND id = ANY(@keys)`,
+		pgx.StrictNamedArgs{"tenant": st.Tenant, "keys": keys})
+	for _, r := range results {
+		known[r.ID] = r.MemoryID
 	}
-	var key, id string
-	_, err = pgx.ForEachRow(rows, []any{&key, &id}, func() error {
-		parsed, err := uuid.Parse(id)
-		known[key] = parsed
-		return err
-	})
 	return known, err
 }
 
@@ -238,13 +242,22 @@ func (st *staging) insert(ctx context.Context) error {
 	if err := st.settleDuplicates(ctx, shadow); err != nil {
 		return err
 	}
-	st.Queue.Queue(`INSERT INTO ingest_batches (tenant, id, workflow_id, agent_id, project, scope, policy_group,
-		visibility, mode,
-			allow_update_delete, min_fact_confidence, size, created_at, supersede)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		st.Tenant, st.batchID, st.in.WorkflowID, p.Agent, p.Project, p.EffectiveScope(), p.PolicyGroup, r.Visibility,
-		st.in.Policy.Mode, st.in.Policy.AllowUpdateDelete, st.in.Policy.MinFactConfidence, len(st.items), st.Now,
-		cmp.Or(st.in.Policy.Supersede, proposals.SupersedeReview))
+	st.Queue.Queue(batchSQL, pgx.StrictNamedArgs{
+		"tenant":              st.Tenant,
+		"id":                  st.batchID,
+		"workflow_id":         st.in.WorkflowID,
+		"agent_id":            p.Agent,
+		"project":             p.Project,
+		"scope":               p.EffectiveScope(),
+		"policy_group":        p.PolicyGroup,
+		"visibility":          r.Visibility,
+		"mode":                st.in.Policy.Mode,
+		"allow_update_delete": st.in.Policy.AllowUpdateDelete,
+		"min_fact_confidence": st.in.Policy.MinFactConfidence,
+		"supersede":           cmp.Or(st.in.Policy.Supersede, proposals.SupersedeReview),
+		"size":                len(st.items),
+		"created_at":          st.Now,
+	})
 	for i := range st.items {
 		if err := st.queueItem(i); err != nil {
 			return err
@@ -252,6 +265,9 @@ func (st *staging) insert(ctx context.Context) error {
 	}
 	return nil
 }
+
+var batchSQL = commit.Insert("ingest_batches", `tenant, id, workflow_id, agent_id, project, scope, policy_group,
+	visibility, mode, allow_update_delete, min_fact_confidence, supersede, size, created_at`)
 
 // settleDuplicates inserts the source memories, or in shadow mode only looks which exist, and marks
 // the candidates whose content a live memory already has.
@@ -388,6 +404,17 @@ func SemanticPayload(subject, predicate, object string, functional bool) schema.
 		Validity: schema.Validity{Mode: schema.ValidGlobal}, Cardinality: cardinality}
 }
 
+var (
+	candidateSQL = commit.Insert("memory_candidates", `tenant, id, batch_id, ordinal, state, memory_id, source_kind,
+		content, category, speaker, session, sensitivity, tags, refs, occurred_at, created_at`)
+	eventSQL = commit.Insert("events", `tenant, id, agent_id, kind, candidate_id, memory_id, session, occurred_at,
+		recorded_at`)
+	// A memory has one open job.
+	jobSQL = commit.Insert("jobs", `tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id,
+		max_attempts, created_at, updated_at`) + `
+		ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`
+)
+
 func (st *staging) queueItem(i int) error {
 	it := &st.items[i]
 	c, cl, text := &it.candidate, it.intake.Classification, it.intake.Text.Storage
@@ -401,21 +428,40 @@ func (st *staging) queueItem(i int) error {
 		return fmt.Errorf("refs: %w", err)
 	}
 	kind, at := sourceKind(c), occurredAt(c, st.Now)
-	st.Queue.Queue(`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind,
-		content, category,
-			speaker, session, sensitivity, tags, refs, occurred_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		st.Tenant, it.id, st.batchID, i, it.state, it.memoryID, kind, text, cl.Category,
-		c.Speaker, c.Session, cl.Sensitivity, pg.TagList(cl.Tags), string(refs), at, st.Now)
+	st.Queue.Queue(candidateSQL, pgx.StrictNamedArgs{
+		"tenant":      st.Tenant,
+		"id":          it.id,
+		"batch_id":    st.batchID,
+		"ordinal":     i,
+		"state":       it.state,
+		"memory_id":   it.memoryID,
+		"source_kind": kind,
+		"content":     text,
+		"category":    cl.Category,
+		"speaker":     c.Speaker,
+		"session":     c.Session,
+		"sensitivity": cl.Sensitivity,
+		"tags":        pg.TagList(cl.Tags),
+		"refs":        string(refs),
+		"occurred_at": at,
+		"created_at":  st.Now,
+	})
 	if it.event != uuid.Nil {
-		var candidate, about *uuid.UUID // of what is kept nowhere, the event refers to nothing
+		var candidate, about *uuid.UUID // the event of a text that is kept nowhere refers to nothing
 		if !it.bare {
 			candidate, about = &it.id, &it.memoryID
 		}
-		st.Queue.Queue(`INSERT INTO events (tenant, id, agent_id, kind, candidate_id, memory_id, session, occurred_at,
-			recorded_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			st.Tenant, it.event, st.in.Request.Principal.Agent, kind, candidate, about, c.Session, at, st.Now)
+		st.Queue.Queue(eventSQL, pgx.StrictNamedArgs{
+			"tenant":       st.Tenant,
+			"id":           it.event,
+			"agent_id":     st.in.Request.Principal.Agent,
+			"kind":         kind,
+			"candidate_id": candidate,
+			"memory_id":    about,
+			"session":      c.Session,
+			"occurred_at":  at,
+			"recorded_at":  st.Now,
+		})
 	}
 	by := "agent:" + st.in.Request.Principal.Agent
 	metadata := map[string]any{"batch_id": st.batchID, "candidate_id": it.id, "workflow_id": st.in.WorkflowID}
@@ -431,11 +477,20 @@ func (st *staging) queueItem(i int) error {
 		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by,
 			Reason: "came out of recall: not learned again", Metadata: metadata})
 	case stateStaged:
-		st.Queue.Queue(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id,
-			workflow_id, max_attempts, created_at, updated_at)
-			VALUES ($1, $2, 'ingest', 'pending', 'extract', $3, $4, $5, $6, $7, $8, $8)
-			ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`,
-			st.Tenant, pg.NewID(), st.batchID, it.id, it.memoryID, st.in.WorkflowID, st.in.MaxAttempts, st.Now)
+		st.Queue.Queue(jobSQL, pgx.StrictNamedArgs{
+			"tenant":       st.Tenant,
+			"id":           pg.NewID(),
+			"kind":         kindIngest,
+			"state":        schema.JobPending,
+			"phase":        "extract",
+			"batch_id":     st.batchID,
+			"candidate_id": it.id,
+			"memory_id":    it.memoryID,
+			"workflow_id":  st.in.WorkflowID,
+			"max_attempts": st.in.MaxAttempts,
+			"created_at":   st.Now,
+			"updated_at":   st.Now,
+		})
 	}
 	if c.IdempotencyKey != "" && !it.replayed {
 		return st.RecordOperation(st.operationKey(*c), kindCandidate, map[string]any{"memory_id": it.memoryID})

@@ -65,11 +65,24 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 		}
 		// A body that waits under another key is another run's: this one needs its own.
 		var known, same bool
-		err = c.Tx.QueryRow(ctx, `SELECT coalesce(bool_or(known), false),
-				coalesce(bool_and(coalesce(kind = $4, true) AND coalesce(digest = $5, true)), true)
-			FROM (SELECT true AS known, kind, digest FROM operations WHERE tenant = $1 AND id = ANY($3)
-				UNION ALL SELECT id = $2, kind, digest FROM staged_requests WHERE tenant = $1 AND id = ANY($3)) x`,
-			c.Tenant, op.ID, op.Keys(), kind, digest).Scan(&known, &same)
+		err = c.Tx.QueryRow(ctx, `
+			SELECT coalesce(bool_or(known), false),
+				coalesce(bool_and(coalesce(kind = @kind, true) AND coalesce(digest = @digest, true)), true)
+			FROM (
+				SELECT true AS known, kind, digest
+				FROM operations
+				WHERE tenant = @tenant AND id = ANY(@keys)
+				UNION ALL
+				SELECT id = @id, kind, digest
+				FROM staged_requests
+				WHERE tenant = @tenant AND id = ANY(@keys)) x`,
+			pgx.StrictNamedArgs{
+				"tenant": c.Tenant,
+				"id":     op.ID,
+				"keys":   op.Keys(),
+				"kind":   kind,
+				"digest": digest,
+			}).Scan(&known, &same)
 		switch {
 		case err != nil:
 			return err
@@ -78,9 +91,14 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 		case known: // a body delivered again after the result is not kept: no run would drop it
 			return nil
 		}
-		c.Queue.Queue(`INSERT INTO staged_requests (tenant, id, kind, body, created_at, digest)
-			VALUES ($1, $2, $3, $4, $5, $6)`,
-			c.Tenant, op.ID, kind, string(encoded), c.Now, digest)
+		c.Queue.Queue(requestSQL, pgx.StrictNamedArgs{
+			"tenant":     c.Tenant,
+			"id":         op.ID,
+			"kind":       kind,
+			"body":       string(encoded),
+			"created_at": c.Now,
+			"digest":     digest,
+		})
 		return nil
 	})
 	if err != nil {
@@ -89,8 +107,10 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 	return nil
 }
 
-// digest is a keyed digest of a body, whatever the order of its members: it tells two requests apart,
-// and confirms no guess at what stood in one that is gone.
+var requestSQL = commit.Insert("staged_requests", "tenant, id, kind, body, created_at, digest")
+
+// digest is a keyed digest of a body, whatever the order of its members. It tells two requests apart. Without the key it
+// confirms no guess at the body of a deleted request.
 func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) {
 	key, err := c.Secret(ctx, "operation")
 	if err != nil {

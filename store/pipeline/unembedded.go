@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
@@ -10,6 +9,8 @@ import (
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -17,7 +18,7 @@ import (
 func (w *writing) embedSources(sources map[uuid.UUID]pg.Embedding) {
 	for id, e := range sources {
 		// A memory may have been modified since it was read to be embedded.
-		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || bytes.Equal(e.Hash, m.neighbor.Hash)) {
+		if m, ok := w.known[id]; ok && m.live && (e.Hash == nil || memory.SameContent(e.Hash, m.neighbor.Hash)) {
 			w.Embed(id, m.tier, m.typology, m.neighbor.Hash, &e)
 		}
 	}
@@ -25,42 +26,47 @@ func (w *writing) embedSources(sources map[uuid.UUID]pg.Embedding) {
 
 // Unembedded is a source memory of a range without an embedding in a given space.
 type Unembedded struct {
-	MemoryID uuid.UUID
+	MemoryID uuid.UUID `db:"id"`
 	Content  string
-	Hash     []byte    // of the content
-	Vector   []float32 // of a fact with the same content, when one was embedded already
+	Hash     []byte    `db:"content_hash"`
+	Vector   []float32 `db:"-"` // of a fact with the same content, when one was embedded already
 }
+
+type unembeddedRow struct {
+	Unembedded
+	Embedding *pgvector.Vector
+}
+
+// unembedded lists the live sources without an embedding of the model. An embedding of one of their facts serves for a
+// source with the same content.
+var unembedded = `
+	WITH ` + candidatesInRange + `, p AS MATERIALIZED (
+		SELECT candidate_id, fact->>'content' AS content, embedding
+		FROM proposals
+		WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND embedding_model = @model
+	), has AS MATERIALIZED (
+		SELECT memory_id
+		FROM memory_embeddings
+		WHERE tenant = @tenant AND memory_id = ANY(ARRAY(SELECT memory_id FROM c)) AND model = @model
+	)
+	SELECT m.id, m.content, m.content_hash,
+		(SELECT p.embedding FROM p WHERE p.candidate_id = c.id AND p.content = m.content LIMIT 1) AS embedding
+	FROM c
+		CROSS JOIN ` + pg.ByKey("m", "@tenant", "c.memory_id") + `
+	WHERE c.state = 'staged' AND m.live AND m.id <> ALL(ARRAY(SELECT memory_id FROM has))`
 
 // Unembedded lists the live source memories of a range that lack an embedding of the model.
 func (s *Pipeline) Unembedded(ctx context.Context, r Range, model inference.EmbeddingModel) ([]Unembedded, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []Unembedded
 	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `
-			WITH `+InRange+`, p AS MATERIALIZED (
-				SELECT candidate_id, fact->>'content' AS content, embedding FROM proposals
-				WHERE tenant = $1 AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND embedding_model = $5
-			), has AS MATERIALIZED (
-				SELECT memory_id FROM memory_embeddings WHERE tenant = $1
-				AND memory_id = ANY(ARRAY(SELECT memory_id FROM c)) AND model = $5
-			)
-			SELECT m.id, m.content, m.content_hash, (SELECT p.embedding FROM p WHERE p.candidate_id = c.id
-				AND p.content = m.content LIMIT 1)
-			FROM c CROSS JOIN `+pg.ByKey("m", "$1", "c.memory_id")+`
-			WHERE c.state = 'staged' AND m.live AND m.id <> ALL(ARRAY(SELECT memory_id FROM has))`,
-			r.Tenant, r.BatchID, r.From, r.To, model.Name)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Unembedded, error) {
-			var u Unembedded
-			var v *pgvector.Vector
-			err := row.Scan(&u.MemoryID, &u.Content, &u.Hash, &v)
-			if v != nil {
-				u.Vector = v.Slice()
+		found, err := commit.Rows[unembeddedRow](ctx, tx, unembedded, r.args(pgx.StrictNamedArgs{"model": model.Name}))
+		for _, u := range found {
+			if u.Embedding != nil {
+				u.Vector = u.Embedding.Slice()
 			}
-			return u, err
-		})
+			out = append(out, u.Unembedded)
+		}
 		return err
 	})
 	if err != nil {

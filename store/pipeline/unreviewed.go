@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -58,7 +57,7 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 	out.Next, out.More = page[len(page)-1].ID, len(page) == cmp.Or(in.Limit, ExpirePage)
 	var rest, over []uuid.UUID
 	for _, p := range page {
-		if p.MayContradict {
+		if proposals.MayContradict(p.Action, p.Outcome) {
 			rest = append(rest, p.ID)
 		} else {
 			over = append(over, p.ID)
@@ -89,16 +88,31 @@ func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired
 
 // unreviewedProposal is a proposal whose time is over.
 type unreviewedProposal struct {
-	ID            uuid.UUID
-	MayContradict bool
+	ID      uuid.UUID
+	Action  schema.Action
+	Outcome string
 }
 
 // unreviewed reads the next page of them.
 func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unreviewedProposal, err error) {
 	err = s.Read(ctx, in.Tenant, func(tx pgx.Tx) error {
-		page, err = pg.Collect[unreviewedProposal](ctx, tx, `SELECT p.id, `+mayContradict+` FROM proposals p
-			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND p.id > $4 AND `+pg.WaitsForReview+`
-			ORDER BY p.id LIMIT $5`, in.Tenant, in.BatchID, in.Before.UTC(), in.After, cmp.Or(in.Limit, ExpirePage))
+		page, err = commit.Rows[unreviewedProposal](ctx, tx, `
+			SELECT p.id, p.action, p.outcome
+			FROM proposals p
+			WHERE p.tenant = @tenant
+				AND p.batch_id = @batch_id
+				AND p.expires_at <= @before
+				AND p.id > @after
+				AND `+pg.WaitsForReview+`
+			ORDER BY p.id
+			LIMIT @limit`,
+			pgx.StrictNamedArgs{
+				"tenant":   in.Tenant,
+				"batch_id": in.BatchID,
+				"before":   in.Before.UTC(),
+				"after":    in.After,
+				"limit":    cmp.Or(in.Limit, ExpirePage),
+			})
 		return err
 	})
 	if err != nil {
@@ -107,35 +121,47 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 	return page, nil
 }
 
-// mayContradict is a condition of waiting proposals p that may contradict a memory.
-const mayContradict = `(p.action IN ('update', 'delete') OR p.outcome = '` + reasonActiveFactExists + `')`
-
 // discard ends those of the proposals that contradict nothing, in one transaction.
 func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
-		rows, err := c.Tx.Query(ctx, `UPDATE proposals p SET state = 'expired', memory_id = NULL, reviewed_by = $4,
-			review_reason = $5, reviewed_at = $6
+		ended, err := commit.Rows[struct {
+			ID          uuid.UUID
+			CandidateID uuid.UUID
+			MemoryID    uuid.UUID
+			Action      schema.Action
+			Ordinal     int
+			Fact        memory.Fact
+		}](ctx, c.Tx, `
+			UPDATE proposals p
+			SET state = 'expired', memory_id = NULL, reviewed_by = @by, review_reason = @reason, reviewed_at = @now
 			FROM memory_candidates c
-			WHERE p.tenant = $1 AND p.batch_id = $2 AND p.expires_at <= $3 AND c.tenant = p.tenant
-			AND c.id = p.candidate_id
-				AND p.id = ANY($7) AND `+pg.WaitsForReview+` AND NOT `+mayContradict+`
-			RETURNING p.id, c.id, c.memory_id, p.action, p.ordinal, p.fact`, in.Tenant, in.BatchID, in.Before.UTC(),
-			actorExpiry, proposals.NotReviewed, c.Now, ids)
-		if err != nil {
-			return err
-		}
-		var p pendingProposal
-		_, err = pgx.ForEachRow(rows, []any{&p.ID, &p.CandidateID, &p.ParentID, &p.Proposal.Action, &p.Ordinal,
-			&p.Fact}, func() error {
-			n++
-			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID,
-				"proposedAction": p.Proposal.Action, "batchId": in.BatchID, "expired": true}
+			WHERE p.tenant = @tenant
+				AND p.batch_id = @batch_id
+				AND p.expires_at <= @before
+				AND c.tenant = p.tenant
+				AND c.id = p.candidate_id
+				AND p.id = ANY(@ids)
+				AND `+pg.WaitsForReview+`
+			RETURNING p.id, p.candidate_id, c.memory_id, p.action, p.ordinal, p.fact`,
+			pgx.StrictNamedArgs{
+				"tenant":   in.Tenant,
+				"batch_id": in.BatchID,
+				"before":   in.Before.UTC(),
+				"ids":      ids,
+				"by":       actorExpiry,
+				"reason":   proposals.NotReviewed,
+				"now":      c.Now,
+			})
+		for _, e := range ended {
+			p := pendingProposal{ID: e.ID, CandidateID: e.CandidateID, ParentID: e.MemoryID, Ordinal: e.Ordinal,
+				Fact: e.Fact}
+			metadata := map[string]any{"proposalId": p.ID, "candidateId": p.CandidateID, "proposedAction": e.Action,
+				"batchId": in.BatchID, "expired": true}
 			p.whichFact(metadata)
 			c.History(commit.HistoryRow{MemoryID: p.ParentID, Event: schema.EventNone, By: actorExpiry,
 				Reason: proposals.NotReviewed, Metadata: metadata})
-			p = pendingProposal{} // Scan would write into the fact's slices
-			return nil
-		})
+		}
+		n = len(ended)
 		return err
 	})
 	return n, err
@@ -211,7 +237,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 			return nil, err
 		}
 		for _, h := range found {
-			holders[h.id] = !bytes.Equal(h.hash, hash)
+			holders[h.ID] = !memory.SameContent(h.Hash, hash)
 		}
 	}
 	if p.TargetID != nil {
@@ -238,10 +264,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 // contestUnreviewed keeps a fact and the memories that it contradicts, all of them marked as contested.
 func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, against []uuid.UUID) error {
 	contested := proposals.Verdict{State: schema.ProposalExpired, ContradictionRisk: true}
-	parent := w.known[p.ParentID]
-	if memory.States(parent.standing.Type) && bytes.Equal(normalize.Normalize(p.Fact.Content).Hash,
-		parent.neighbor.Hash) {
-		// The source says exactly this, and lasts: it is the other side itself.
+	if proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor) { // the source is the other side
 		if err := w.contestExisting(ctx, p.ParentID, p, against); err != nil {
 			return err
 		}
@@ -257,7 +280,7 @@ func (w *writing) contestUnreviewed(ctx context.Context, p *pendingProposal, aga
 		add.Relations = append(add.Relations, commit.Relation{Predicate: revision.RelationContradicts, Target: id,
 			Weight: 1, Reason: w.review.reason})
 	}
-	w.adds, w.addFor = append(w.adds, add), append(w.addFor, p)
+	w.add(p, add)
 	return nil
 }
 

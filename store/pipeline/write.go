@@ -5,9 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,13 +30,8 @@ const (
 	actorShadow   = "pipeline-shadow"
 )
 
-// Machine reasons that only the commit can give; the others are package memory's.
-const (
-	reasonParentForgotten  = "parent_forgotten"
-	ReasonDuplicate        = "duplicate_content_hash"
-	reasonActiveFactExists = "active_fact_exists"
-	reasonStale            = "candidates_changed"
-)
+// ReasonDuplicate is proposals.ReasonDuplicate.
+const ReasonDuplicate = proposals.ReasonDuplicate
 
 // WriteInput is one run of candidates whose proposals are to be written.
 type WriteInput struct {
@@ -56,11 +51,11 @@ type pendingProposal struct {
 	ParentID      uuid.UUID
 	Fact          memory.Fact
 	Offered       []offeredRef
-	Proposal      memory.Proposal
+	Proposal      memory.Proposal `db:"-"`
 	TargetID      *uuid.UUID
 	Rounds        int
 	Embedding     *pgvector.Vector
-	Model         *string
+	Model         *string `db:"embedding_model"`
 	Refs          []schema.Ref
 	Session       string
 	Speaker       string
@@ -146,7 +141,7 @@ type writing struct {
 	known        map[uuid.UUID]memoryState // sources, and every neighbour that was offered
 	adds         []commit.NewMemory
 	addFor       []*pendingProposal // the proposal of each add
-	added        addedFrames        // what the adds of this change say
+	added        proposals.Added    // what the adds of this change say
 	claimed      map[string][]byte  // functional claims that this change adds, with the content's hash
 	restatements []restatement
 	counts       schema.WriteCounts
@@ -157,44 +152,63 @@ func newWriting(c *commit.Change, batch Batch, actor string, rules *policy.Polic
 		claimed: map[string][]byte{}}
 }
 
+// proposalRow is what proposalColumns fill: a pendingProposal, and the columns of its Proposal.
+type proposalRow struct {
+	pendingProposal
+	Action     schema.Action
+	Confidence float64
+	Reason     string
+	Warnings   []string
+	Change     memory.Change
+	Own        bool
+}
+
 const (
-	proposalColumns = `p.id, p.candidate_id, c.memory_id, p.fact, p.offered, p.action, p.target_id, p.confidence,
-	p.reason, p.warnings, p.rounds,
-		p.embedding, p.embedding_model, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at, c.tags, c.content,
-		c.source_kind,
-		coalesce(nullif(p.change, 'none'), ''), p.own, p.also, p.ordinal`
-	proposalTables = ` FROM proposals p JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id `
+	proposalColumns = `
+		p.id, p.candidate_id, p.ordinal, p.fact, p.offered, p.target_id, p.rounds, p.also,
+		p.action, p.confidence, p.reason, p.warnings, coalesce(nullif(p.change, 'none'), '') AS change, p.own,
+		p.embedding, p.embedding_model,
+		c.memory_id AS parent_id, c.content AS parent_content, c.tags AS parent_tags,
+		c.source_kind, c.refs, c.session, c.speaker, c.sensitivity, c.occurred_at`
+	proposalTables = `
+		FROM proposals p
+			JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id`
 )
 
-func scanProposal(row pgx.CollectableRow) (pendingProposal, error) {
-	var p pendingProposal
-	err := row.Scan(&p.ID, &p.CandidateID, &p.ParentID, &p.Fact, &p.Offered, &p.Proposal.Action, &p.TargetID,
-		&p.Proposal.Confidence,
-		&p.Proposal.Reason, &p.Proposal.Warnings, &p.Rounds, &p.Embedding, &p.Model, &p.Refs, &p.Session, &p.Speaker,
-		&p.Sensitivity,
-		&p.OccurredAt, &p.ParentTags, &p.ParentContent, &p.SourceKind, &p.Proposal.Change, &p.Proposal.Own, &p.Also,
-		&p.Ordinal)
+// pending puts the proposal together from its columns.
+func (r proposalRow) pending() pendingProposal {
+	p := r.pendingProposal
+	p.Proposal = memory.Proposal{Action: r.Action, Confidence: r.Confidence, Reason: r.Reason, Warnings: r.Warnings,
+		Change: r.Change, Own: r.Own}
 	if p.TargetID != nil {
 		p.Proposal.TargetID = p.TargetID.String()
 	}
-	return p, err
+	return p
 }
 
 // load reads the proposals of a range and what they were decided on.
 func (w *writing) load(ctx context.Context, in WriteInput) error {
-	r := in.Range
-	rows, err := w.Tx.Query(ctx, `WITH `+InRange+` SELECT `+strings.ReplaceAll(proposalColumns, "c.", "own.")+`
-		FROM proposals p CROSS JOIN LATERAL (SELECT * FROM c WHERE c.id = p.candidate_id
-			AND c.state = 'staged' OFFSET 0) own
-		WHERE p.tenant = $1 AND p.batch_id = $2 AND p.candidate_id = ANY(ARRAY(SELECT id FROM c))
-		AND p.state = 'proposed'
-		ORDER BY own.ordinal, p.ordinal
-		FOR UPDATE OF p`, r.Tenant, r.BatchID, r.From, r.To)
+	found, err := commit.Rows[proposalRow](ctx, w.Tx, `
+		WITH `+candidatesInRange+`
+		SELECT `+proposalColumns+`
+		FROM proposals p
+			CROSS JOIN LATERAL (
+				SELECT *
+				FROM c
+				WHERE c.id = p.candidate_id AND c.state = 'staged'
+				OFFSET 0) c
+		WHERE p.tenant = @tenant
+			AND p.batch_id = @batch_id
+			AND p.candidate_id = ANY(ARRAY(SELECT id FROM c))
+			AND p.state = 'proposed'
+		ORDER BY c.ordinal, p.ordinal
+		FOR UPDATE OF p`, in.Range.args(nil))
 	if err != nil {
 		return err
 	}
-	if w.proposals, err = pgx.CollectRows(rows, scanProposal); err != nil {
-		return err
+	w.proposals = make([]pendingProposal, len(found))
+	for i, r := range found {
+		w.proposals[i] = r.pending()
 	}
 	if err := w.lockFacts(ctx); err != nil {
 		return err
@@ -216,35 +230,64 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 	return w.lockRows(ctx, ids, "SHARE")
 }
 
-// lockRows reads the current rows and locks them until commit. A caller that is going to change them
-// locks it for that ("UPDATE") at once.
+// lockRows reads the current rows and locks them until commit. A caller that is going to change them locks them for that
+// ("UPDATE") at once.
 func (w *writing) lockRows(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	rows, err := w.Tx.Query(ctx, `SELECT id, version, live, content, content_hash, category, pinned, tier, typology,
-		source_trust, scope, visibility, sensitivity,
-			who, occurred_at, type, status, confidence, revision_policy, validity, conditions, valid_from, valid_until
-			FROM memories
-		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR `+lock, w.Tenant, slices.Compact(ids))
-	if err != nil {
-		return err
+	rows, err := commit.Rows[stateRow](ctx, w.Tx, `
+		SELECT id, version, live, content, content_hash, category, pinned, tier, typology, source_trust,
+			scope, visibility, sensitivity, who, occurred_at, type, status, confidence, revision_policy,
+			validity, conditions, valid_from, valid_until
+		FROM memories
+		WHERE tenant = @tenant AND id = ANY(@ids)
+		ORDER BY id
+		FOR `+lock,
+		pgx.StrictNamedArgs{"tenant": w.Tenant, "ids": slices.Compact(ids)})
+	for _, r := range rows {
+		w.known[r.ID] = r.state()
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var id uuid.UUID
-		var m memoryState
-		s := &m.standing
-		if err := rows.Scan(&id, &m.version, &m.live, &m.neighbor.Content, &m.neighbor.Hash, &m.neighbor.Category,
-			&m.neighbor.Pinned, &m.tier, &m.typology, &m.trust,
-			&m.scope, &m.visibility, &m.sensitivity, &m.neighbor.Who, &m.neighbor.OccurredAt, &s.Type, &s.Status,
-			&s.Confidence, &s.Policy, &s.Validity.Mode, &s.Validity.Conditions, &s.Validity.Start,
-			&s.Validity.End); err != nil {
-			return err
-		}
-		m.neighbor.ID, m.neighbor.Version, s.SourceTrust = id.String(), m.version, m.trust
-		m.neighbor.Type, m.neighbor.Status = s.Type, s.Status
-		w.known[id] = m
+	return err
+}
+
+// stateRow is a row of lockRows.
+type stateRow struct {
+	ID             uuid.UUID
+	Version        int
+	Live           bool
+	Content        string
+	ContentHash    []byte
+	Category       schema.Category
+	Pinned         bool
+	Tier           schema.Tier
+	Typology       schema.Typology
+	SourceTrust    float64
+	Scope          string
+	Visibility     schema.Visibility
+	Sensitivity    schema.Sensitivity
+	Who            string
+	OccurredAt     time.Time
+	Type           schema.MemoryType
+	Status         schema.Status
+	Confidence     float64
+	RevisionPolicy schema.RevisionPolicy
+	Validity       schema.ValidityMode
+	Conditions     json.RawMessage
+	ValidFrom      *time.Time
+	ValidUntil     *time.Time
+}
+
+func (r stateRow) state() memoryState {
+	return memoryState{
+		version: r.Version, live: r.Live, tier: r.Tier, typology: r.Typology, trust: r.SourceTrust,
+		scope: r.Scope, visibility: r.Visibility, sensitivity: r.Sensitivity,
+		neighbor: memory.Neighbor{ID: r.ID.String(), Version: r.Version, Content: r.Content, Hash: r.ContentHash,
+			Category: r.Category, Pinned: r.Pinned, Type: r.Type, Status: r.Status, Who: r.Who,
+			OccurredAt: r.OccurredAt},
+		standing: revision.Standing{Type: r.Type, Status: r.Status, Confidence: r.Confidence,
+			SourceTrust: r.SourceTrust, Policy: r.RevisionPolicy,
+			Validity: schema.Validity{Mode: r.Validity, Conditions: r.Conditions, Start: r.ValidFrom,
+				End: r.ValidUntil}},
 	}
-	return rows.Err()
 }
 
 // evaluate settles one proposal, or leaves it to insertAdds.
@@ -252,7 +295,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 	shadow := w.batch.Policy.Mode == schema.ModeShadow
 	parent, stored := w.known[p.ParentID]
 	if !shadow && (!stored || !parent.live) {
-		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: reasonParentForgotten}, nil)
+		w.settle(p, proposals.Verdict{State: schema.ProposalSkipped, Reason: proposals.ReasonParentForgotten}, nil)
 		return nil
 	}
 	if p.Rounds < maxRounds && w.changesAdded(p) {
@@ -264,7 +307,7 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 			w.decideAgain(p)
 			return nil
 		}
-		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: reasonStale, ReviewNeeded: true}, nil)
+		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonCandidatesChanged, ReviewNeeded: true}, nil)
 		return nil
 	}
 	var target *memory.Neighbor
@@ -297,27 +340,19 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 
 // targetIsKept reports whether the target of an update or a delete is not for the fact to replace.
 func (w *writing) targetIsKept(ctx context.Context, p *pendingProposal) (bool, error) {
-	held, ok := w.known[*p.TargetID]
-	if !ok || held.standing.Type != schema.TypeSemantic || p.Proposal.Action != schema.ActionUpdate &&
-		p.Proposal.Action != schema.ActionDelete {
+	target := w.known[*p.TargetID].standing
+	if !proposals.MayKeep(p.Proposal, target.Type) {
 		return false, nil
 	}
 	sources, err := w.CountSources(ctx, []uuid.UUID{*p.TargetID})
 	if err != nil {
 		return false, err
 	}
+	target.Sources = sources[*p.TargetID]
 	add := w.factMemory(p, nil)
-	said := add.Standing()
-	if len(p.Refs) > 0 { // otherwise the memory that it is drawn from is its reference
-		said.Sources++
-	}
-	held.standing.Sources = sources[*p.TargetID]
-	if p.Proposal.Change == memory.ChangeSupersede {
-		// What was said before the change, however often, does not speak against it.
-		said.Sources = max(said.Sources, held.standing.Sources)
-		held.standing.Status = schema.StatusActive
-	}
-	return revision.KeepsItsPlace(held.standing, said), nil
+	fact := add.Standing()
+	fact.Sources = len(p.Refs) + 1 // the references of its source, and the source itself
+	return proposals.KeepsTarget(p.Proposal, target, fact), nil
 }
 
 // apply carries a proposal out, as far as it is not left to insertAdds.
@@ -360,11 +395,27 @@ func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid
 		w.settleReview(p, v.State, memoryID)
 		return
 	}
-	w.Queue.Queue(`UPDATE proposals SET state = $3, outcome = $4, contradiction_risk = $5, review_needed = $6,
-		memory_id = $7, written_at = $8,
-			embedding = NULL, embedding_model = NULL
-		WHERE tenant = $1 AND id = $2`,
-		w.Tenant, p.ID, v.State, v.Reason, v.ContradictionRisk, v.ReviewNeeded, memoryID, w.Now)
+	w.Queue.Queue(`
+		UPDATE proposals
+		SET state = @state,
+			outcome = @outcome,
+			contradiction_risk = @contradiction_risk,
+			review_needed = @review_needed,
+			memory_id = @memory_id,
+			written_at = @now,
+			embedding = NULL,
+			embedding_model = NULL
+		WHERE tenant = @tenant AND id = @id`,
+		pgx.StrictNamedArgs{
+			"tenant":             w.Tenant,
+			"id":                 p.ID,
+			"state":              v.State,
+			"outcome":            v.Reason,
+			"contradiction_risk": v.ContradictionRisk,
+			"review_needed":      v.ReviewNeeded,
+			"memory_id":          memoryID,
+			"now":                w.Now,
+		})
 	switch v.State {
 	case schema.ProposalSkipped:
 		w.counts.Skipped++

@@ -22,7 +22,8 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	var p pg.Params
 	// The columns are those of Get, which decides by the visibility of single memories.
 	others := strings.NewReplacer(readableAs("o"), "("+known(f, "o", &p)+")",
-		"m.supersedes, m.superseded_by", seenBy(f, "m.supersedes", &p)+", "+seenBy(f, "m.superseded_by", &p))
+		"m.supersedes", seenBy(f, "m.supersedes", &p),
+		"m.superseded_by", seenBy(f, "m.superseded_by", &p))
 	columns := others.Replace(commit.RecordColumnsAsOf("", relatedTo) + `, ` + AuditLog("", true))
 	query := `SELECT ` + columns + commit.RecordTables + `WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	out := map[uuid.UUID]schema.MemoryRecord{}
