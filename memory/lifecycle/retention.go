@@ -174,6 +174,14 @@ func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exe
 	return append(set, p)
 }
 
+// MemoryDomain is the domain of the policies for memories of a world, or of none.
+func MemoryDomain(world bool) schema.RetentionDomain {
+	if world {
+		return schema.RetainWorld
+	}
+	return schema.RetainMemory
+}
+
 // RetentionClasses are the classes of memories that may have policies of their own.
 func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 	Tier     schema.Tier
