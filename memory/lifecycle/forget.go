@@ -97,7 +97,7 @@ func (c *ForgetCounts) Add(mode schema.ForgetMode, m Forgettable, n int) {
 	}
 }
 
-// ForgetSubject is what a confirm token is bound to, besides its expiry.
+// ForgetSubject is what a confirm token is bound to, apart from its expiry.
 type ForgetSubject struct {
 	Tenant string
 	RunID  uuid.UUID

@@ -14,16 +14,16 @@ const linkedFact = `(p.state = 'applied' AND p.action IN ('add', 'update')
 	OR p.state = 'skipped' AND p.outcome IN ('` + proposals.ReasonAlreadyKnown + `', '` + pipeline.ReasonDuplicate +
 	`'))`
 
-// frontierSQL is the memories f from which a statement searches: @ids, their relations @stands to what was asked for,
+// frontierSQL is the memories f from which a statement searches: @ids, their @relations to what was asked for,
 // and their telling words @words.
 const frontierSQL = `
 	f AS MATERIALIZED (
-		SELECT x.id, x.stand, x.telling, m.content_hash, m.agent_id, m.project, m.scope, m.language
-		FROM unnest(@ids::uuid[], @stands::text[], @words::text[]) x(id, stand, telling)
+		SELECT x.id, x.relation, x.telling, m.content_hash, m.agent_id, m.project, m.scope, m.language
+		FROM unnest(@ids::uuid[], @relations::text[], @words::text[]) x(id, relation, telling)
 		JOIN memories m ON m.tenant = @tenant AND m.id = x.id
 	)`
 
-// keptWith is the condition of memories m that are kept where f is, and are not f.
+// keptWith is the condition of memories m, other than f, that have the agent, project and scope of f.
 const keptWith = `m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope AND m.id <> f.id`
 
 // The connections, as rows of seed, id, tie and drawn. Each is a SELECT of its own, so that each has its index.
@@ -33,26 +33,26 @@ const (
 		SELECT f.id AS seed, r.target_id AS id, 'source' AS tie, false AS drawn
 		FROM f
 		JOIN memory_relations r ON r.tenant = @tenant AND r.source_id = f.id AND r.predicate = 'derived_from'
-		WHERE f.stand <> 'derived'
+		WHERE f.relation <> 'derived'
 		UNION
 		SELECT f.id, c.memory_id, 'source', false
 		FROM f
 		JOIN proposals p ON p.tenant = @tenant AND p.memory_id = f.id AND ` + linkedFact + `
 		JOIN memory_candidates c ON c.tenant = @tenant AND c.id = p.candidate_id
-		WHERE f.stand <> 'derived' AND c.memory_id <> f.id`
+		WHERE f.relation <> 'derived' AND c.memory_id <> f.id`
 	// What was drawn from f.
 	derivationsSQL = `
 		SELECT f.id, r.source_id, 'derived', false
 		FROM f
 		JOIN memory_relations r ON r.tenant = @tenant AND r.target_id = f.id AND r.predicate = 'derived_from'
-		WHERE f.stand <> 'source'
+		WHERE f.relation <> 'source'
 		UNION
 		SELECT f.id, p.memory_id, 'derived', true
 		FROM f
 		JOIN memory_candidates c ON c.tenant = @tenant AND c.memory_id = f.id
 		JOIN proposals p ON p.tenant = @tenant AND p.candidate_id = c.id
 			AND p.memory_id IS NOT NULL AND ` + linkedFact + `
-		WHERE f.stand <> 'source' AND p.memory_id <> f.id`
+		WHERE f.relation <> 'source' AND p.memory_id <> f.id`
 	// What has the text of f. Live and past contents have an index each.
 	sameTextSQL = `
 		SELECT f.id, m.id, 'restatement', false
@@ -87,7 +87,7 @@ var nearSQL = fmt.Sprintf(`
 			WHERE o.tenant = @tenant AND o.target_id = r.target_id AND o.predicate = 'derived_from'
 			LIMIT %[1]d) x
 		JOIN memories m ON m.tenant = @tenant AND m.id = x.id
-		WHERE f.stand = 'restatement' AND %[2]s
+		WHERE f.relation = 'restatement' AND %[2]s
 		UNION
 		SELECT f.id, x.id, 'restatement', false
 		FROM f
@@ -97,7 +97,7 @@ var nearSQL = fmt.Sprintf(`
 			WHERE s.live AND s.agent_id = f.agent_id AND s.project = f.project AND s.scope = f.scope
 				AND s.tsv @@ plainto_tsquery(mneme_text_config(f.language), f.telling)
 			LIMIT %[1]d) x
-		WHERE f.stand = 'restatement' AND x.id <> f.id`, nearLimit, keptWith)
+		WHERE f.relation = 'restatement' AND x.id <> f.id`, nearLimit, keptWith)
 
 // The statements that read the connectedRows of a frontier: without, and with, nearSQL.
 var (
@@ -105,8 +105,8 @@ var (
 	nearMemories      = connectedTo(sourcesSQL, derivationsSQL, sameTextSQL, sameTripleSQL, nearSQL)
 )
 
-// connectedTo renders the statement for some connections: of what the asker may change and is there, without what the
-// run knows already.
+// connectedTo renders the statement for some connections. It leaves out what the asker may not change, what is erased,
+// and what the run knows already.
 func connectedTo(connections ...string) string {
 	return `
 		WITH ` + frontierSQL + `, pairs AS (` + strings.Join(connections, `

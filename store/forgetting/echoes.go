@@ -61,7 +61,7 @@ const countOthersSQL = `
 	ORDER BY e.position
 	LIMIT @limit`
 
-// countedEcho is an echo with what it says besides.
+// countedEcho is an echo with how many other things it says.
 type countedEcho struct {
 	MemoryID uuid.UUID
 	Tie      proposals.Tie

@@ -37,11 +37,11 @@ type echoSearch struct {
 
 // echo is a memory that was found.
 type echo struct {
-	id    uuid.UUID
-	tie   proposals.Tie // by which it was found
-	stand proposals.Tie // its relation to what was asked for: how the search goes on from it
-	more  bool          // it says other things, too
-	other bool          // it is another agent's, which this mode leaves alone
+	id       uuid.UUID
+	tie      proposals.Tie // by which it was found
+	relation proposals.Tie // to what was asked for: how the search goes on from it
+	more     bool          // it says other things, too
+	other    bool          // it is another agent's, which this mode leaves alone
 }
 
 // comparedRow is a memory as it is compared.
@@ -109,7 +109,7 @@ func findEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, req schema
 	}
 	frontier := make([]echo, len(ids))
 	for i, id := range ids {
-		frontier[i] = echo{id: id, stand: proposals.TieSame}
+		frontier[i] = echo{id: id, relation: proposals.TieSame}
 	}
 	for len(frontier) > 0 && s.found <= schema.MaxForgetSelected {
 		if frontier, err = s.step(ctx, frontier); err != nil {
@@ -178,13 +178,14 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 		if !proposals.Says(asked, row.Tie, says) {
 			continue
 		}
-		stand, ok := proposals.Reached(row.Tie, known[row.Seed].stand, row.Drawn || proposals.SaysSame(asked, says))
+		seed := known[row.Seed]
+		relation, ok := proposals.Reached(row.Tie, seed.relation, row.Drawn || proposals.SaysSame(asked, says))
 		if !ok {
 			continue
 		}
-		e := echo{id: row.ID, tie: row.Tie, stand: stand,
+		e := echo{id: row.ID, tie: row.Tie, relation: relation,
 			other: row.AgentID != s.principal.Agent && !lifecycle.TakesOthers(s.mode)}
-		e.more = known[row.Seed].more || row.Tie != proposals.TieDerived && proposals.SaysMore(asked, says)
+		e.more = seed.more || row.Tie != proposals.TieDerived && proposals.SaysMore(asked, says)
 		if at := len(out) - 1; at < 0 || out[at].id != e.id {
 			out = append(out, e)
 		} else {
@@ -199,10 +200,10 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[uuid.UUID]proposals.Statement,
 	near bool) ([]connectedRow, error) {
 	query := connectedMemories
-	ids, stands := make([]uuid.UUID, len(frontier)), make([]string, len(frontier))
+	ids, relations := make([]uuid.UUID, len(frontier)), make([]string, len(frontier))
 	words := make([]string, len(frontier))
 	for i, e := range frontier {
-		ids[i], stands[i] = e.id, string(e.stand)
+		ids[i], relations[i] = e.id, string(e.relation)
 	}
 	if near {
 		query = nearMemories
@@ -211,12 +212,12 @@ func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[u
 		}
 	}
 	rows, err := s.Tx.Query(ctx, query, askerArgs(s.principal, pgx.StrictNamedArgs{
-		"tenant": s.Tenant,
-		"run":    s.run,
-		"ids":    ids,
-		"stands": stands,
-		"words":  words,
-		"soft":   s.mode == schema.ForgetSoft,
+		"tenant":    s.Tenant,
+		"run":       s.run,
+		"ids":       ids,
+		"relations": relations,
+		"words":     words,
+		"soft":      s.mode == schema.ForgetSoft,
 	}))
 	if err != nil {
 		return nil, err
@@ -229,13 +230,13 @@ func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[u
 func closerEcho(a, b echo) echo {
 	switch {
 	case a.tie == proposals.TieSource || b.tie == proposals.TieSource:
-		a.tie, a.stand = proposals.TieSource, proposals.TieSource
+		a.tie, a.relation = proposals.TieSource, proposals.TieSource
 	case a.tie == proposals.TieDerived || b.tie == proposals.TieDerived:
 		a.tie = proposals.TieDerived
 	}
 	a.more = a.more && b.more
-	if b.stand == proposals.TieSame && a.stand == proposals.TieDerived {
-		a.stand = proposals.TieSame
+	if b.relation == proposals.TieSame && a.relation == proposals.TieDerived {
+		a.relation = proposals.TieSame
 	}
 	return a
 }

@@ -132,7 +132,7 @@ func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation,
 	return preview, nil
 }
 
-// insertRun writes down that a selection has begun. What it comes to is set at its end.
+// insertRun writes down that a selection has begun. Its total, digest and receipt are set at the end.
 func insertRun(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest,
 	preview schema.ForgetPreview) error {
 	_, err := c.Tx.Exec(ctx, `

@@ -24,7 +24,7 @@ const actorDecay = "decay"
 type DecayInput struct {
 	Tenant string
 	Run    string           // the run whose counts are kept
-	Rules  string           // Begun.Rules; empty: whatever is in force
+	Rules  string           // SweepStart.Rules; empty: those in force
 	After  schema.DueCursor // where the batch before ended; zero at the start
 	Until  time.Time        // what is due by then; the run's own time, so that it comes to an end
 	Limit  int

@@ -19,7 +19,7 @@ import (
 type PurgeInput struct {
 	Tenant string
 	Run    string // the run whose counts are kept
-	Rules  string // Begun.Rules; empty: whatever is in force
+	Rules  string // SweepStart.Rules; empty: those in force
 	Step   schema.PurgeStep
 	After  schema.HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
 	Limit  int                  // rows

@@ -135,8 +135,8 @@ func setPolicy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) 
 	return p, auditPolicy(c, before, &p, p.UpdatedBy, p.Reason)
 }
 
-// ResetRetention has the default hold again for a class, and says so in the audit. ErrNotFound where
-// nothing is set.
+// ResetRetention removes the policy of a class, so that the default applies, and says so in the audit. ErrNotFound
+// where nothing is set.
 func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, by, reason string,
 	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {

@@ -52,7 +52,7 @@ type SweepStart struct {
 	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
 	// nothing of what waits.
 	Ahead bool
-	// Rules are the retention policies by which was counted. A batch that is given them takes nothing by others.
+	// Rules identifies the retention policies that the count went by. A batch that is given it takes nothing by others.
 	Rules string
 }
 
@@ -99,8 +99,8 @@ func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.S
 	return out, nil
 }
 
-// ErrRulesChanged means that retention policies are not those any more by which a run was let go ahead: it is to
-// begin with the tenant again.
+// ErrRulesChanged means that retention policies have changed since a run was allowed to go ahead: it has to begin with
+// the tenant again.
 var ErrRulesChanged = errors.New("retention policies have changed since the run began")
 
 // fingerprint identifies the content of rules, not their author or time.
@@ -125,8 +125,8 @@ func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycl
 	return rules, err
 }
 
-// volume is how much a run would take of so much, by the question that it has to ask. Counting ends where the
-// allowance is passed.
+// volume is how much a run would take of what is stored, by the question that it has to ask. Counting ends where the
+// allowance is exceeded.
 type volume struct {
 	Question      schema.Sweep
 	Would, Stored int64
@@ -152,7 +152,7 @@ func oneHold(ctx context.Context, c *commit.Change, query string, args pgx.Stric
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[schema.SweepHold])
 }
 
-// guard asks where a run has to, or takes the question back; it returns the one that waits.
+// guard asks where a run has to, or withdraws the question. It returns the question that waits; nil: there is none.
 func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {
 	if !t.tooMuch(share) {
 		c.Queue.Queue(`DELETE FROM sweep_holds WHERE `+ofSweep,
@@ -307,7 +307,7 @@ func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
 		FROM mneme_sweep_holds()`)
 	if err == nil {
 		var out []schema.SweepHold
-		// What waits has no answer.
+		// Lax: the answer is not selected, because a sweep that waits has none.
 		if out, err = pgx.CollectRows(rows, pgx.RowToStructByNameLax[schema.SweepHold]); err == nil {
 			return out, nil
 		}

@@ -16,8 +16,8 @@ import (
 // actorRetention is the actor that history names where a window was over.
 const actorRetention = "retention"
 
-// expire marks the tombstones whose window is over: those that go are given to the steps after, and those that stay
-// are archived for good, with a history row.
+// expire marks the tombstones whose window is over: the following steps remove those that go, and those that stay are
+// archived for good, with a history row.
 func (p *purging) expire(ctx context.Context) error {
 	w := windowsOf(p.rules, p.in.At)
 	if len(w.before) == 0 {
@@ -138,8 +138,8 @@ func (p *purging) marked(ctx context.Context, condition, lock string) ([]uuid.UU
 // lockMarked leaves out memories that another change has locked.
 const lockMarked = `FOR UPDATE OF m SKIP LOCKED`
 
-// Conditions of memories m on their way out. Links are looked for as one thing: of three conditions with OR
-// between them, Postgres would read all of each table.
+// Conditions of memories m that are marked. Links are one condition: for three with OR between them, Postgres would
+// read all of each table.
 const (
 	hasLinks = `EXISTS (
 		SELECT FROM memory_entity_relations x
@@ -205,7 +205,7 @@ func (p *purging) embeddings(ctx context.Context) error {
 
 // tombstones deletes the memories that nothing holds any more. Before that, in parts, it empties the pipeline's
 // copies of their texts and removes the rows that belong to a memory: a source may have brought a hundred facts, and
-// a fact may have been said again a hundred thousand times. History keeps what it says until its own window is over.
+// a fact may have been repeated a hundred thousand times. History keeps what it says until its own window is over.
 func (p *purging) tombstones(ctx context.Context) error {
 	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND NOT "+hasEmbeddings, "")
 	if err != nil || len(ids) == 0 {
@@ -237,7 +237,8 @@ func (p *purging) tombstones(ctx context.Context) error {
 		return err
 	}
 	p.out.More = chosen == p.in.Limit && len(ids) < chosen // after those that another has erased
-	// And a request may have been delivered again by a caller that held it until the copy of its text was there.
+	// Once more under the lock: a request that was delivered again may have held a memory until its copy of the text
+	// was written.
 	f.Gone = ids
 	n, err := f.BlankPart(ctx, p.in.Limit-dependents)
 	if dependents += n; err == nil && dependents < p.in.Limit {
