@@ -37,7 +37,7 @@ const (
 	OutcomeActionLinked    = "action_linked"    // likewise rows that something that was done rests on
 )
 
-// Forgettable is what decides on one selected memory as it stands now.
+// Forgettable is what decides on one selected memory: its current state.
 type Forgettable struct {
 	Version                 int
 	Pinned, Deleted, Erased bool
@@ -46,19 +46,24 @@ type Forgettable struct {
 	ActionLinked            bool // it is at an end of one of ActionLinks
 }
 
+// TakesOthers reports whether a mode takes memories that another agent shares. What is shared may be forgotten by
+// anyone who sees it, since that can be taken back. What cannot be taken back is for its own agent alone.
+func TakesOthers(mode schema.ForgetMode) bool { return mode == schema.ForgetSoft }
+
+// DeletesRows reports whether a mode deletes rows. It then leaves alone the rows that must stay for audit (document
+// 003 D10): memories of a world, and those that an action is linked to.
+func DeletesRows(mode schema.ForgetMode) bool { return mode == schema.ForgetForce }
+
 // ForgetOutcome says what becomes of a memory that was selected at a version. A later version is a
-// conflict even where the mode would not mind: what was confirmed was another text. What is shared is
-// shared work, and may be forgotten by anyone who sees it, since that can be taken back; what cannot be
-// taken back is for its own agent alone. Force deletes rows, and so leaves alone what must stay for audit
-// (document 003 D10): memories of a world, and those that an action is linked to.
+// conflict even where the mode would not mind: what was confirmed was another text.
 func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	soft := mode == schema.ForgetSoft
 	switch {
-	case m.Foreign && !soft:
+	case m.Foreign && !TakesOthers(mode):
 		return OutcomeNotOwner
-	case m.World && mode == schema.ForgetForce:
+	case m.World && DeletesRows(mode):
 		return OutcomeWorld
-	case m.ActionLinked && mode == schema.ForgetForce:
+	case m.ActionLinked && DeletesRows(mode):
 		return OutcomeActionLinked
 	case m.Erased && mode != schema.ForgetForce:
 		return OutcomeErased
@@ -72,7 +77,27 @@ func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	return OutcomeForgotten
 }
 
-// ForgetSubject is what a confirm token is bound to, besides its expiry.
+// ForgetCounts are what a preview tells of the memories that are selected. One memory may count in all of them.
+type ForgetCounts struct {
+	Pinned   int // whatever the mode: soft leaves them alone
+	NotOwner int // of another agent, where the mode leaves those alone
+	MustStay int // whose rows must stay for audit, where the mode deletes rows
+}
+
+// Add counts n selected memories in the same state. It counts what ForgetOutcome goes by, before a batch sees them.
+func (c *ForgetCounts) Add(mode schema.ForgetMode, m Forgettable, n int) {
+	if m.Pinned {
+		c.Pinned += n
+	}
+	if m.Foreign && !TakesOthers(mode) {
+		c.NotOwner += n
+	}
+	if (m.World || m.ActionLinked) && DeletesRows(mode) {
+		c.MustStay += n
+	}
+}
+
+// ForgetSubject is what a confirm token is bound to, apart from its expiry.
 type ForgetSubject struct {
 	Tenant string
 	RunID  uuid.UUID

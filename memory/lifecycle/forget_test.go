@@ -137,3 +137,37 @@ func TestForgetOutcome(t *testing.T) {
 			lifecycle.ForgetOutcome(schema.ForgetForce, 3, c.m), lifecycle.ForgetOutcome(schema.ForgetErase, 3, c.m)}, "%+v", c.m)
 	}
 }
+
+// What a preview counts is what ForgetOutcome would leave alone: of another agent, or because the row must stay.
+// Pinned memories are counted in every mode.
+func TestForgetCountsAreTheOutcomes(t *testing.T) {
+	t.Parallel()
+	both := []bool{false, true}
+	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
+		for _, foreign := range both {
+			for _, world := range both {
+				for _, linked := range both {
+					for _, pinned := range both {
+						m := lifecycle.Forgettable{Version: 3, Foreign: foreign, World: world, ActionLinked: linked, Pinned: pinned}
+						var counts lifecycle.ForgetCounts
+						counts.Add(mode, m, 2)
+						counts.Add(mode, lifecycle.Forgettable{Version: 3}, 5)
+						outcome := lifecycle.ForgetOutcome(mode, 3, m)
+						want := lifecycle.ForgetCounts{}
+						if pinned {
+							want.Pinned = 2
+						}
+						if outcome == lifecycle.OutcomeNotOwner {
+							want.NotOwner = 2
+						}
+						m.Foreign = false // a row that must stay counts for any owner
+						if o := lifecycle.ForgetOutcome(mode, 3, m); o == lifecycle.OutcomeWorld || o == lifecycle.OutcomeActionLinked {
+							want.MustStay = 2
+						}
+						require.Equal(t, want, counts, "%s %+v", mode, m)
+					}
+				}
+			}
+		}
+	}
+}

@@ -140,7 +140,7 @@ func (r RetentionRules) Keys() schema.RetentionPolicy {
 // Set returns what is to be set, in this order, so that a class is kept for as long as p says. What becomes of
 // it then, and whether decay takes of it, are said where then and exempt are not nil; else they stay as they
 // are in force. Where that is not the same for all of the class, as with a world's lasting procedures, what
-// differs gets a policy of its own, ahead of the class: no exemption is removed unless the request names it.
+// differs gets a policy of its own, before that of the class: no exemption is removed unless the request names it.
 func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exempt *bool) []schema.RetentionPolicy {
 	unsaid := func(set, inForce schema.RetentionPolicy) schema.RetentionPolicy {
 		if then == nil {
@@ -172,6 +172,14 @@ func (r RetentionRules) Set(p schema.RetentionPolicy, then *schema.OnExpiry, exe
 		}
 	}
 	return append(set, p)
+}
+
+// MemoryDomain is the domain of the policies for memories of a world, or of none.
+func MemoryDomain(world bool) schema.RetentionDomain {
+	if world {
+		return schema.RetainWorld
+	}
+	return schema.RetainMemory
 }
 
 // RetentionClasses are the classes of memories that may have policies of their own.
@@ -214,7 +222,7 @@ const (
 )
 
 // PurgeSteps are the steps in their order. Document 002 "Retention Worker" makes that of links, embeddings,
-// tombstones, history, completed jobs and dead jobs mandatory; marking ahead of them and what follows are ours. Jobs go
+// tombstones, history, completed jobs and dead jobs mandatory; marking before them and what follows are ours. Jobs go
 // before the batches that they are of, and batches before the keys that brought them.
 var PurgeSteps = []schema.PurgeStep{
 	PurgeExpire,

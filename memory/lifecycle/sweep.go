@@ -45,12 +45,24 @@ type SweepVerdict struct {
 // KeptFor is after how long a sweep looks again at what a policy exempts: policies change.
 const KeptFor = 30 * 24 * time.Hour
 
+// KeptPolicy is the deletion policy of memories that decay leaves as they are.
+const KeptPolicy = schema.DeleteNever
+
+// StaysWhileValid reports whether decay leaves the memories of a class alone as long as they are valid: the lasting
+// facts of a world (document 003 D12).
+func StaysWhileValid(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) bool {
+	return d == schema.RetainWorld && tier == schema.TierPersistent && typology == schema.TypologySemantic
+}
+
+// Domain is the domain of the retention policies that a memory goes by.
+func (m Decayed) Domain() schema.RetentionDomain { return MemoryDomain(m.World) }
+
 // JudgeDue says what becomes of a memory that fell due (document 004 §11: what is below the threshold may be
 // removed; document 003 D10 and D12). In order:
 //
 //   - a pinned one never falls due, and one that is not due any more is left until it is;
 //   - what its class's policy exempts stays; facts of a world stay as long as they are valid;
-//   - deletion policy never: it stays; manual_only: only somebody deletes it, so it is archived;
+//   - deletion policy never: it stays; manual_only: only a person deletes it, so it is archived;
 //   - auto_prune: it is pruned, unless it is load-bearing for an action, of a world, or of a class that
 //     archives: then it is archived.
 func JudgeDue(m Decayed, p schema.RetentionPolicy, now time.Time) SweepVerdict {
@@ -66,12 +78,12 @@ func JudgeDue(m Decayed, p schema.RetentionPolicy, now time.Time) SweepVerdict {
 		v.Outcome, v.Why, v.NextDue = SweepNotDue, "faded", &due
 	case p.DecayExempt:
 		v.Why, v.NextDue = "decay_exempt", &later
-	case m.World && m.Tier == schema.TierPersistent && m.Typology == schema.TypologySemantic && (m.ValidUntil == nil || now.Before(*m.ValidUntil)):
+	case StaysWhileValid(m.Domain(), m.Tier, m.Typology) && (m.ValidUntil == nil || now.Before(*m.ValidUntil)):
 		v.Why, v.NextDue = "valid", m.ValidUntil
 		if v.NextDue == nil {
 			v.NextDue = &later
 		}
-	case m.DeletionPolicy == schema.DeleteNever:
+	case m.DeletionPolicy == KeptPolicy:
 		v.Why = "never"
 	case m.DeletionPolicy == schema.DeleteManualOnly:
 		v.Outcome, v.Why = SweepArchive, "manual_only"

@@ -15,157 +15,225 @@ func (f *Forgetting) blankPipeline(ctx context.Context) error {
 	return err
 }
 
-// What of a candidate c, or of a proposal p, is still to be emptied.
+// Conditions that something of a candidate c, or of a proposal p, still has to be emptied.
 const (
-	candidateFull = `(c.state = 'staged' OR c.content <> '' OR c.extraction <> '{"facts": []}' OR c.refs <> '[]'
-	OR c.speaker <> '' OR c.session <> '' OR c.tags <> '{}')`
-	proposalFull = `(p.state IN ('proposed', 'stale', 'blocked') OR p.reason <> '' OR p.review_reason <> ''
-		OR p.warnings <> '{}' OR p.embedding IS NOT NULL
-		OR p.fact->>'content' <> '' OR p.fact - '{content, category, confidence}'::text[] <> '{}')`
-	// The source's extraction holds its text as well.
-	factFull = `EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = p.tenant AND c.id = p.candidate_id
-		AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
+	candidateFull = `(c.state = 'staged'
+		OR c.content <> ''
+		OR c.extraction <> '{"facts": []}'
+		OR c.refs <> '[]'
+		OR c.speaker <> ''
+		OR c.session <> ''
+		OR c.tags <> '{}')`
+	proposalFull = `(p.state IN ('proposed', 'stale', 'blocked')
+		OR p.reason <> ''
+		OR p.review_reason <> ''
+		OR p.warnings <> '{}'
+		OR p.embedding IS NOT NULL
+		OR p.fact->>'content' <> ''
+		OR p.fact - '{content, category, confidence}'::text[] <> '{}')`
+	// The source's extraction holds the fact's text as well.
+	factFull = `EXISTS (
+		SELECT FROM memory_candidates c
+		WHERE c.tenant = p.tenant AND c.id = p.candidate_id
+			AND c.extraction->'facts'->p.ordinal->>'content' <> '')`
 )
 
-// BlankPart is blankPipeline, for so many candidates, events and proposals at most that still hold something, or for
+// BlankPart is blankPipeline for at most limit candidates, events and proposals that still hold something, or for
 // all with 0. It returns how many there were: fewer than the limit when nothing is left.
 func (f *Forgetting) BlankPart(ctx context.Context, limit int) (int, error) {
-	candidates, err := f.blankCandidates(ctx, limit)
-	if err != nil {
-		return 0, fmt.Errorf("candidates: %w", err)
-	}
-	n, rest := len(candidates), 0
-	if limit > 0 {
-		if rest = limit - n; rest == 0 {
-			return n, nil
+	blanked := 0
+	for _, kind := range []struct {
+		name  string
+		blank func(ctx context.Context, limit int) (int, error)
+	}{
+		{"candidates", f.blankCandidates},
+		{"events", f.blankEvents},
+		{"proposals", f.blankProposals},
+	} {
+		left := 0
+		if limit > 0 {
+			if left = limit - blanked; left <= 0 {
+				return blanked, nil
+			}
+		}
+		n, err := kind.blank(ctx, left)
+		blanked += n
+		if err != nil {
+			return blanked, fmt.Errorf("%s: %w", kind.name, err)
 		}
 	}
-	events, err := f.blankEvents(ctx, rest)
-	if err != nil {
-		return n, fmt.Errorf("events: %w", err)
-	}
-	n += events
-	if limit > 0 {
-		if rest = limit - n; rest == 0 {
-			return n, nil
-		}
-	}
-	proposals, err := f.toBlank(ctx, rest)
-	if err != nil {
-		return n, fmt.Errorf("proposals: %w", err)
-	}
-	if len(proposals) == 0 {
-		return n, nil
-	}
-	// The source's extraction also holds a fact that became one of these memories. Its place stays: facts are known
-	// by their position.
-	err = f.exec(ctx, "memory_candidates", `
-		UPDATE memory_candidates c SET extraction = jsonb_set(c.extraction, '{facts}', (
-			SELECT jsonb_agg(CASE WHEN EXISTS (SELECT FROM proposals p WHERE p.tenant = $1 AND p.candidate_id = c.id
-				AND p.ordinal = e.n - 1 AND p.memory_id = ANY($2))
-				THEN (e.fact || '{"content": ""}') - 'claim' - 'hints' ELSE e.fact END ORDER BY e.n)
-			FROM jsonb_array_elements(c.extraction->'facts') WITH ORDINALITY e(fact, n)))
-		WHERE c.tenant = $1 AND c.id IN (SELECT p.candidate_id FROM proposals p WHERE p.tenant = $1 AND p.id = ANY($3)
-			AND p.memory_id = ANY($2)) AND c.memory_id <> ALL($2)
-			AND jsonb_typeof(c.extraction->'facts') = 'array' AND jsonb_array_length(c.extraction->'facts') > 0`,
-		proposals)
-	if err != nil {
-		return n, err
-	}
-	// The model's words about them, in the history of the sources that they came from.
-	var reasons int
-	err = f.Tx.QueryRow(ctx, `
-		WITH p AS (
-			SELECT p.id::text AS id, c.memory_id FROM proposals p JOIN memory_candidates c ON c.tenant = $1
-			AND c.id = p.candidate_id
-			WHERE p.tenant = $1 AND p.id = ANY($3) AND CASE WHEN c.memory_id = ANY($2) THEN $5
-			ELSE p.memory_id = ANY($2) OR p.target_id = ANY($2) END
-		)
-		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), $4), 0) FROM p`,
-		f.Tenant, f.Gone, proposals, f.Now, f.Sources).Scan(&reasons)
-	if err != nil {
-		return n, fmt.Errorf("reasons: %w", err)
-	}
-	f.Run.Receipt.Remove("memory_history", reasons)
-	// What still waits to be decided or written about another source keeps its fact: that text is the
-	// source's. It finds its target gone and is decided again.
-	err = f.exec(ctx, "proposals", `
-		UPDATE proposals p SET fact = jsonb_build_object('content', '', 'category', p.fact->'category', 'confidence',
-			p.fact->'confidence'), reason = '', review_reason = '',
-			warnings = '{}', embedding = NULL, embedding_model = NULL,
-			state = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN 'skipped' ELSE p.state END,
-			outcome = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN '`+reasonForgotten+`'
-			ELSE p.outcome END
-		WHERE p.tenant = $1 AND p.id = ANY($3) AND (p.memory_id = ANY($2) OR p.target_id = ANY($2)
-			AND p.state NOT IN ('proposed', 'stale')
-			OR EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = $1 AND c.id = p.candidate_id
-				AND c.memory_id = ANY($2)))`, proposals)
-	if err != nil {
-		return n, err
-	}
-	if _, err = f.Tx.Exec(ctx, `UPDATE proposals SET reason = '' WHERE tenant = $1 AND id = ANY($2)
-		AND state IN ('proposed', 'stale')`, f.Tenant, proposals); err != nil {
-		return n, fmt.Errorf("proposals: %w", err)
-	}
-	return n + len(proposals), nil
+	return blanked, nil
 }
 
-// blankCandidates empties candidates that became the memories, or were found to be what they say.
-func (f *Forgetting) blankCandidates(ctx context.Context, limit int) ([]uuid.UUID, error) {
-	choose := `SELECT c.id FROM memory_candidates c WHERE c.tenant = $1 AND c.memory_id = ANY($2)`
+// blankCandidates empties the candidates that became the memories, or were found to be what the memories say.
+func (f *Forgetting) blankCandidates(ctx context.Context, limit int) (int, error) {
+	choose := `
+		SELECT c.id
+		FROM memory_candidates c
+		WHERE c.tenant = @tenant AND c.memory_id = ANY(@memories)`
 	if limit > 0 {
 		choose += ` AND ` + candidateFull
 	}
 	ids, err := f.lockSome(ctx, "memory_candidates", choose, limit)
 	if err != nil || len(ids) == 0 {
-		return nil, err
+		return 0, err
 	}
 	_, err = f.Tx.Exec(ctx, `
-		UPDATE memory_candidates SET content = '', extraction = CASE WHEN extraction IS NOT NULL
-		THEN '{"facts": []}'::jsonb END, refs = '[]', speaker = '', session = '',
-			tags = '{}', state = CASE WHEN state = 'staged' THEN 'dead' ELSE state END
-		WHERE tenant = $1 AND id = ANY($2)`, f.Tenant, ids)
+		UPDATE memory_candidates
+		SET content = '',
+			extraction = CASE WHEN extraction IS NOT NULL THEN '{"facts": []}'::jsonb END,
+			refs = '[]',
+			speaker = '',
+			session = '',
+			tags = '{}',
+			state = CASE WHEN state = 'staged' THEN 'dead' ELSE state END
+		WHERE tenant = @tenant AND id = ANY(@candidates)`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "candidates": ids})
 	f.Run.Receipt.Remove("memory_candidates", len(ids))
-	return ids, err
+	return len(ids), err
 }
 
-// blankEvents removes the labels of sessions and the references from what the ledger has of the memories, of so many
-// events at most, or of all with 0. The event itself, its sender and its time stay.
+// blankEvents removes the labels of sessions and the references from what the ledger has of the memories, for at
+// most limit events, or for all with 0. The event itself, its sender and its time stay.
 func (f *Forgetting) blankEvents(ctx context.Context, limit int) (int, error) {
-	var most any
-	if limit > 0 {
-		most = limit
-	}
 	n := 0
-	err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_events($1, $2)`, f.Gone, most).Scan(&n)
+	err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_events($1, $2)`, f.Gone, upTo(limit)).Scan(&n)
 	f.Run.Receipt.Remove("events", n)
 	return n, err
 }
 
+// blankProposals empties what was proposed from the memories, or about them, and the copies of it.
+func (f *Forgetting) blankProposals(ctx context.Context, limit int) (int, error) {
+	proposals, err := f.toBlank(ctx, limit)
+	if err != nil || len(proposals) == 0 {
+		return 0, err
+	}
+	of := pgx.StrictNamedArgs{"proposals": proposals}
+	if err := f.exec(ctx, "memory_candidates", blankExtractions, of); err != nil {
+		return 0, err
+	}
+	reasons := 0
+	err = f.Tx.QueryRow(ctx, blankReasons, pgx.StrictNamedArgs{
+		"tenant":       f.Tenant,
+		"memories":     f.Gone,
+		"proposals":    proposals,
+		"from_sources": f.Sources,
+		"now":          f.Now,
+	}).Scan(&reasons)
+	if err != nil {
+		return 0, fmt.Errorf("reasons: %w", err)
+	}
+	f.Run.Receipt.Remove("memory_history", reasons)
+	err = f.exec(ctx, "proposals", blankFacts, pgx.StrictNamedArgs{"proposals": proposals, "outcome": reasonForgotten})
+	if err != nil {
+		return 0, err
+	}
+	_, err = f.Tx.Exec(ctx, `
+		UPDATE proposals
+		SET reason = ''
+		WHERE tenant = @tenant AND id = ANY(@proposals) AND state IN ('proposed', 'stale')`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "proposals": proposals})
+	return len(proposals), err
+}
+
+// Statements that empty the proposals @proposals, and the copies of them, because of the memories.
+const (
+	// The extraction of a source that stays also holds a fact that became one of the memories. The fact's place
+	// stays: facts are known by their position.
+	blankExtractions = `
+		UPDATE memory_candidates c
+		SET extraction = jsonb_set(c.extraction, '{facts}', (
+			SELECT jsonb_agg(
+				CASE
+					WHEN EXISTS (
+						SELECT FROM proposals p
+						WHERE p.tenant = @tenant AND p.candidate_id = c.id AND p.ordinal = e.n - 1
+							AND p.memory_id = ANY(@memories)
+					) THEN (e.fact || '{"content": ""}') - 'claim' - 'hints'
+					ELSE e.fact
+				END
+				ORDER BY e.n)
+			FROM jsonb_array_elements(c.extraction->'facts') WITH ORDINALITY e(fact, n)))
+		WHERE c.tenant = @tenant
+			AND c.id IN (
+				SELECT p.candidate_id
+				FROM proposals p
+				WHERE p.tenant = @tenant AND p.id = ANY(@proposals) AND p.memory_id = ANY(@memories))
+			AND c.memory_id <> ALL(@memories)
+			AND jsonb_typeof(c.extraction->'facts') = 'array'
+			AND jsonb_array_length(c.extraction->'facts') > 0`
+	// The model's words about them are in the history of the sources that they came from.
+	blankReasons = `
+		WITH p AS (
+			SELECT p.id::text AS id, c.memory_id
+			FROM proposals p
+			JOIN memory_candidates c ON c.tenant = @tenant AND c.id = p.candidate_id
+			WHERE p.tenant = @tenant AND p.id = ANY(@proposals)
+				AND CASE
+					WHEN c.memory_id = ANY(@memories) THEN @from_sources
+					ELSE p.memory_id = ANY(@memories) OR p.target_id = ANY(@memories)
+				END
+		)
+		SELECT coalesce(mneme_erase_reasons(array_agg(DISTINCT memory_id), array_agg(DISTINCT id), @now), 0)
+		FROM p`
+	// A proposal from another source that still waits to be decided or written keeps its fact: that text is the
+	// source's. It finds its target gone and is decided again.
+	blankFacts = `
+		UPDATE proposals p
+		SET fact = jsonb_build_object(
+				'content', '',
+				'category', p.fact->'category',
+				'confidence', p.fact->'confidence'),
+			reason = '',
+			review_reason = '',
+			warnings = '{}',
+			embedding = NULL,
+			embedding_model = NULL,
+			state = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN 'skipped' ELSE p.state END,
+			outcome = CASE WHEN p.state IN ('proposed', 'stale', 'blocked') THEN @outcome ELSE p.outcome END
+		WHERE p.tenant = @tenant AND p.id = ANY(@proposals)
+			AND (p.memory_id = ANY(@memories)
+				OR p.target_id = ANY(@memories) AND p.state NOT IN ('proposed', 'stale')
+				OR EXISTS (
+					SELECT FROM memory_candidates c
+					WHERE c.tenant = @tenant AND c.id = p.candidate_id AND c.memory_id = ANY(@memories)))`
+)
+
 // toBlank locks what was proposed from the memories, or about them.
 func (f *Forgetting) toBlank(ctx context.Context, limit int) ([]uuid.UUID, error) {
 	became, about, from := ``, ``, ``
-	if limit > 0 {
-		became, from = ` AND (`+proposalFull+` OR `+factFull+`)`, ` AND `+proposalFull
+	if limit > 0 { // only what still holds something
+		became = ` AND (` + proposalFull + ` OR ` + factFull + `)`
 		about = ` AND CASE WHEN p.state IN ('proposed', 'stale') THEN p.reason <> '' ELSE ` + proposalFull + ` END`
+		from = ` AND ` + proposalFull
 	}
-	return f.lockSome(ctx, "proposals", `SELECT p.id FROM proposals p WHERE p.tenant = $1
-		AND p.memory_id = ANY($2)`+became+`
-		UNION SELECT p.id FROM proposals p WHERE p.tenant = $1 AND p.target_id = ANY($2)`+about+`
-		UNION SELECT p.id FROM memory_candidates c JOIN proposals p ON p.tenant = c.tenant AND p.candidate_id = c.id
-		WHERE c.tenant = $1 AND c.memory_id = ANY($2)`+from, limit)
+	return f.lockSome(ctx, "proposals", `
+		SELECT p.id
+		FROM proposals p
+		WHERE p.tenant = @tenant AND p.memory_id = ANY(@memories)`+became+`
+		UNION
+		SELECT p.id
+		FROM proposals p
+		WHERE p.tenant = @tenant AND p.target_id = ANY(@memories)`+about+`
+		UNION
+		SELECT p.id
+		FROM memory_candidates c
+		JOIN proposals p ON p.tenant = c.tenant AND p.candidate_id = c.id
+		WHERE c.tenant = @tenant AND c.memory_id = ANY(@memories)`+from, limit)
 }
 
-// lockSome locks rows of a table that a query about the memories chooses, by id, in the order in which pipelines
-// lock them; limit at most, or all with 0.
+// lockSome locks the rows of a table that a query about the memories chooses, by id, which is the order in which
+// pipelines lock them: at most limit, or all with 0.
 func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit int) ([]uuid.UUID, error) {
-	var most any // NULL means no limit
-	if limit > 0 {
-		most = limit
-	}
-	// Chosen first, all of them: for a few in order, Postgres would rather walk through the table.
-	rows, err := f.Tx.Query(ctx, `WITH chosen AS MATERIALIZED (`+choose+`) SELECT id FROM chosen ORDER BY id
-		LIMIT $3`, f.Tenant, f.Gone, most)
+	// All are chosen first: for a few in order, Postgres would rather walk through the table.
+	rows, err := f.Tx.Query(ctx, `
+		WITH chosen AS MATERIALIZED (`+choose+`
+		)
+		SELECT id
+		FROM chosen
+		ORDER BY id
+		LIMIT @limit`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": f.Gone, "limit": upTo(limit)})
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +241,20 @@ func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit i
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	_, err = f.Tx.Exec(ctx, `SELECT FROM `+table+` WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.Tenant,
-		ids)
+	_, err = f.Tx.Exec(ctx, `
+		SELECT
+		FROM `+table+`
+		WHERE tenant = @tenant AND id = ANY(@ids)
+		ORDER BY id
+		FOR UPDATE`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "ids": ids})
 	return ids, err
+}
+
+// upTo is a limit as an argument of LIMIT. NULL means no limit.
+func upTo(limit int) any {
+	if limit <= 0 {
+		return nil
+	}
+	return limit
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
@@ -21,9 +22,9 @@ func forgetSubject(c *commit.Change, r ForgetRow) lifecycle.ForgetSubject {
 	return lifecycle.ForgetSubject{Tenant: c.Tenant, RunID: r.ID, Mode: r.Mode, Digest: r.Digest}
 }
 
-// ForgetToken makes the token that confirms a run of the principal's: it is in no workflow's history
+// ForgetToken makes the token that confirms a run of the principal. The token is in no workflow's history
 // and in no table. It returns schema.ErrTokenExpired, or ErrForgetClosed, for a run that no longer
-// waits, an empty token for one that is confirmed, and ErrNotFound for another agent's or user's.
+// waits, an empty token for one that is confirmed, and ErrNotFound for a run of another agent or user.
 func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uuid.UUID, now time.Time) (string, error) {
 	token := ""
 	err := commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
@@ -56,7 +57,7 @@ func (s *Forgetter) ForgetToken(ctx context.Context, p schema.Principal, run uui
 
 // ConfirmForget lets a run go ahead. The token is checked against the rows that were selected; errors
 // are schema.ErrTokenMalformed, ErrTokenExpired and ErrTokenOther, ErrForgetClosed and ErrNotFound. A
-// token that comes again is answered as confirmed already, and nothing is done.
+// token that is delivered again is answered as confirmed already, and nothing is done.
 func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.UUID, in schema.ForgetConfirmation,
 	now time.Time) (schema.ForgetApproval, error) {
 	var out schema.ForgetApproval
@@ -89,9 +90,21 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 			by = r.RequestedBy
 		}
 		out.State = schema.ForgetConfirmed
-		c.Queue.Queue(`UPDATE forget_runs SET state = 'confirmed', confirmed_by = $3, confirmed_at = $4, reason = CASE
-			WHEN $5 = '' THEN reason ELSE $5 END
-			WHERE tenant = $1 AND id = $2`, c.Tenant, run, by, c.Now, in.Reason)
+		c.Queue.Queue(`
+			UPDATE forget_runs
+			SET state = @state,
+				confirmed_by = @confirmed_by,
+				confirmed_at = @now,
+				reason = CASE WHEN @reason = '' THEN reason ELSE @reason END
+			WHERE tenant = @tenant AND id = @run`,
+			pgx.StrictNamedArgs{
+				"tenant":       c.Tenant,
+				"run":          run,
+				"state":        out.State,
+				"confirmed_by": by,
+				"reason":       in.Reason,
+				"now":          c.Now,
+			})
 		return nil
 	})
 	if err != nil {
@@ -115,8 +128,11 @@ func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUI
 		if state == schema.ForgetExpired && waiting || state != schema.ForgetExpired &&
 			(waiting || r.State == schema.ForgetConfirmed) {
 			r.State = state
-			c.Queue.Queue(`UPDATE forget_runs SET state = $3, finished_at = $4 WHERE tenant = $1 AND id = $2`, c.Tenant,
-				run, state, c.Now)
+			c.Queue.Queue(`
+				UPDATE forget_runs
+				SET state = @state, finished_at = @now
+				WHERE tenant = @tenant AND id = @run`,
+				pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run, "state": state, "now": c.Now})
 			if err := conclude(ctx, c, &r); err != nil {
 				return err
 			}
@@ -135,11 +151,22 @@ func conclude(ctx context.Context, c *commit.Change, r *ForgetRow) error {
 	if r.Receipt.Forgotten == 0 {
 		return nil
 	}
-	err := c.Tx.QueryRow(ctx, `SELECT coalesce(array_agg(i.memory_id::text ORDER BY i.ordinal), '{}') FROM (
-			SELECT memory_id, ordinal FROM forget_items WHERE tenant = $1 AND run_id = $2
-			AND outcome = '`+lifecycle.OutcomeForgotten+`' ORDER BY ordinal LIMIT $3) i`,
-		c.Tenant, r.ID, schema.MaxForgetIDs).Scan(&r.Receipt.IDs)
+	rows, err := c.Tx.Query(ctx, `
+		SELECT memory_id::text
+		FROM forget_items
+		WHERE tenant = @tenant AND run_id = @run AND outcome = @forgotten
+		ORDER BY ordinal
+		LIMIT @limit`,
+		pgx.StrictNamedArgs{
+			"tenant":    c.Tenant,
+			"run":       r.ID,
+			"forgotten": lifecycle.OutcomeForgotten,
+			"limit":     schema.MaxForgetIDs,
+		})
 	if err != nil {
+		return err
+	}
+	if r.Receipt.IDs, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 		return err
 	}
 	if r.Receipt.StillSaid, r.Receipt.Echoes, err = remainingEchoes(ctx, c, r); err != nil {

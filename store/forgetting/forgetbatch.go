@@ -16,6 +16,9 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
+// ForgetBatchSize is how many memories one transaction forgets unless the request asks for fewer.
+const ForgetBatchSize = schema.MaxForgetBatch
+
 // ForgetBatchResult is what one batch did.
 type ForgetBatchResult struct {
 	Receipt   schema.ForgetReceipt // of the run so far
@@ -62,20 +65,24 @@ type Forgetting struct {
 	live []uuid.UUID // those of them that were live
 	stop []string
 
-	// Sources has what was proposed from them go from their own history as well, which otherwise is removed by
-	// itself, or keeps what it says until its window is over.
+	// Sources says that what was proposed from the memories goes from their own history as well. Otherwise that
+	// history is removed by itself, or keeps its words until its window is over.
 	Sources bool
 }
 
 func (f *Forgetting) batch(ctx context.Context, limit int) error {
-	ordinals, ids, versions, err := f.nextItems(ctx, limit)
-	if err != nil || len(ids) == 0 {
+	items, err := f.nextItems(ctx, limit)
+	if err != nil || len(items) == 0 {
 		return err
+	}
+	ordinals, ids := make([]int32, len(items)), make([]uuid.UUID, len(items))
+	for i, item := range items {
+		ordinals[i], ids[i] = item.Ordinal, item.MemoryID
 	}
 	if err := f.lockAhead(ctx, ids); err != nil {
 		return err
 	}
-	outcomes, err := f.judge(ctx, ids, versions)
+	outcomes, err := f.judge(ctx, items, ids)
 	if err != nil {
 		return err
 	}
@@ -93,9 +100,12 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 			return err
 		}
 	}
-	f.Queue.Queue(`UPDATE forget_items i SET outcome = x.outcome FROM unnest($3::integer[], $4::text[]) x(ordinal,
-		outcome)
-		WHERE i.tenant = $1 AND i.run_id = $2 AND i.ordinal = x.ordinal`, f.Tenant, f.Run.ID, ordinals, outcomes)
+	f.Queue.Queue(`
+		UPDATE forget_items i
+		SET outcome = x.outcome
+		FROM unnest(@ordinals::integer[], @outcomes::text[]) x(ordinal, outcome)
+		WHERE i.tenant = @tenant AND i.run_id = @run AND i.ordinal = x.ordinal`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "run": f.Run.ID, "ordinals": ordinals, "outcomes": outcomes})
 	for _, outcome := range outcomes {
 		if outcome == lifecycle.OutcomeForgotten {
 			f.Run.Receipt.Forgotten++
@@ -106,96 +116,132 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 	return saveReceipt(f.Change, f.Run)
 }
 
+// waitingItem is a selected memory that a run has yet to forget.
+type waitingItem struct {
+	Ordinal  int32
+	MemoryID uuid.UUID
+	Version  int // that it was selected in
+}
+
 // nextItems reads the next items. The run's row is locked: no other delivery works on them.
-func (f *Forgetting) nextItems(ctx context.Context, limit int) (ordinals []int32, ids []uuid.UUID,
-	versions []int, err error) {
-	rows, err := f.Tx.Query(ctx, `SELECT ordinal, memory_id, version FROM forget_items WHERE tenant = $1 AND run_id = $2
-		AND outcome = ''
-		ORDER BY ordinal LIMIT $3 FOR UPDATE`, f.Tenant, f.Run.ID, limit)
+func (f *Forgetting) nextItems(ctx context.Context, limit int) ([]waitingItem, error) {
+	rows, err := f.Tx.Query(ctx, `
+		SELECT ordinal, memory_id, version
+		FROM forget_items
+		WHERE tenant = @tenant AND run_id = @run AND outcome = ''
+		ORDER BY ordinal
+		LIMIT @limit
+		FOR UPDATE`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "run": f.Run.ID, "limit": limit})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	var ordinal int32
-	var id uuid.UUID
-	var version int
-	_, err = pgx.ForEachRow(rows, []any{&ordinal, &id, &version}, func() error {
-		ordinals, ids, versions = append(ordinals, ordinal), append(ids, id), append(versions, version)
-		return nil
-	})
-	return ordinals, ids, versions, err
+	return pgx.CollectRows(rows, pgx.RowToStructByName[waitingItem])
 }
 
 // LockJobs locks the open jobs of memories.
 func (f *Forgetting) LockJobs(ctx context.Context, ids []uuid.UUID) error {
-	_, err := f.Tx.Exec(ctx, `SELECT FROM jobs WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2)
-		AND state IN ('pending', 'leased', 'failed')
-		ORDER BY id FOR UPDATE`, f.Tenant, ids)
+	_, err := f.Tx.Exec(ctx, `
+		SELECT
+		FROM jobs
+		WHERE tenant = @tenant AND kind = 'ingest' AND memory_id = ANY(@memories)
+			AND state IN ('pending', 'leased', 'failed')
+		ORDER BY id
+		FOR UPDATE`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": ids})
 	return err
 }
 
-// lockAhead locks what pipelines lock ahead of memories, in their order: jobs, candidates, proposals.
+// lockAhead locks what pipelines lock before memories, in their order: jobs, candidates, proposals.
 func (f *Forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
 	if err := f.LockJobs(ctx, ids); err != nil || f.Run.Mode == schema.ForgetSoft {
 		return err
 	}
-	var candidates []uuid.UUID
-	rows, err := f.Tx.Query(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND memory_id = ANY($2)
-		ORDER BY id FOR UPDATE`, f.Tenant, ids)
+	rows, err := f.Tx.Query(ctx, `
+		SELECT id
+		FROM memory_candidates
+		WHERE tenant = @tenant AND memory_id = ANY(@memories)
+		ORDER BY id
+		FOR UPDATE`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": ids})
 	if err != nil {
 		return err
 	}
-	if candidates, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+	candidates, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
 		return err
 	}
-	_, err = f.Tx.Exec(ctx, `SELECT FROM proposals WHERE tenant = $1 AND (candidate_id = ANY($2) OR memory_id = ANY($3)
-		OR target_id = ANY($3))
-		ORDER BY id FOR UPDATE`, f.Tenant, candidates, ids)
+	_, err = f.Tx.Exec(ctx, `
+		SELECT
+		FROM proposals
+		WHERE tenant = @tenant
+			AND (candidate_id = ANY(@candidates) OR memory_id = ANY(@memories) OR target_id = ANY(@memories))
+		ORDER BY id
+		FOR UPDATE`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "candidates": candidates, "memories": ids})
 	return err
 }
 
+// lockedMemory is a selected memory, locked.
+type lockedMemory struct {
+	lifecycle.Forgettable
+	ID   uuid.UUID
+	Live bool
+}
+
 // judge locks the memories and says what becomes of each.
-func (f *Forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int) ([]string, error) {
-	rows, err := f.Tx.Query(ctx, `SELECT id, version, pinned, deleted_at IS NOT NULL, erased_at IS NOT NULL,
-		agent_id <> $3,
-			world_id IS NOT NULL, live FROM memories
-		WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE`, f.Tenant, ids, f.Run.Agent)
+func (f *Forgetting) judge(ctx context.Context, items []waitingItem, ids []uuid.UUID) ([]string, error) {
+	rows, err := f.Tx.Query(ctx, `
+		SELECT id, version, pinned,
+			deleted_at IS NOT NULL AS deleted,
+			erased_at IS NOT NULL AS erased,
+			agent_id <> @agent AS foreign,
+			world_id IS NOT NULL AS world,
+			live
+		FROM memories
+		WHERE tenant = @tenant AND id = ANY(@ids)
+		ORDER BY id
+		FOR UPDATE`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "ids": ids, "agent": f.Run.Agent})
 	if err != nil {
 		return nil, err
 	}
-	type state struct {
-		lifecycle.Forgettable
-		live bool
-	}
-	found := make(map[uuid.UUID]state, len(ids))
-	var id uuid.UUID
-	var m state
-	_, err = pgx.ForEachRow(rows, []any{&id, &m.Version, &m.Pinned, &m.Deleted, &m.Erased, &m.Foreign, &m.World,
-		&m.live}, func() error { found[id] = m; return nil })
+	locked, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[lockedMemory])
 	if err != nil {
 		return nil, err
+	}
+	found := make(map[uuid.UUID]lockedMemory, len(locked))
+	for _, m := range locked {
+		found[m.ID] = m
 	}
 	var linked map[uuid.UUID]bool
-	if f.Run.Mode == schema.ForgetForce {
+	if lifecycle.DeletesRows(f.Run.Mode) {
 		if linked, err = ActionLinkedAmong(ctx, f.Change, ids); err != nil {
 			return nil, err
 		}
 	}
-	outcomes := make([]string, len(ids))
-	for i, id := range ids {
-		m, ok := found[id]
-		m.ActionLinked = linked[id]
+	outcomes := make([]string, len(items))
+	for i, item := range items {
+		m, ok := found[item.MemoryID]
+		m.ActionLinked = linked[item.MemoryID]
 		outcomes[i] = lifecycle.OutcomeNotFound
 		if ok {
-			outcomes[i] = lifecycle.ForgetOutcome(f.Run.Mode, versions[i], m.Forgettable)
+			outcomes[i] = lifecycle.ForgetOutcome(f.Run.Mode, item.Version, m.Forgettable)
 		}
 		if outcomes[i] == lifecycle.OutcomeForgotten {
-			f.Gone = append(f.Gone, id)
-			if m.live {
-				f.live = append(f.live, id)
+			f.Gone = append(f.Gone, item.MemoryID)
+			if m.Live {
+				f.live = append(f.live, item.MemoryID)
 			}
 		}
 	}
 	return outcomes, nil
+}
+
+// closedJobs are where jobs were closed.
+type closedJobs struct {
+	BatchID    uuid.UUID
+	WorkflowID string
 }
 
 // closeJobs ends the jobs of what is forgotten and takes its candidates out of the pipeline, so that a
@@ -203,34 +249,39 @@ func (f *Forgetting) judge(ctx context.Context, ids []uuid.UUID, versions []int)
 func (f *Forgetting) closeJobs(ctx context.Context) error {
 	rows, err := f.Tx.Query(ctx, `
 		WITH closed AS (
-			UPDATE jobs SET state = 'dead', last_error = 'forgotten', updated_at = $3, finished_at = $3
-			WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2) AND state IN ('pending', 'leased', 'failed')
+			UPDATE jobs
+			SET state = 'dead', last_error = 'forgotten', updated_at = @now, finished_at = @now
+			WHERE tenant = @tenant AND kind = 'ingest' AND memory_id = ANY(@memories)
+				AND state IN ('pending', 'leased', 'failed')
 			RETURNING candidate_id, batch_id, workflow_id
 		), out AS (
-			UPDATE memory_candidates c SET state = 'dead' FROM closed WHERE c.tenant = $1 AND c.id = closed.candidate_id
-			AND c.state = 'staged'
+			UPDATE memory_candidates c
+			SET state = 'dead'
+			FROM closed
+			WHERE c.tenant = @tenant AND c.id = closed.candidate_id AND c.state = 'staged'
 		)
-		SELECT DISTINCT batch_id, workflow_id FROM closed`, f.Tenant, f.Gone, f.Now)
+		SELECT DISTINCT batch_id, workflow_id
+		FROM closed`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": f.Gone, "now": f.Now})
 	if err != nil {
 		return err
 	}
-	var batches []uuid.UUID
-	var ids []string
-	var batch uuid.UUID
-	var id string
-	_, err = pgx.ForEachRow(rows, []any{&batch, &id}, func() error {
-		batches, ids = append(batches, batch),
-			append(ids, id)
-		return nil
-	})
-	if err != nil || len(batches) == 0 {
+	closed, err := pgx.CollectRows(rows, pgx.RowToStructByName[closedJobs])
+	if err != nil || len(closed) == 0 {
 		return err
 	}
-	rows, err = f.Tx.Query(ctx, `SELECT DISTINCT x.workflow_id FROM unnest($2::uuid[], $3::text[]) x(batch_id,
-		workflow_id)
-		WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = $1 AND j.batch_id = x.batch_id
-			AND j.state IN ('pending', 'leased', 'failed')) ORDER BY 1`,
-		f.Tenant, batches, ids)
+	batches, workflows := make([]uuid.UUID, len(closed)), make([]string, len(closed))
+	for i, c := range closed {
+		batches[i], workflows[i] = c.BatchID, c.WorkflowID
+	}
+	rows, err = f.Tx.Query(ctx, `
+		SELECT DISTINCT x.workflow_id
+		FROM unnest(@batches::uuid[], @workflows::text[]) x(batch_id, workflow_id)
+		WHERE NOT EXISTS (
+			SELECT FROM jobs j
+			WHERE j.tenant = @tenant AND j.batch_id = x.batch_id AND j.state IN ('pending', 'leased', 'failed'))
+		ORDER BY 1`,
+		pgx.StrictNamedArgs{"tenant": f.Tenant, "batches": batches, "workflows": workflows})
 	if err != nil {
 		return err
 	}
@@ -258,21 +309,41 @@ func (f *Forgetting) markDead(ctx context.Context) error {
 		return err
 	}
 	_, err = f.Tx.Exec(ctx, `
-		WITH buried AS (
-			UPDATE memories m SET deleted_at = $4, updated_at = $4, version = m.version + 1
-			FROM unnest($2::uuid[], $3::uuid[]) x(id, entry) WHERE m.tenant = $1 AND m.id = x.id
+		WITH dead AS (
+			UPDATE memories m
+			SET deleted_at = @now, updated_at = @now, version = m.version + 1
+			FROM unnest(@memories::uuid[], @entries::uuid[]) x(id, entry)
+			WHERE m.tenant = @tenant AND m.id = x.id
 			RETURNING m.id, m.version, m.content, x.entry
 		), told AS (
 			INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, metadata,
 				created_at, action, version)
-			SELECT $1, b.entry, b.id, 'deleted', b.content, $5, $6, $7, $4, 'delete', b.version FROM buried b
+			SELECT @tenant, d.entry, d.id, 'deleted', d.content, @changed_by, @reason, @metadata,
+				@now, 'delete', d.version
+			FROM dead d
 		)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, b.id, b.version, 'delete', $4
-		FROM buried b`,
-		f.Tenant, f.Gone, pg.NewIDs(len(f.Gone)), f.Now, f.Run.ConfirmedBy, f.Run.Reason, metadata)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+		SELECT @tenant, d.id, d.version, 'delete', @now
+		FROM dead d`,
+		pgx.StrictNamedArgs{
+			"tenant":     f.Tenant,
+			"memories":   f.Gone,
+			"entries":    pg.NewIDs(len(f.Gone)), // of history
+			"changed_by": f.Run.ConfirmedBy,
+			"reason":     f.Run.Reason,
+			"metadata":   metadata,
+			"now":        f.Now,
+		})
 	f.Uncounted = append(f.Uncounted, f.live...)
 	f.Run.Receipt.Remove("memories", len(f.Gone))
 	return err
+}
+
+// pendingDeletion is what the index has not been told yet of a forgotten memory.
+type pendingDeletion struct {
+	MemoryID uuid.UUID
+	Seq      int64 // of the newest change
+	Changes  int
 }
 
 // ForgottenVectors returns pending index deletions of a run's memories, limit at most.
@@ -281,19 +352,28 @@ func (s *Forgetter) ForgottenVectors(ctx context.Context, tenant string, run uui
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []vectorindex.OutboxEntry
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT o.memory_id, max(o.seq), count(*) FROM forget_items i
+		rows, err := tx.Query(ctx, `
+			SELECT o.memory_id, max(o.seq) AS seq, count(*) AS changes
+			FROM forget_items i
 			JOIN index_outbox o ON o.tenant = i.tenant AND o.memory_id = i.memory_id
 			LEFT JOIN memories m ON m.tenant = i.tenant AND m.id = i.memory_id
-			WHERE i.tenant = $1 AND i.run_id = $2 AND i.outcome = '`+lifecycle.OutcomeForgotten+`'
-			AND m.live IS NOT TRUE GROUP BY 1 LIMIT $3`, tenant, run, limit)
+			WHERE i.tenant = @tenant AND i.run_id = @run AND i.outcome = @forgotten AND m.live IS NOT TRUE
+			GROUP BY 1
+			LIMIT @limit`,
+			pgx.StrictNamedArgs{
+				"tenant":    tenant,
+				"run":       run,
+				"forgotten": lifecycle.OutcomeForgotten,
+				"limit":     limit,
+			})
 		if err != nil {
 			return err
 		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (vectorindex.OutboxEntry, error) {
-			e := vectorindex.OutboxEntry{Delete: true}
-			err := row.Scan(&e.MemoryID, &e.Seq, &e.Changes)
-			return e, err
-		})
+		deletions, err := pgx.CollectRows(rows, pgx.RowToStructByName[pendingDeletion])
+		for _, d := range deletions {
+			out = append(out, vectorindex.OutboxEntry{
+				MemoryID: d.MemoryID, Seq: d.Seq, Changes: d.Changes, Delete: true})
+		}
 		return err
 	})
 	if err != nil {

@@ -22,11 +22,22 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 		next := last
 		err := pg.RetryChange(ctx, func() error {
 			return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-				return c.Tx.QueryRow(ctx, `WITH unused AS (
-						SELECT lexeme FROM lexeme_stats WHERE tenant = $1 AND docs = 0 AND lexeme > $2 ORDER BY lexeme
-						LIMIT $3 FOR UPDATE
-					), swept AS (DELETE FROM lexeme_stats s USING unused u WHERE s.tenant = $1 AND s.lexeme = u.lexeme)
-					SELECT count(*), coalesce(max(lexeme), '') FROM unused`, c.Tenant, last, sweepPage).Scan(&n, &next)
+				return c.Tx.QueryRow(ctx, `
+					WITH unused AS (
+						SELECT lexeme
+						FROM lexeme_stats
+						WHERE tenant = @tenant AND docs = 0 AND lexeme > @last
+						ORDER BY lexeme
+						LIMIT @limit
+						FOR UPDATE
+					), swept AS (
+						DELETE FROM lexeme_stats s
+						USING unused u
+						WHERE s.tenant = @tenant AND s.lexeme = u.lexeme
+					)
+					SELECT count(*), coalesce(max(lexeme), '')
+					FROM unused`,
+					pgx.StrictNamedArgs{"tenant": c.Tenant, "last": last, "limit": sweepPage}).Scan(&n, &next)
 			})
 		})
 		if err != nil {
@@ -39,14 +50,18 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 	}
 }
 
-// SweepPurgedLexemes is SweepLexemes for what purges have taken away. Of how many of its tombstones the words are the
-// sweep is not part of a run's transaction: the next run makes up for one that was interrupted.
+// SweepPurgedLexemes is SweepLexemes for what purges have taken away. A purge counts its tombstones, and this sweep
+// notes how many of them it has swept after. It is not part of a purge's transaction: the next run makes up for one
+// that was interrupted.
 func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var runs []string
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep = 'retention'
-			AND (counts->>'tombstones')::bigint > coalesce((counts->>'without_words')::bigint, 0)`, tenant)
+		rows, err := tx.Query(ctx, `
+			SELECT id
+			FROM sweep_runs
+			WHERE tenant = $1 AND sweep = 'retention'
+				AND (counts->>'tombstones')::bigint > coalesce((counts->>'without_words')::bigint, 0)`, tenant)
 		if err != nil {
 			return err
 		}
@@ -63,8 +78,11 @@ func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now t
 		return err
 	}
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		c.Queue.Queue(`UPDATE sweep_runs SET counts = counts || jsonb_build_object('without_words',
-			counts->'tombstones') WHERE tenant = $1 AND id = ANY($2)`, c.Tenant, runs)
+		c.Queue.Queue(`
+			UPDATE sweep_runs
+			SET counts = counts || jsonb_build_object('without_words', counts->'tombstones')
+			WHERE tenant = @tenant AND id = ANY(@runs)`,
+			pgx.StrictNamedArgs{"tenant": c.Tenant, "runs": runs})
 		return nil
 	})
 	if err != nil {

@@ -104,7 +104,7 @@ func (s *Pipeline) MarkRangeDead(ctx context.Context, r Range, phase, reason str
 			SET state = 'dead', last_error = @reason, updated_at = @now, finished_at = @now
 			WHERE `+openOfRange+`
 			RETURNING candidate_id, memory_id`,
-			r.args(pgx.StrictNamedArgs{"reason": reason, "now": c.Now}))
+			rangeArgs(r, pgx.StrictNamedArgs{"reason": reason, "now": c.Now}))
 		for _, j := range dead {
 			MarkDead(c, j.CandidateID, j.MemoryID, phase, reason)
 		}
@@ -131,7 +131,7 @@ func (s *Pipeline) AdvanceJobs(ctx context.Context, r Range, phase string, now t
 				updated_at = @now,
 				finished_at = CASE WHEN @phase = 'done' THEN @now::timestamptz END
 			WHERE `+openOfRange,
-			r.args(pgx.StrictNamedArgs{"state": state, "phase": phase, "now": c.Now}))
+			rangeArgs(r, pgx.StrictNamedArgs{"state": state, "phase": phase, "now": c.Now}))
 		if phase == "done" {
 			c.Queue.Queue(`
 				UPDATE memory_candidates
@@ -140,7 +140,7 @@ func (s *Pipeline) AdvanceJobs(ctx context.Context, r Range, phase string, now t
 					AND batch_id = @batch_id
 					AND ordinal >= @from
 					AND ordinal < @to
-					AND state = 'staged'`, r.args(nil))
+					AND state = 'staged'`, rangeArgs(r, nil))
 		}
 		return nil
 	})
@@ -158,7 +158,7 @@ func (s *Pipeline) NoteOnJobs(ctx context.Context, r Range, note string, now tim
 			UPDATE jobs
 			SET last_error = @note, updated_at = @now
 			WHERE `+openOfRange,
-			r.args(pgx.StrictNamedArgs{"note": note, "now": c.Now}))
+			rangeArgs(r, pgx.StrictNamedArgs{"note": note, "now": c.Now}))
 		return nil
 	})
 	if err != nil {

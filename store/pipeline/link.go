@@ -116,7 +116,7 @@ func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, erro
 			AND c.linked_at IS NULL
 			AND jsonb_array_length(coalesce(nullif(c.extraction->'triples', 'null'), '[]')) > 0
 		ORDER BY c.ordinal
-		FOR UPDATE OF c`, r.args(nil))
+		FOR UPDATE OF c`, rangeArgs(r, nil))
 	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ const candidatesInRange = `c AS MATERIALIZED (
 var InRange = strings.NewReplacer("@tenant", "$1", "@batch_id", "$2", "@from", "$3", "@to", "$4").
 	Replace(candidatesInRange)
 
-// args adds the range to the arguments of a statement.
-func (r Range) args(more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+// rangeArgs adds the range to the arguments of a statement.
+func rangeArgs(r Range, more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
 	out := pgx.StrictNamedArgs{"tenant": r.Tenant, "batch_id": r.BatchID, "from": r.From, "to": r.To}
 	maps.Copy(out, more)
 	return out
@@ -158,7 +158,7 @@ func (s *Pipeline) LeaseExtract(ctx context.Context, r Range, now time.Time) ([]
 			Attempts    int
 			MaxAttempts int
 			inference.Source
-		}](ctx, c.Tx, leaseExtract, r.args(pgx.StrictNamedArgs{"now": c.Now}))
+		}](ctx, c.Tx, leaseExtract, rangeArgs(r, pgx.StrictNamedArgs{"now": c.Now}))
 		for _, e := range found {
 			out = append(out, Extractable{CandidateID: e.ID, Attempts: e.Attempts, MaxAttempts: e.MaxAttempts,
 				Source: e.Source})
@@ -280,7 +280,7 @@ var leaseDecide = `
 func (s *Pipeline) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Undecided, error) {
 	var out []Undecided
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
-		found, err := commit.Rows[undecidedRow](ctx, c.Tx, leaseDecide, r.args(pgx.StrictNamedArgs{"now": c.Now}))
+		found, err := commit.Rows[undecidedRow](ctx, c.Tx, leaseDecide, rangeArgs(r, pgx.StrictNamedArgs{"now": c.Now}))
 		for _, u := range found {
 			u.Type = proposals.TypeOfSource(u.SourceKind)
 			if u.StoredType != nil {
@@ -330,7 +330,7 @@ func (s *Pipeline) StaleProposals(ctx context.Context, r Range) (n int, err erro
 			SELECT count(*)
 			FROM proposals
 			WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT candidate_id FROM j)) AND state = 'stale'`,
-			r.args(nil)).Scan(&n)
+			rangeArgs(r, nil)).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count stale proposals: %w", err)
@@ -483,7 +483,7 @@ func (s *Pipeline) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals,
 				`+deadOfRange("extract")+` AS dead
 			FROM c,
 				LATERAL (
-					SELECT `+lengthOf("facts")+`, `+lengthOf("triples")+`, `+lengthOf("warnings")+`) n`, r.args(nil))
+					SELECT `+lengthOf("facts")+`, `+lengthOf("triples")+`, `+lengthOf("warnings")+`) n`, rangeArgs(r, nil))
 		return err
 	})
 	if err != nil {
@@ -518,7 +518,7 @@ func (s *Pipeline) DecideTotals(ctx context.Context, r Range) (t DecideTotals, e
 				(SELECT count(*) FROM p WHERE action = 'update') AS update,
 				(SELECT count(*) FROM p WHERE action = 'delete') AS delete,
 				(SELECT count(*) FROM p WHERE action = 'none') AS none,
-				`+deadOfRange("decide")+` AS dead`, r.args(nil))
+				`+deadOfRange("decide")+` AS dead`, rangeArgs(r, nil))
 		return err
 	})
 	if err != nil {

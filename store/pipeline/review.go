@@ -200,7 +200,7 @@ func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
 				AND p.batch_id = @batch_id
 				AND c.ordinal >= @from
 				AND c.ordinal < @to
-				AND `+pg.WaitsForReview, r.args(nil)).Scan(&n)
+				AND `+pg.WaitsForReview, rangeArgs(r, nil)).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count proposals to review: %w", err)

@@ -60,7 +60,7 @@ func (s *Pipeline) Unembedded(ctx context.Context, r Range, model inference.Embe
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []Unembedded
 	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		found, err := commit.Rows[unembeddedRow](ctx, tx, unembedded, r.args(pgx.StrictNamedArgs{"model": model.Name}))
+		found, err := commit.Rows[unembeddedRow](ctx, tx, unembedded, rangeArgs(r, pgx.StrictNamedArgs{"model": model.Name}))
 		for _, u := range found {
 			if u.Embedding != nil {
 				u.Vector = u.Embedding.Slice()

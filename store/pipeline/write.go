@@ -202,7 +202,7 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 			AND p.candidate_id = ANY(ARRAY(SELECT id FROM c))
 			AND p.state = 'proposed'
 		ORDER BY c.ordinal, p.ordinal
-		FOR UPDATE OF p`, in.Range.args(nil))
+		FOR UPDATE OF p`, rangeArgs(in.Range, nil))
 	if err != nil {
 		return err
 	}

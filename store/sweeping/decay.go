@@ -24,7 +24,7 @@ const actorDecay = "decay"
 type DecayInput struct {
 	Tenant string
 	Run    string           // the run whose counts are kept
-	Rules  string           // Begun.Rules; empty: whatever is in force
+	Rules  string           // SweepStart.Rules; empty: those in force
 	After  schema.DueCursor // where the batch before ended; zero at the start
 	Until  time.Time        // what is due by then; the run's own time, so that it comes to an end
 	Limit  int
@@ -45,29 +45,64 @@ type DecayBatch struct {
 func decayVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules,
 	share float64) ([]volume, error) {
 	t := volume{Question: schema.SweepDecay}
-	if err := c.Tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)`,
-		c.Tenant).Scan(&t.Stored); err != nil {
+	err := c.Tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)`,
+		c.Tenant).Scan(&t.Stored)
+	if err != nil {
 		return nil, err
 	}
-	var world []bool
-	var tiers, typologies []string
+	stays := stayingOf(rules)
+	err = c.Tx.QueryRow(ctx, countDue, pgx.StrictNamedArgs{
+		"tenant":           c.Tenant,
+		"now":              c.Now,
+		"limit":            lifecycle.SweepAllowance(t.Stored, share) + 1,
+		"kept_policy":      lifecycle.KeptPolicy,
+		"stays_world":      stays.world,
+		"stays_tier":       stays.tiers,
+		"stays_typology":   stays.typologies,
+		"stays_when_valid": stays.whileValid,
+	}).Scan(&t.Would)
+	return []volume{t}, err
+}
+
+// countDue counts what has fallen due and lifecycle.JudgeDue would take. The rule says by its arguments which deletion
+// policy and which classes of memories stay, always or while they are valid.
+const countDue = `
+	SELECT count(*)
+	FROM (
+		SELECT
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= @now
+			AND m.deletion_policy <> @kept_policy
+			AND NOT EXISTS (
+				SELECT
+				FROM unnest(@stays_world::boolean[], @stays_tier::text[], @stays_typology::text[],
+					@stays_when_valid::boolean[]) x(world, tier, typology, when_valid)
+				WHERE x.world = (m.world_id IS NOT NULL) AND x.tier = m.tier AND x.typology = m.typology
+					AND (NOT x.when_valid OR coalesce(m.valid_until, 'infinity') > @now))
+		LIMIT @limit) due`
+
+// staying are the classes of memories that decay leaves alone, in columns.
+type staying struct {
+	world      []bool
+	tiers      []string
+	typologies []string
+	whileValid []bool // only as long as the memory is valid
+}
+
+func stayingOf(rules lifecycle.RetentionRules) staying {
+	var s staying
 	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld} {
 		for _, class := range lifecycle.RetentionClasses(d) {
-			if rules.For(d, class.Tier, class.Typology).DecayExempt {
-				world, tiers, typologies = append(world, d == schema.RetainWorld), append(tiers, string(class.Tier)),
-					append(typologies, string(class.Typology))
+			exempt := rules.For(d, class.Tier, class.Typology).DecayExempt
+			if !exempt && !lifecycle.StaysWhileValid(d, class.Tier, class.Typology) {
+				continue
 			}
+			s.world, s.tiers = append(s.world, d == schema.RetainWorld), append(s.tiers, string(class.Tier))
+			s.typologies = append(s.typologies, string(class.Typology))
+			s.whileValid = append(s.whileValid, !exempt)
 		}
 	}
-	err := c.Tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM memories m WHERE m.tenant = $1 AND m.live
-		AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= $2
-			AND m.deletion_policy <> 'never' AND NOT (m.world_id IS NOT NULL AND m.tier = 'persistent'
-				AND m.typology = 'semantic' AND coalesce(m.valid_until, 'infinity') > $2)
-			AND NOT EXISTS (SELECT FROM unnest($4::boolean[], $5::text[], $6::text[]) x(world, tier, typology)
-				WHERE x.world = (m.world_id IS NOT NULL) AND x.tier = m.tier AND x.typology = m.typology)
-		LIMIT $3) due`, c.Tenant, c.Now, lifecycle.SweepAllowance(t.Stored, share)+1, world, tiers,
-		typologies).Scan(&t.Would)
-	return []volume{t}, err
+	return s
 }
 
 // DecayBatch does to the next memories that have fallen due what lifecycle.JudgeDue says, in one transaction,
@@ -96,12 +131,62 @@ type decaying struct {
 	out *DecayBatch
 }
 
-// dueRow is a memory that has fallen due, locked.
-type dueRow struct {
+// dueMemory is a memory that has fallen due, locked.
+type dueMemory struct {
 	lifecycle.Decayed
 	ID    uuid.UUID
 	DueAt time.Time
 	busy  bool // a pipeline still works on it
+}
+
+// dueRow is a dueMemory as it is stored.
+type dueRow struct {
+	ID                uuid.UUID
+	DecayDueAt        time.Time
+	Tier              schema.Tier
+	Typology          schema.Typology
+	Pinned            bool
+	DeletionPolicy    schema.DeletionPolicy
+	World             bool
+	ValidUntil        *time.Time
+	CreatedAt         time.Time
+	DecayCurve        schema.DecayCurve
+	HalfLife          time.Duration
+	MinSalience       float64
+	MaxAge            *time.Duration
+	DecayFloor        float64
+	ReinforcementGain float64
+	DecayPoints       []schema.DecayPoint
+	Salience          float64
+	SalienceAt        time.Time
+}
+
+// dueColumns are the columns of a dueRow, of memories m.
+const dueColumns = `m.id, m.decay_due_at, m.tier, m.typology, m.pinned, m.deletion_policy,
+	m.world_id IS NOT NULL AS world,
+	m.valid_until, m.created_at,
+	m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points,
+	m.salience, m.salience_at`
+
+// memory is the row as lifecycle.JudgeDue judges it, apart from its links.
+func (r dueRow) memory() dueMemory {
+	decay := memory.Decay{Curve: r.DecayCurve, HalfLife: r.HalfLife, MinSalience: r.MinSalience, Floor: r.DecayFloor,
+		ReinforcementGain: r.ReinforcementGain, Points: memory.DecayPoints(r.DecayPoints)}
+	if r.MaxAge != nil {
+		decay.MaxAge = *r.MaxAge
+	}
+	return dueMemory{ID: r.ID, DueAt: r.DecayDueAt, Decayed: lifecycle.Decayed{
+		Tier:           r.Tier,
+		Typology:       r.Typology,
+		Pinned:         r.Pinned,
+		DeletionPolicy: r.DeletionPolicy,
+		World:          r.World,
+		ValidUntil:     r.ValidUntil,
+		CreatedAt:      r.CreatedAt,
+		Decay:          decay,
+		Salience:       r.Salience,
+		SalienceAt:     r.SalienceAt,
+	}}
 }
 
 // judged are the memories of a batch with the same outcome, in columns.
@@ -131,11 +216,7 @@ func (d *decaying) run(ctx context.Context) error {
 		if m.busy {
 			continue
 		}
-		domain := schema.RetainMemory
-		if m.World {
-			domain = schema.RetainWorld
-		}
-		v := lifecycle.JudgeDue(m.Decayed, rules.For(domain, m.Tier, m.Typology), d.in.Until)
+		v := lifecycle.JudgeDue(m.Decayed, rules.For(m.Domain(), m.Tier, m.Typology), d.in.Until)
 		metadata, err := json.Marshal(map[string]any{"sweep": schema.SweepDecay, "run": d.in.Run, "why": v.Why,
 			"salience": v.Salience})
 		if err != nil {
@@ -159,39 +240,32 @@ func (d *decaying) run(ctx context.Context) error {
 }
 
 // due locks the next memories that have fallen due, oldest first.
-func (d *decaying) due(ctx context.Context, limit int) ([]dueRow, error) {
-	rows, err := d.Tx.Query(ctx, `SELECT m.id, m.decay_due_at, m.tier, m.typology, m.pinned, m.deletion_policy,
-		m.world_id IS NOT NULL, m.valid_until, m.created_at,
-			m.decay_curve, m.half_life, m.min_salience, m.max_age, m.decay_floor, m.reinforcement_gain, m.decay_points,
-			m.salience, m.salience_at
-		FROM memories m WHERE m.tenant = $1 AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= $2
-		AND (m.decay_due_at, m.id) > ($3, $4)
-		ORDER BY m.decay_due_at, m.id LIMIT $5 FOR UPDATE OF m SKIP LOCKED`,
-		d.Tenant, d.in.Until, d.in.After.DueAt, d.in.After.ID, limit)
+func (d *decaying) due(ctx context.Context, limit int) ([]dueMemory, error) {
+	rows, err := d.Tx.Query(ctx, `
+		SELECT `+dueColumns+`
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.live AND m.decay_due_at IS NOT NULL AND m.decay_due_at <= @until
+			AND (m.decay_due_at, m.id) > (@after_due_at, @after_id)
+		ORDER BY m.decay_due_at, m.id
+		LIMIT @limit
+		FOR UPDATE OF m SKIP LOCKED`,
+		pgx.StrictNamedArgs{
+			"tenant":       d.Tenant,
+			"until":        d.in.Until,
+			"after_due_at": d.in.After.DueAt,
+			"after_id":     d.in.After.ID,
+			"limit":        limit,
+		})
 	if err != nil {
 		return nil, err
 	}
-	due, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (dueRow, error) {
-		var m dueRow
-		var maxAge *time.Duration
-		var points []schema.DecayPoint
-		y := &m.Decay
-		err := row.Scan(&m.ID, &m.DueAt, &m.Tier, &m.Typology, &m.Pinned, &m.DeletionPolicy, &m.World, &m.ValidUntil,
-			&m.CreatedAt,
-			&y.Curve, &y.HalfLife, &y.MinSalience, &maxAge, &y.Floor, &y.ReinforcementGain, &points, &m.Salience,
-			&m.SalienceAt)
-		if maxAge != nil {
-			y.MaxAge = *maxAge
-		}
-		y.Points = memory.DecayPoints(points)
-		return m, err
-	})
-	if err != nil || len(due) == 0 {
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[dueRow])
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	ids := make([]uuid.UUID, len(due))
-	for i, m := range due {
-		ids[i] = m.ID
+	due, ids := make([]dueMemory, len(found)), make([]uuid.UUID, len(found))
+	for i, row := range found {
+		due[i], ids[i] = row.memory(), row.ID
 	}
 	linked, err := forgetting.ActionLinkedAmong(ctx, d.Change, ids)
 	if err != nil {
@@ -209,41 +283,68 @@ func (d *decaying) due(ctx context.Context, limit int) ([]dueRow, error) {
 
 // inPipeline returns which of the memories, which are locked, a pipeline still works on.
 func (d *decaying) inPipeline(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
-	return d.IdSet(ctx, `SELECT memory_id FROM jobs WHERE tenant = $1 AND kind = 'ingest' AND memory_id = ANY($2)
-		AND state IN ('pending', 'leased', 'failed')`, d.Tenant, ids)
+	return d.IdSet(ctx, `
+		SELECT memory_id
+		FROM jobs
+		WHERE tenant = @tenant AND kind = 'ingest' AND memory_id = ANY(@memories)
+			AND state IN ('pending', 'leased', 'failed')`,
+		pgx.StrictNamedArgs{"tenant": d.Tenant, "memories": ids})
 }
 
 // prune makes tombstones, as a soft deletion does (document 004 §15B: safe deletion via decay rather than
 // hard loss).
 func (d *decaying) prune(j *judged) {
-	d.takeAway(j, "deleted_at", "buried.content", schema.EventDeleted, schema.AuditDelete)
+	d.takeAway(j, prune, schema.EventDeleted, schema.AuditDelete)
 }
 
 // archive takes memories out of sight for good, without deleting them.
 func (d *decaying) archive(j *judged) {
-	d.takeAway(j, "archived_at", "NULL", schema.EventModified, schema.AuditArchive)
+	d.takeAway(j, archive, schema.EventModified, schema.AuditArchive)
 }
 
-// takeAway sets the moment at which memories ceased to be live. One statement, so that a batch costs little
-// more than the update itself. Column and text are constants of this file.
-func (d *decaying) takeAway(j *judged, column, text string, event schema.HistoryEvent, action schema.AuditAction) {
-	if len(j.ids) == 0 {
-		return
-	}
-	d.Queue.Queue(`
-		WITH buried AS (
-			UPDATE memories m SET `+column+` = $3, decay_due_at = NULL, updated_at = $3, version = m.version + 1
-			FROM unnest($2::uuid[], $4::uuid[], $5::text[], $6::jsonb[]) x(id, entry, reason, metadata)
-			WHERE m.tenant = $1 AND m.id = x.id
+// Statements that take memories away, by the moment that they set. History keeps the text of what is deleted.
+var (
+	prune   = takeAwaySQL("deleted_at", "taken.content")
+	archive = takeAwaySQL("archived_at", "NULL")
+)
+
+// takeAwaySQL renders one statement for a batch, so that it costs little more than the update itself.
+func takeAwaySQL(moment, oldContent string) string {
+	return `
+		WITH taken AS (
+			UPDATE memories m
+			SET ` + moment + ` = @now, decay_due_at = NULL, updated_at = @now, version = m.version + 1
+			FROM unnest(@memories::uuid[], @entries::uuid[], @reasons::text[], @metadata::jsonb[])
+				x(id, entry, reason, metadata)
+			WHERE m.tenant = @tenant AND m.id = x.id
 			RETURNING m.id, m.version, m.content, x.entry, x.reason, x.metadata
 		), told AS (
 			INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, metadata,
 				created_at, action, version)
-			SELECT $1, entry, id, $7, `+text+`, $8, reason, metadata, $3, $9, version FROM buried
+			SELECT @tenant, entry, id, @event, ` + oldContent + `, @actor, reason, metadata, @now, @action, version
+			FROM taken
 		)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT $1, id, version, 'delete', $3
-		FROM buried`,
-		d.Tenant, j.ids, d.Now, pg.NewIDs(len(j.ids)), j.reasons, j.metadata, event, actorDecay, action)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+		SELECT @tenant, id, version, 'delete', @now
+		FROM taken`
+}
+
+// takeAway sets the moment at which memories ceased to be live.
+func (d *decaying) takeAway(j *judged, statement string, event schema.HistoryEvent, action schema.AuditAction) {
+	if len(j.ids) == 0 {
+		return
+	}
+	d.Queue.Queue(statement, pgx.StrictNamedArgs{
+		"tenant":   d.Tenant,
+		"memories": j.ids,
+		"entries":  pg.NewIDs(len(j.ids)), // of history
+		"reasons":  j.reasons,
+		"metadata": j.metadata,
+		"event":    event,
+		"actor":    actorDecay,
+		"action":   action,
+		"now":      d.Now,
+	})
 	d.Uncounted = append(d.Uncounted, j.ids...)
 }
 
@@ -251,17 +352,29 @@ func (d *decaying) takeAway(j *judged, column, text string, event schema.History
 func (d *decaying) keep(kept, notDue *judged) {
 	for _, j := range []*judged{kept, notDue} {
 		if len(j.ids) > 0 {
-			d.Queue.Queue(`UPDATE memories m SET decay_due_at = x.next FROM unnest($2::uuid[], $3::timestamptz[]) x(id,
-				next) WHERE m.tenant = $1 AND m.id = x.id`,
-				d.Tenant, j.ids, j.next)
+			d.Queue.Queue(`
+				UPDATE memories m
+				SET decay_due_at = x.next
+				FROM unnest(@memories::uuid[], @next::timestamptz[]) x(id, next)
+				WHERE m.tenant = @tenant AND m.id = x.id`,
+				pgx.StrictNamedArgs{"tenant": d.Tenant, "memories": j.ids, "next": j.next})
 		}
 	}
 	if len(kept.ids) > 0 {
-		d.Queue.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata,
-			created_at, action)
-			SELECT $1, x.entry, x.id, 'none', $6, x.reason, x.metadata, $7, 'keep'
-			FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::jsonb[]) x(id, entry, reason, metadata)`,
-			d.Tenant, kept.ids, pg.NewIDs(len(kept.ids)), kept.reasons, kept.metadata, actorDecay, d.Now)
+		d.Queue.Queue(`
+			INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action)
+			SELECT @tenant, x.entry, x.id, 'none', @actor, x.reason, x.metadata, @now, 'keep'
+			FROM unnest(@memories::uuid[], @entries::uuid[], @reasons::text[], @metadata::jsonb[])
+				x(id, entry, reason, metadata)`,
+			pgx.StrictNamedArgs{
+				"tenant":   d.Tenant,
+				"memories": kept.ids,
+				"entries":  pg.NewIDs(len(kept.ids)), // of history
+				"reasons":  kept.reasons,
+				"metadata": kept.metadata,
+				"actor":    actorDecay,
+				"now":      d.Now,
+			})
 	}
 }
 
@@ -273,17 +386,34 @@ type DecayOutlook struct {
 	NextDue *time.Time `json:"next_due,omitempty"`
 }
 
+// mayFallDue selects the tenant's memories that fall due at some time.
+const mayFallDue = `FROM memories WHERE tenant = @tenant AND live AND decay_due_at IS NOT NULL`
+
+const decayOutlook = `
+	SELECT
+		(SELECT count(*)
+			FROM (SELECT ` + mayFallDue + ` AND decay_due_at <= @now LIMIT @limit) x) AS due,
+		(SELECT count(*)
+			FROM (SELECT ` + mayFallDue + ` AND decay_due_at > @now AND decay_due_at <= @soon LIMIT @limit) x) AS soon,
+		(SELECT min(decay_due_at) ` + mayFallDue + ` AND decay_due_at <= @now) AS oldest,
+		(SELECT min(decay_due_at) ` + mayFallDue + ` AND decay_due_at > @now) AS next_due`
+
 // DecayOutlook counts what a sweep would look at now and within the next day.
 func (s *Sweeping) DecayOutlook(ctx context.Context, tenant string, now time.Time) (DecayOutlook, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var out DecayOutlook
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		const due = `FROM memories WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at `
-		return tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM (SELECT `+due+`<= $2 LIMIT $4) x),
-			(SELECT count(*) FROM (SELECT `+due+`> $2 AND decay_due_at <= $3 LIMIT $4) x),
-			(SELECT min(decay_due_at) `+due+`<= $2), (SELECT min(decay_due_at) `+due+`> $2)`, tenant, now,
-			now.Add(24*time.Hour), PreviewLimit).
-			Scan(&out.Due, &out.Soon, &out.Oldest, &out.NextDue)
+		rows, err := tx.Query(ctx, decayOutlook, pgx.StrictNamedArgs{
+			"tenant": tenant,
+			"now":    now,
+			"soon":   now.Add(24 * time.Hour),
+			"limit":  PreviewLimit,
+		})
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[DecayOutlook])
+		return err
 	})
 	if err != nil {
 		return DecayOutlook{}, fmt.Errorf("look ahead at decay: %w", err)

@@ -14,36 +14,72 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// agedHistory is the condition of history rows h that would go, created before $2, of no memory of a world for
-// which stays holds, and of none that has one of the links $4: as mneme_purge_history has it.
-func agedHistory(stays string) string {
-	return `FROM memory_history h WHERE h.tenant = $1 AND h.created_at < $2
-	AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = h.tenant AND m.id = h.memory_id AND m.world_id IS NOT NULL
-		AND ` + stays + `)
-	AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id
-		AND r.predicate = ANY($4)
-		UNION ALL SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.target_id = h.memory_id
-		AND r.predicate = ANY($4))`
+// unprotected is the condition of what is kept of a memory, its history or its versions, that it may go: it is of no
+// memory m of a world for which stays holds, and of none that is action-linked. mneme_purge_history says the same of
+// history.
+func unprotected(row, stays string) string {
+	return `NOT EXISTS (
+			SELECT FROM memories m
+			WHERE m.tenant = ` + row + `.tenant AND m.id = ` + row + `.memory_id AND m.world_id IS NOT NULL
+				AND ` + stays + `)
+		AND NOT ` + forgetting.ActionLinked(row, "memory_id")
 }
 
+// agedHistory selects the history rows h that would go, created before @before: see unprotected.
+func agedHistory(stays string) string {
+	return `
+	FROM memory_history h
+	WHERE h.tenant = @tenant AND h.created_at < @before
+		AND ` + unprotected("h", stays)
+}
+
+// countExpired counts the tombstones that would be purged. lifecycle.ExpiredTombstone archives what is action-linked.
+var countExpired = `
+	SELECT count(*)
+	FROM (
+		SELECT ` + expired + `
+			AND w.purge
+			AND NOT ` + forgetting.ActionLinked("m", "id") + `
+		LIMIT @limit) x`
+
+// countAgedHistory counts the history that would go by a shortened window. A tombstone of a world goes before its
+// history in the same run, if its policy says so and its window is over.
+var countAgedHistory = `
+	SELECT count(*)
+	FROM (
+		SELECT ` + agedHistory(`(m.erased_at IS NOT NULL
+				OR m.purging_at IS NULL AND (
+					m.deleted_at IS NULL
+					OR m.retained_at IS NOT NULL
+					OR NOT EXISTS (
+						SELECT
+						FROM `+windowRows+`
+						WHERE w.world AND w.purge AND w.tier = m.tier AND w.typology = m.typology
+							AND m.deleted_at <= w.before)))`) + `
+		LIMIT @limit) x`
+
 // retentionVolumes counts what would go of memories and, where its window was shortened, of history. What is over by
-// the documents' windows is over: a tenant that was not used for half a year has no history left, and that is as it
-// should be.
+// the documents' windows is over: a tenant that was not used for half a year has no history left, as intended.
 func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules,
 	share float64) ([]volume, error) {
 	memories, history := volume{Question: schema.SweepRetention}, volume{Question: schema.SweepHistory}
 	if w := windowsOf(rules, c.Now); len(w.before) > 0 {
 		t := &memories
-		err := c.Tx.QueryRow(ctx, `SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0)
-			+ (SELECT count(*) FROM memories WHERE tenant = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL
-				AND retained_at IS NULL AND purging_at IS NULL)`, c.Tenant).Scan(&t.Stored)
+		err := c.Tx.QueryRow(ctx, `
+			SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0) + (
+				SELECT count(*)
+				FROM memories
+				WHERE tenant = $1 AND deleted_at IS NOT NULL AND erased_at IS NULL
+					AND retained_at IS NULL AND purging_at IS NULL)`, c.Tenant).Scan(&t.Stored)
 		if err != nil {
 			return nil, err
 		}
-		err = c.Tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+expired+` AND w.purge
-			AND NOT `+forgetting.ActionLinked("$9")+` LIMIT $8) x`,
-			append(w.args(c.Tenant), lifecycle.SweepAllowance(t.Stored, share)+1,
-				lifecycle.ActionLinks)...).Scan(&t.Would)
+		err = c.Tx.QueryRow(ctx, countExpired, w.args(pgx.StrictNamedArgs{
+			"tenant":       c.Tenant,
+			"last_before":  w.last,
+			"action_links": lifecycle.ActionLinks,
+			"limit":        lifecycle.SweepAllowance(t.Stored, share) + 1,
+		})).Scan(&t.Would)
 		if err != nil {
 			return nil, err
 		}
@@ -56,17 +92,12 @@ func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Ret
 			c.Tenant).Scan(&t.Stored); err != nil {
 			return nil, err
 		}
-		// A tombstone of a world goes ahead of its history in the same run, if its policy says so and its window is
-		// over.
-		w := windowsOf(rules, c.Now)
-		const stays = `(m.erased_at IS NOT NULL OR m.purging_at IS NULL
-			AND (m.deleted_at IS NULL OR m.retained_at IS NOT NULL OR NOT EXISTS (
-			SELECT FROM unnest($5::boolean[], $6::text[], $7::text[], $8::timestamptz[], $9::boolean[]) w(world, tier,
-				typology, before, purge)
-			WHERE w.world AND w.purge AND w.tier = m.tier AND w.typology = m.typology AND m.deleted_at <= w.before)))`
-		err := c.Tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT `+agedHistory(stays)+` LIMIT $3) x`,
-			c.Tenant, before, lifecycle.SweepAllowance(t.Stored, share)+1, lifecycle.ActionLinks, w.world, w.tiers,
-			w.typologies, w.before, w.purge).Scan(&t.Would)
+		err := c.Tx.QueryRow(ctx, countAgedHistory, windowsOf(rules, c.Now).args(pgx.StrictNamedArgs{
+			"tenant":       c.Tenant,
+			"before":       before,
+			"action_links": lifecycle.ActionLinks,
+			"limit":        lifecycle.SweepAllowance(t.Stored, share) + 1,
+		})).Scan(&t.Would)
 		if err != nil {
 			return nil, err
 		}
@@ -80,11 +111,11 @@ type PurgePreview struct {
 	Would  map[schema.PurgeStep]int64 `json:"would"`
 	// Archived is how many tombstones would stay for good.
 	Archived int64 `json:"archived"`
-	// the first question that the run would ask, and that is not answered yet
+	// Held is the first question that the run would ask, and that is not answered yet.
 	Held *schema.SweepHold `json:"held,omitempty"`
 }
 
-// PreviewLimit is where a preview stops to count.
+// PreviewLimit is where a preview stops counting.
 const PreviewLimit = 100_000
 
 // PreviewPurge counts what a run would do to a tenant, and changes nothing.
@@ -97,77 +128,11 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 		if err != nil {
 			return err
 		}
-		count := func(step schema.PurgeStep, query string, args ...any) error {
-			var n int64
-			if err := tx.QueryRow(ctx, query, args...).Scan(&n); err != nil {
-				return fmt.Errorf("%s: %w", step, err)
-			}
-			out.Would[step] = n
-			return nil
+		if err := out.countTombstones(ctx, tx, rules, now.UTC()); err != nil {
+			return err
 		}
-		if w := windowsOf(rules, now.UTC()); len(w.before) > 0 {
-			const chosen = `WITH going AS (SELECT m.id, w.purge AND NOT `
-			going := chosen + forgetting.ActionLinked("$9") + ` AS purge ` + expired + ` LIMIT $8),
-				dying AS (SELECT id FROM going WHERE purge UNION ALL SELECT id FROM memories m WHERE m.tenant = $1
-					AND m.purging_at IS NOT NULL AND m.erased_at IS NULL) `
-			args := append(w.args(tenant), PreviewLimit, lifecycle.ActionLinks)
-			for step, query := range map[schema.PurgeStep]string{
-				lifecycle.PurgeTombstones: `SELECT count(*) FROM dying`,
-				lifecycle.PurgeEmbeddings: `SELECT count(*) FROM dying d JOIN memory_embeddings x ON x.tenant = $1
-					AND x.memory_id = d.id`,
-				lifecycle.PurgeGraphLinks: `SELECT (SELECT count(*) FROM dying d
-					JOIN memory_entity_mentions x ON x.tenant = $1 AND x.memory_id = d.id)
-					+ (SELECT count(*) FROM dying d JOIN memory_entity_relations x ON x.tenant = $1
-						AND x.memory_id = d.id)
-					+ (SELECT count(*) FROM dying d JOIN entity_claims x ON x.tenant = $1 AND x.memory_id = d.id)`,
-			} {
-				if err := count(step, going+query, args...); err != nil {
-					return err
-				}
-			}
-			if err := tx.QueryRow(ctx, going+`SELECT count(*) FROM going WHERE NOT purge`,
-				args...).Scan(&out.Archived); err != nil {
-				return err
-			}
-		}
-		of := func(d schema.RetentionDomain) schema.RetentionPolicy { return rules.For(d, schema.Any, schema.Any) }
-		const unused = ` AND $4::text[] IS NOT NULL` // the links, which not every query needs
-		for _, aged := range []struct {
-			step   schema.PurgeStep
-			policy schema.RetentionPolicy
-			query  string
-		}{
-			{lifecycle.PurgeHistory, of(schema.RetainHistory), `SELECT ` + agedHistory(`true`)},
-			{lifecycle.PurgeJobsCompleted, of(schema.RetainJobsCompleted), `SELECT FROM jobs WHERE tenant = $1
-				AND state = 'completed' AND finished_at < $2` + unused},
-			{lifecycle.PurgeJobsDead, of(schema.RetainJobsDead), `SELECT FROM jobs WHERE tenant = $1 AND state = 'dead'
-				AND finished_at < $2` + unused},
-			{lifecycle.PurgeRetrievals, of(schema.RetainRetrievals), `SELECT FROM retrievals WHERE tenant = $1
-				AND created_at < $2` + unused},
-			{lifecycle.PurgeVersions, of(schema.RetainHistory), `SELECT ` + agedVersions},
-			{lifecycle.PurgeIngest, of(schema.RetainIngest), `SELECT FROM ingest_batches b WHERE b.tenant = $1
-				AND b.created_at < $2 AND ` + settledBatch + unused},
-			{lifecycle.PurgeForgetRuns, of(schema.RetainForgetRuns), `SELECT FROM forget_runs WHERE tenant = $1
-				AND created_at < $2
-				AND coalesce(finished_at, confirmed_at, expires_at) < $2` + unused},
-			{lifecycle.PurgeEvents, of(schema.RetainEvents), `SELECT FROM events WHERE tenant = $1
-				AND recorded_at < $2` + unused},
-			{lifecycle.PurgeOperations, rules.Keys(), `SELECT FROM operations WHERE tenant = $1 AND created_at < $2` +
-				unused},
-			{lifecycle.PurgeArtifacts, of(schema.RetainArtifacts), `SELECT ` + agedArtifacts + unused},
-			{lifecycle.PurgePolicyChanges, of(schema.RetainHistory), `SELECT FROM retention_policy_changes
-				WHERE tenant = $1 AND changed_at < $2` + unused},
-			{lifecycle.PurgeSweepRuns, of(schema.RetainJobsCompleted), `SELECT FROM sweep_runs WHERE tenant = $1
-				AND sweep IN ('decay', 'retention') AND started_at < $2` + unused},
-		} {
-			before, ends := lifecycle.ExpiredBefore(aged.policy, now.UTC())
-			if !ends {
-				continue
-			}
-			if err := count(aged.step, `SELECT count(*) FROM (`+aged.query+` LIMIT $3) x`, tenant, before, PreviewLimit,
-				lifecycle.ActionLinks); err != nil {
-				return err
-			}
+		if err := out.countAged(ctx, tx, rules, now.UTC()); err != nil {
+			return err
 		}
 		c := commit.Change{Tx: tx, Tenant: tenant, Now: now.UTC()}
 		takes, err := retentionVolumes(ctx, &c, rules, share)
@@ -179,8 +144,12 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 				continue
 			}
 			var answered bool
-			if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM sweep_holds WHERE tenant = $1 AND sweep = $2
-				AND admitted > 0)`, tenant, t.Question).Scan(&answered); err != nil {
+			err := tx.QueryRow(ctx, `
+				SELECT EXISTS (
+					SELECT FROM sweep_holds
+					WHERE tenant = @tenant AND sweep = @sweep AND admitted > 0)`,
+				pgx.StrictNamedArgs{"tenant": tenant, "sweep": t.Question}).Scan(&answered)
+			if err != nil {
 				return err
 			}
 			if !answered {
@@ -194,4 +163,131 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 		return PurgePreview{}, fmt.Errorf("preview purge: %w", err)
 	}
 	return out, nil
+}
+
+// goingTombstones are the tombstones that are over (going, with whether they would be purged), and of them and those
+// already marked, what would be deleted (dying). lifecycle.ExpiredTombstone archives what is action-linked.
+var goingTombstones = `
+	WITH going AS (
+		SELECT m.id, w.purge AND NOT ` + forgetting.ActionLinked("m", "id") + ` AS purge ` + expired + `
+		LIMIT @limit
+	), dying AS (
+		SELECT id
+		FROM going
+		WHERE purge
+		UNION ALL
+		SELECT id
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.purging_at IS NOT NULL AND m.erased_at IS NULL
+	)`
+
+// countTombstones counts the tombstones that are over, and what belongs to those that would be purged.
+func (p *PurgePreview) countTombstones(ctx context.Context, tx pgx.Tx, rules lifecycle.RetentionRules,
+	now time.Time) error {
+	w := windowsOf(rules, now)
+	if len(w.before) == 0 {
+		return nil
+	}
+	args := w.args(pgx.StrictNamedArgs{
+		"tenant":       p.Tenant,
+		"last_before":  w.last,
+		"action_links": lifecycle.ActionLinks,
+		"limit":        PreviewLimit,
+	})
+	for step, query := range map[schema.PurgeStep]string{
+		lifecycle.PurgeTombstones: `SELECT count(*) FROM dying`,
+		lifecycle.PurgeEmbeddings: `
+			SELECT count(*)
+			FROM dying d
+			JOIN memory_embeddings x ON x.tenant = @tenant AND x.memory_id = d.id`,
+		lifecycle.PurgeGraphLinks: `
+			SELECT (
+				SELECT count(*)
+				FROM dying d
+				JOIN memory_entity_mentions x ON x.tenant = @tenant AND x.memory_id = d.id
+			) + (
+				SELECT count(*)
+				FROM dying d
+				JOIN memory_entity_relations x ON x.tenant = @tenant AND x.memory_id = d.id
+			) + (
+				SELECT count(*)
+				FROM dying d
+				JOIN entity_claims x ON x.tenant = @tenant AND x.memory_id = d.id
+			)`,
+	} {
+		if err := p.count(ctx, tx, step, goingTombstones+` `+query, args); err != nil {
+			return err
+		}
+	}
+	return tx.QueryRow(ctx, goingTombstones+` SELECT count(*) FROM going WHERE NOT purge`, args).Scan(&p.Archived)
+}
+
+// agedRows is what one step of a purge would remove by age.
+type agedRows struct {
+	step   schema.PurgeStep
+	policy schema.RetentionPolicy
+	rows   string // selects the rows that are over, before @before
+	linked bool   // what is action-linked stays: the argument @action_links is needed
+}
+
+// countAged counts what is over by its age.
+func (p *PurgePreview) countAged(ctx context.Context, tx pgx.Tx, rules lifecycle.RetentionRules, now time.Time) error {
+	of := func(d schema.RetentionDomain) schema.RetentionPolicy { return rules.For(d, schema.Any, schema.Any) }
+	for _, aged := range []agedRows{
+		{step: lifecycle.PurgeHistory, policy: of(schema.RetainHistory), rows: agedHistory(`true`), linked: true},
+		{step: lifecycle.PurgeJobsCompleted, policy: of(schema.RetainJobsCompleted), rows: `
+			FROM jobs
+			WHERE tenant = @tenant AND state = 'completed' AND finished_at < @before`},
+		{step: lifecycle.PurgeJobsDead, policy: of(schema.RetainJobsDead), rows: `
+			FROM jobs
+			WHERE tenant = @tenant AND state = 'dead' AND finished_at < @before`},
+		{step: lifecycle.PurgeRetrievals, policy: of(schema.RetainRetrievals), rows: `
+			FROM retrievals
+			WHERE tenant = @tenant AND created_at < @before`},
+		{step: lifecycle.PurgeVersions, policy: of(schema.RetainHistory), rows: agedVersions, linked: true},
+		{step: lifecycle.PurgeIngest, policy: of(schema.RetainIngest), rows: `
+			FROM ingest_batches b
+			WHERE b.tenant = @tenant AND b.created_at < @before AND ` + settledBatch},
+		{step: lifecycle.PurgeForgetRuns, policy: of(schema.RetainForgetRuns), rows: `
+			FROM forget_runs
+			WHERE ` + endedRun},
+		{step: lifecycle.PurgeEvents, policy: of(schema.RetainEvents), rows: `
+			FROM events
+			WHERE tenant = @tenant AND recorded_at < @before`},
+		{step: lifecycle.PurgeOperations, policy: rules.Keys(), rows: `
+			FROM operations
+			WHERE tenant = @tenant AND created_at < @before`},
+		{step: lifecycle.PurgeArtifacts, policy: of(schema.RetainArtifacts), rows: agedArtifacts},
+		{step: lifecycle.PurgePolicyChanges, policy: of(schema.RetainHistory), rows: `
+			FROM retention_policy_changes
+			WHERE tenant = @tenant AND changed_at < @before`},
+		{step: lifecycle.PurgeSweepRuns, policy: of(schema.RetainJobsCompleted), rows: `
+			FROM sweep_runs
+			WHERE tenant = @tenant AND sweep IN ('decay', 'retention') AND started_at < @before`},
+	} {
+		before, ends := lifecycle.ExpiredBefore(aged.policy, now)
+		if !ends {
+			continue
+		}
+		args := pgx.StrictNamedArgs{"tenant": p.Tenant, "before": before, "limit": PreviewLimit}
+		if aged.linked {
+			args["action_links"] = lifecycle.ActionLinks
+		}
+		query := `SELECT count(*) FROM (SELECT ` + aged.rows + ` LIMIT @limit) x`
+		if err := p.count(ctx, tx, aged.step, query, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count notes what a query counts for a step.
+func (p *PurgePreview) count(ctx context.Context, tx pgx.Tx, step schema.PurgeStep, query string,
+	args pgx.StrictNamedArgs) error {
+	var n int64
+	if err := tx.QueryRow(ctx, query, args).Scan(&n); err != nil {
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	p.Would[step] = n
+	return nil
 }

@@ -15,47 +15,68 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Statements of purges by age. Parameters: the tenant, the time before which a row is over, and the limit.
+// Statements of purges by age, for purging.aged.
 const (
 	purgeRetrievals = `
 		WITH old AS (
-			SELECT id FROM retrievals WHERE tenant = $1 AND created_at < $2 ORDER BY created_at, id LIMIT $3),
-		gone AS (DELETE FROM retrievals r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1)
+			SELECT id
+			FROM retrievals
+			WHERE tenant = @tenant AND created_at < @before
+			ORDER BY created_at, id
+			LIMIT @limit
+		), gone AS (
+			DELETE FROM retrievals r
+			USING old
+			WHERE r.tenant = @tenant AND r.id = old.id
+			RETURNING 1
+		)
 		SELECT count(*) FROM gone`
 	purgeSweepRuns = `
 		WITH old AS (
-			SELECT id FROM sweep_runs WHERE tenant = $1 AND sweep IN ('decay', 'retention') AND started_at < $2
-			LIMIT $3 FOR UPDATE SKIP LOCKED),
-		gone AS (DELETE FROM sweep_runs r USING old WHERE r.tenant = $1 AND r.id = old.id RETURNING 1)
+			SELECT id
+			FROM sweep_runs
+			WHERE tenant = @tenant AND sweep IN ('decay', 'retention') AND started_at < @before
+			LIMIT @limit
+			FOR UPDATE SKIP LOCKED
+		), gone AS (
+			DELETE FROM sweep_runs r
+			USING old
+			WHERE r.tenant = @tenant AND r.id = old.id
+			RETURNING 1
+		)
 		SELECT count(*) FROM gone`
-	// The parameter for the tenant is named for its type: the function reads the tenant of the transaction.
-	purgeEvents        = `SELECT mneme_purge_events($2, $3) WHERE $1::text IS NOT NULL`
-	purgePolicyChanges = `SELECT mneme_purge_policy_changes($2, $3) WHERE $1::text IS NOT NULL`
+	purgeEvents        = `SELECT mneme_purge_events(@before, @limit)`
+	purgePolicyChanges = `SELECT mneme_purge_policy_changes(@before, @limit)`
 )
 
 // scanFactor is how many rows a page looks at for each that it may remove. What stays, of worlds, of what was done or
 // of what is still needed, may be most of a table: no statement goes through all of it.
 const scanFactor = 20
 
-// scannedRow is a row that a page has looked at, in the order of an index by age.
+// scannedRow is a row that a page has looked at, in the order of an index by age. A query selects of ID, Key and
+// Version what its rows are identified by.
 type scannedRow struct {
 	At      time.Time
 	ID      uuid.UUID
-	Key     string // in place of the id
+	Key     string
 	Version int
 	Goes    bool
 }
 
 // page looks at the next rows after the run's position, which the query gives in order, scanFactor times the limit at
 // most. It returns those that are to go, up to the limit, and notes the row after which the next page begins.
-func (p *purging) page(ctx context.Context, query string, args ...any) ([]scannedRow, error) {
-	rows, err := pg.Collect[scannedRow](ctx, p.Tx, query, args...)
-	if err != nil || len(rows) == 0 {
+func (p *purging) page(ctx context.Context, query string, args pgx.StrictNamedArgs) ([]scannedRow, error) {
+	rows, err := p.Tx.Query(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	scanned, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[scannedRow])
+	if err != nil || len(scanned) == 0 {
 		return nil, err
 	}
 	var going []scannedRow
 	last := 0
-	for i, row := range rows {
+	for i, row := range scanned {
 		if last = i; row.Goes {
 			going = append(going, row)
 		}
@@ -63,9 +84,9 @@ func (p *purging) page(ctx context.Context, query string, args ...any) ([]scanne
 			break
 		}
 	}
-	p.out.Next = schema.HistoryCursor{CreatedAt: rows[last].At, ID: rows[last].ID, Key: rows[last].Key,
-		Version: rows[last].Version}
-	p.out.More = last < len(rows)-1 || len(rows) >= p.in.Limit*scanFactor
+	end := scanned[last]
+	p.out.Next = schema.HistoryCursor{CreatedAt: end.At, ID: end.ID, Key: end.Key, Version: end.Version}
+	p.out.More = last < len(scanned)-1 || len(scanned) >= p.in.Limit*scanFactor
 	return going, nil
 }
 
@@ -76,11 +97,22 @@ func (p *purging) versions(ctx context.Context) error {
 	if !ends {
 		return nil
 	}
-	after := p.in.After
-	going, err := p.page(ctx, `SELECT v.until, v.memory_id, '' AS key, v.version, `+freeVersion+` FROM memory_versions v
-		WHERE v.tenant = $1 AND v.until < $2 AND (v.until, v.memory_id, v.version) > ($3, $5, $6)
-		ORDER BY v.until, v.memory_id, v.version LIMIT $7`,
-		p.Tenant, before, after.CreatedAt, lifecycle.ActionLinks, after.ID, after.Version, p.in.Limit*scanFactor)
+	going, err := p.page(ctx, `
+		SELECT v.until AS at, v.memory_id AS id, v.version, (`+freeVersion+`) AS goes
+		FROM memory_versions v
+		WHERE v.tenant = @tenant AND v.until < @before
+			AND (v.until, v.memory_id, v.version) > (@after_at, @after_id, @after_version)
+		ORDER BY v.until, v.memory_id, v.version
+		LIMIT @scan`,
+		pgx.StrictNamedArgs{
+			"tenant":        p.Tenant,
+			"before":        before,
+			"action_links":  lifecycle.ActionLinks,
+			"after_at":      p.in.After.CreatedAt,
+			"after_id":      p.in.After.ID,
+			"after_version": p.in.After.Version,
+			"scan":          p.in.Limit * scanFactor,
+		})
 	if err != nil || len(going) == 0 {
 		return err
 	}
@@ -88,25 +120,28 @@ func (p *purging) versions(ctx context.Context) error {
 	for i, row := range going {
 		ids[i], versions[i] = row.ID, int32(row.Version)
 	}
-	tag, err := p.Tx.Exec(ctx, `DELETE FROM memory_versions v USING unnest($2::uuid[], $3::integer[]) old(memory_id,
-		version)
-		WHERE v.tenant = $1 AND v.memory_id = old.memory_id AND v.version = old.version AND `+freeVersion,
-		p.Tenant, ids, versions, lifecycle.ActionLinks)
+	tag, err := p.Tx.Exec(ctx, `
+		DELETE FROM memory_versions v
+		USING unnest(@memories::uuid[], @versions::integer[]) old(memory_id, version)
+		WHERE v.tenant = @tenant AND v.memory_id = old.memory_id AND v.version = old.version
+			AND `+freeVersion,
+		pgx.StrictNamedArgs{
+			"tenant":       p.Tenant,
+			"memories":     ids,
+			"versions":     versions,
+			"action_links": lifecycle.ActionLinks,
+		})
 	p.removed(int(tag.RowsAffected()))
 	return err
 }
 
-// freeVersion says of a version v that it may go: it is of no memory of a world, and of none with one of the links $4.
-// agedVersions is the condition of those that would go, ended before $2, as agedHistory has it.
-const (
-	freeVersion = `(NOT EXISTS (SELECT FROM memories m WHERE m.tenant = v.tenant AND m.id = v.memory_id
-	AND m.world_id IS NOT NULL)
-	AND NOT EXISTS (
-		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.source_id = v.memory_id AND r.predicate = ANY($4)
-		UNION ALL
-		SELECT FROM memory_relations r WHERE r.tenant = v.tenant AND r.target_id = v.memory_id
-		AND r.predicate = ANY($4)))`
-	agedVersions = `FROM memory_versions v WHERE v.tenant = $1 AND v.until < $2 AND ` + freeVersion
+var (
+	// freeVersion is the condition of a version v that it may go.
+	freeVersion = unprotected("v", "true")
+	// agedVersions selects the versions that would go, ended before @before.
+	agedVersions = `
+	FROM memory_versions v
+	WHERE v.tenant = @tenant AND v.until < @before AND ` + freeVersion
 )
 
 // operations removes idempotency keys. A key stays while its batch does: a batch may wait for a review longer than its
@@ -116,13 +151,22 @@ func (p *purging) operations(ctx context.Context) error {
 	if !ends {
 		return nil
 	}
-	const none = `'00000000-0000-0000-0000-000000000000'::uuid`
-	going, err := p.page(ctx, `SELECT o.created_at, `+none+` AS no_id, o.id, 0 AS version, NOT (o.kind = 'ingest'
-		AND EXISTS (
-			SELECT FROM ingest_batches b WHERE b.tenant = o.tenant AND b.id = (o.result->>'batch_id')::uuid))
-		FROM operations o WHERE o.tenant = $1 AND o.created_at < $2 AND (o.created_at, o.id) > ($3, $4)
-		ORDER BY o.created_at, o.id LIMIT $5`,
-		p.Tenant, before, p.in.After.CreatedAt, p.in.After.Key, p.in.Limit*scanFactor)
+	going, err := p.page(ctx, `
+		SELECT o.created_at AS at, o.id AS key,
+			NOT (o.kind = 'ingest' AND EXISTS (
+				SELECT FROM ingest_batches b
+				WHERE b.tenant = o.tenant AND b.id = (o.result->>'batch_id')::uuid)) AS goes
+		FROM operations o
+		WHERE o.tenant = @tenant AND o.created_at < @before AND (o.created_at, o.id) > (@after_at, @after_key)
+		ORDER BY o.created_at, o.id
+		LIMIT @scan`,
+		pgx.StrictNamedArgs{
+			"tenant":    p.Tenant,
+			"before":    before,
+			"after_at":  p.in.After.CreatedAt,
+			"after_key": p.in.After.Key,
+			"scan":      p.in.Limit * scanFactor,
+		})
 	if err != nil || len(going) == 0 {
 		return err
 	}
@@ -130,34 +174,52 @@ func (p *purging) operations(ctx context.Context) error {
 	for i, row := range going {
 		keys[i] = row.Key
 	}
-	tag, err := p.Tx.Exec(ctx, `DELETE FROM operations WHERE tenant = $1 AND id = ANY($2)`, p.Tenant, keys)
+	tag, err := p.Tx.Exec(ctx, `DELETE FROM operations WHERE tenant = @tenant AND id = ANY(@keys)`,
+		pgx.StrictNamedArgs{"tenant": p.Tenant, "keys": keys})
 	p.removed(int(tag.RowsAffected()))
 	return err
 }
 
 // settledBatch says of a batch b that nothing needs it any more: it has no jobs, which have windows of their own, and
 // no proposal that waits for a review. Without a job, nothing decides or writes a proposal.
-const settledBatch = `NOT EXISTS (SELECT FROM jobs j WHERE j.tenant = b.tenant AND j.batch_id = b.id)
+const settledBatch = `NOT EXISTS (
+		SELECT FROM jobs j
+		WHERE j.tenant = b.tenant AND j.batch_id = b.id)
 	AND NOT EXISTS (
-		SELECT FROM proposals p WHERE p.tenant = b.tenant AND p.batch_id = b.id
-			AND ` + pg.WaitsForReview + `)`
+		SELECT FROM proposals p
+		WHERE p.tenant = b.tenant AND p.batch_id = b.id AND ` + pg.WaitsForReview + `)`
+
+// agedBatch is a batch older than its window.
+type agedBatch struct {
+	ID        uuid.UUID
+	CreatedAt time.Time
+	Settled   bool // nothing needs it any more
+}
 
 // ingest removes proposals, candidates and batches, in this order, of the batches that are over. A page of batches is
-// gone through until nothing of it is left that may go; then the next one.
+// worked on until nothing of it is left that may go; then the next one.
 func (p *purging) ingest(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainIngest, schema.Any, schema.Any), p.in.At)
 	if !ends {
 		return nil
 	}
-	type batch struct {
-		ID        uuid.UUID
-		CreatedAt time.Time
-		Settled   bool
+	rows, err := p.Tx.Query(ctx, `
+		SELECT b.id, b.created_at, (`+settledBatch+`) AS settled
+		FROM ingest_batches b
+		WHERE b.tenant = @tenant AND b.created_at < @before AND (b.created_at, b.id) > (@after_at, @after_id)
+		ORDER BY b.created_at, b.id
+		LIMIT @limit`,
+		pgx.StrictNamedArgs{
+			"tenant":   p.Tenant,
+			"before":   before,
+			"after_at": p.in.After.CreatedAt,
+			"after_id": p.in.After.ID,
+			"limit":    p.in.Limit,
+		})
+	if err != nil {
+		return err
 	}
-	page, err := pg.Collect[batch](ctx, p.Tx, `SELECT b.id, b.created_at, `+settledBatch+` FROM ingest_batches b
-		WHERE b.tenant = $1 AND b.created_at < $2 AND (b.created_at, b.id) > ($3, $4) ORDER BY b.created_at, b.id
-		LIMIT $5`,
-		p.Tenant, before, p.in.After.CreatedAt, p.in.After.ID, p.in.Limit)
+	page, err := pgx.CollectRows(rows, pgx.RowToStructByName[agedBatch])
 	if err != nil || len(page) == 0 {
 		return err
 	}
@@ -181,21 +243,32 @@ func (p *purging) ingest(ctx context.Context) error {
 	return nil
 }
 
-// batches removes what is below batches, and then them, so many rows at most, and returns how many more it might.
-// Candidates are locked ahead of proposals, as pipelines and forgetting lock them.
+// batches removes what belongs to batches, and then the batches, at most left rows, and returns how many more it might.
+// Candidates are locked before proposals, as pipelines and forgetting lock them.
 func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (int, error) {
-	candidates, err := p.lockIDs(ctx, `SELECT id FROM memory_candidates WHERE tenant = $1 AND batch_id = ANY($2)
-		ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`, settled, left)
+	candidates, err := p.lockIDs(ctx, `
+		SELECT id
+		FROM memory_candidates
+		WHERE tenant = @tenant AND batch_id = ANY(@of)
+		ORDER BY id
+		LIMIT @limit
+		FOR UPDATE SKIP LOCKED`, settled, left)
 	if err != nil {
 		return 0, fmt.Errorf("candidates: %w", err)
 	}
 	if len(candidates) > 0 {
-		proposals, err := p.lockIDs(ctx, `SELECT id FROM proposals WHERE tenant = $1 AND candidate_id = ANY($2)
-			ORDER BY id LIMIT $3 FOR UPDATE`, candidates, left)
+		proposals, err := p.lockIDs(ctx, `
+			SELECT id
+			FROM proposals
+			WHERE tenant = @tenant AND candidate_id = ANY(@of)
+			ORDER BY id
+			LIMIT @limit
+			FOR UPDATE`, candidates, left)
 		if err != nil {
 			return 0, fmt.Errorf("proposals: %w", err)
 		}
-		err = p.deleteIDs(ctx, `DELETE FROM proposals WHERE tenant = $1 AND id = ANY($2)`, "proposals", proposals)
+		err = p.deleteIDs(ctx, `DELETE FROM proposals WHERE tenant = @tenant AND id = ANY(@ids)`, "proposals",
+			proposals)
 		if err != nil {
 			return 0, err
 		}
@@ -204,14 +277,19 @@ func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (i
 		}
 		candidates = candidates[:min(len(candidates), left)]
 		// A selection by source kind still finds what they became.
-		if _, err := p.Tx.Exec(ctx, `INSERT INTO memory_source_kinds (tenant, memory_id, source_kind)
-			SELECT c.tenant, c.id, c.source_kind FROM memory_candidates c
+		_, err = p.Tx.Exec(ctx, `
+			INSERT INTO memory_source_kinds (tenant, memory_id, source_kind)
+			SELECT c.tenant, c.id, c.source_kind
+			FROM memory_candidates c
 			JOIN memories m ON m.tenant = c.tenant AND m.id = c.id AND m.erased_at IS NULL
-			WHERE c.tenant = $1 AND c.id = ANY($2) ORDER BY c.id ON CONFLICT DO NOTHING`, p.Tenant,
-			candidates); err != nil {
+			WHERE c.tenant = @tenant AND c.id = ANY(@candidates)
+			ORDER BY c.id
+			ON CONFLICT DO NOTHING`,
+			pgx.StrictNamedArgs{"tenant": p.Tenant, "candidates": candidates})
+		if err != nil {
 			return 0, fmt.Errorf("source kinds: %w", err)
 		}
-		err = p.deleteIDs(ctx, `DELETE FROM memory_candidates WHERE tenant = $1 AND id = ANY($2)`, "candidates",
+		err = p.deleteIDs(ctx, `DELETE FROM memory_candidates WHERE tenant = @tenant AND id = ANY(@ids)`, "candidates",
 			candidates)
 		if err != nil {
 			return 0, err
@@ -220,30 +298,38 @@ func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (i
 			return 0, nil
 		}
 	}
-	empty, err := p.lockIDs(ctx, `SELECT id FROM ingest_batches b WHERE tenant = $1 AND id = ANY($2)
-		AND NOT EXISTS (SELECT FROM memory_candidates c WHERE c.tenant = b.tenant AND c.batch_id = b.id)
-		ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED`, settled, left)
+	empty, err := p.lockIDs(ctx, `
+		SELECT id
+		FROM ingest_batches b
+		WHERE tenant = @tenant AND id = ANY(@of)
+			AND NOT EXISTS (
+				SELECT FROM memory_candidates c
+				WHERE c.tenant = b.tenant AND c.batch_id = b.id)
+		ORDER BY id
+		LIMIT @limit
+		FOR UPDATE SKIP LOCKED`, settled, left)
 	if err != nil {
 		return 0, fmt.Errorf("batches: %w", err)
 	}
-	err = p.deleteIDs(ctx, `DELETE FROM ingest_batches WHERE tenant = $1 AND id = ANY($2)`, "batches", empty)
+	err = p.deleteIDs(ctx, `DELETE FROM ingest_batches WHERE tenant = @tenant AND id = ANY(@ids)`, "batches", empty)
 	return left - len(empty), err
 }
 
+// lockIDs runs a query that locks rows of @of, at most @limit, and returns their ids.
 func (p *purging) lockIDs(ctx context.Context, query string, of []uuid.UUID, limit int) ([]uuid.UUID, error) {
-	rows, err := p.Tx.Query(ctx, query, p.Tenant, of, limit)
+	rows, err := p.Tx.Query(ctx, query, pgx.StrictNamedArgs{"tenant": p.Tenant, "of": of, "limit": limit})
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// deleteIDs deletes rows by id and counts them under a name in addition to the step's.
+// deleteIDs deletes the rows @ids and counts them under a name in addition to the step's.
 func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	tag, err := p.Tx.Exec(ctx, query, p.Tenant, ids)
+	tag, err := p.Tx.Exec(ctx, query, pgx.StrictNamedArgs{"tenant": p.Tenant, "ids": ids})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -252,6 +338,10 @@ func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.
 	return nil
 }
 
+// endedRun is the condition of a run of Forget that ended before @before, or was confirmed or expired by then.
+const endedRun = `tenant = @tenant AND created_at < @before
+	AND coalesce(finished_at, confirmed_at, expires_at) < @before`
+
 // forgetRuns removes runs of Forget: what says the same, what was selected, and the run, in this order. A run that was
 // confirmed and has not ended stays until it has: its window begins with its end.
 func (p *purging) forgetRuns(ctx context.Context) error {
@@ -259,9 +349,14 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 	if !ends {
 		return nil
 	}
-	rows, err := p.Tx.Query(ctx, `SELECT id FROM forget_runs WHERE tenant = $1 AND created_at < $2
-		AND coalesce(finished_at, confirmed_at, expires_at) < $2
-		ORDER BY created_at, id LIMIT $3 FOR UPDATE SKIP LOCKED`, p.Tenant, before, p.in.Limit)
+	rows, err := p.Tx.Query(ctx, `
+		SELECT id
+		FROM forget_runs
+		WHERE `+endedRun+`
+		ORDER BY created_at, id
+		LIMIT @limit
+		FOR UPDATE SKIP LOCKED`,
+		pgx.StrictNamedArgs{"tenant": p.Tenant, "before": before, "limit": p.in.Limit})
 	if err != nil {
 		return err
 	}
@@ -271,12 +366,22 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 	}
 	left := p.in.Limit
 	for _, table := range []struct{ name, key string }{{"forget_echoes", "memory_id"}, {"forget_items", "ordinal"}} {
-		tag, err := p.Tx.Exec(ctx, `WITH old AS (SELECT x.run_id, x.`+table.key+` FROM unnest($2::uuid[]) r(id)
-			CROSS JOIN LATERAL (
-				SELECT run_id, `+table.key+` FROM `+table.name+` WHERE tenant = $1 AND run_id = r.id
-				ORDER BY run_id, `+table.key+` LIMIT $3) x LIMIT $3)
-			DELETE FROM `+table.name+` d USING old
-			WHERE d.tenant = $1 AND d.run_id = old.run_id AND d.`+table.key+` = old.`+table.key, p.Tenant, ids, left)
+		tag, err := p.Tx.Exec(ctx, `
+			WITH old AS (
+				SELECT x.run_id, x.`+table.key+`
+				FROM unnest(@runs::uuid[]) r(id)
+				CROSS JOIN LATERAL (
+					SELECT run_id, `+table.key+`
+					FROM `+table.name+`
+					WHERE tenant = @tenant AND run_id = r.id
+					ORDER BY run_id, `+table.key+`
+					LIMIT @limit) x
+				LIMIT @limit
+			)
+			DELETE FROM `+table.name+` d
+			USING old
+			WHERE d.tenant = @tenant AND d.run_id = old.run_id AND d.`+table.key+` = old.`+table.key,
+			pgx.StrictNamedArgs{"tenant": p.Tenant, "runs": ids, "limit": left})
 		if err != nil {
 			return fmt.Errorf("%s: %w", table.name, err)
 		}
@@ -288,7 +393,7 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 		}
 	}
 	ids = ids[:min(len(ids), left)]
-	return p.deleteIDs(ctx, `DELETE FROM forget_runs WHERE tenant = $1 AND id = ANY($2)`, "runs", ids)
+	return p.deleteIDs(ctx, `DELETE FROM forget_runs WHERE tenant = @tenant AND id = ANY(@ids)`, "runs", ids)
 }
 
 // artifacts removes those that no memory refers to. Where a memory comes to refer to one meanwhile, its foreign key
@@ -298,17 +403,24 @@ func (p *purging) artifacts(ctx context.Context) error {
 	if !ends {
 		return nil
 	}
-	const none = `'00000000-0000-0000-0000-000000000000'::uuid`
 	after, err := hex.DecodeString(p.in.After.Key)
 	if err != nil {
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "after.key",
 			Problem: "must be hexadecimal"}}}
 	}
-	going, err := p.page(ctx, `SELECT a.created_at, `+none+` AS id, encode(a.sha256, 'hex'), 0 AS version,
-			NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
-		FROM artifacts a WHERE a.tenant = $1 AND a.created_at < $2 AND (a.created_at, a.sha256) > ($3, $4)
-		ORDER BY a.created_at, a.sha256 LIMIT $5`,
-		p.Tenant, before, p.in.After.CreatedAt, after, p.in.Limit*scanFactor)
+	going, err := p.page(ctx, `
+		SELECT a.created_at AS at, encode(a.sha256, 'hex') AS key, `+unreferenced+` AS goes
+		FROM artifacts a
+		WHERE a.tenant = @tenant AND a.created_at < @before AND (a.created_at, a.sha256) > (@after_at, @after_sum)
+		ORDER BY a.created_at, a.sha256
+		LIMIT @scan`,
+		pgx.StrictNamedArgs{
+			"tenant":    p.Tenant,
+			"before":    before,
+			"after_at":  p.in.After.CreatedAt,
+			"after_sum": after,
+			"scan":      p.in.Limit * scanFactor,
+		})
 	if err != nil || len(going) == 0 {
 		return err
 	}
@@ -323,5 +435,13 @@ func (p *purging) artifacts(ctx context.Context) error {
 	return err
 }
 
-const agedArtifacts = `FROM artifacts a WHERE a.tenant = $1 AND a.created_at < $2
-	AND NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)`
+const (
+	// unreferenced is the condition of an artifact a that no memory refers to.
+	unreferenced = `NOT EXISTS (
+			SELECT FROM memory_artifacts x
+			WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)`
+	// agedArtifacts selects the artifacts that would go.
+	agedArtifacts = `
+	FROM artifacts a
+	WHERE a.tenant = @tenant AND a.created_at < @before AND ` + unreferenced
+)

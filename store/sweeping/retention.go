@@ -16,20 +16,20 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-const policyColumns = `domain, tier, typology, coalesce(extract(epoch FROM keep)::bigint, 0), on_expiry, decay_exempt,
-	version, updated_at, updated_by, reason`
+// policyColumns are the columns of a schema.RetentionPolicy, all but Default: a policy that is stored is none.
+const policyColumns = `domain, tier, typology,
+	coalesce(extract(epoch FROM keep)::bigint, 0) AS keep_seconds,
+	on_expiry, decay_exempt, version, updated_at, updated_by, reason`
 
-func scanPolicy(row pgx.CollectableRow) (schema.RetentionPolicy, error) {
-	var p schema.RetentionPolicy
-	err := row.Scan(&p.Domain, &p.Tier, &p.Typology, &p.KeepSeconds, &p.OnExpiry, &p.DecayExempt, &p.Version,
-		&p.UpdatedAt, &p.UpdatedBy, &p.Reason)
-	return p, err
-}
+var scanPolicy = pgx.RowToStructByNameLax[schema.RetentionPolicy]
 
 // RetentionRules reads what a tenant has set.
 func RetentionRules(ctx context.Context, tx pgx.Tx, tenant string) (lifecycle.RetentionRules, error) {
-	rows, err := tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 ORDER BY domain,
-		tier, typology`, tenant)
+	rows, err := tx.Query(ctx, `
+		SELECT `+policyColumns+`
+		FROM retention_policies
+		WHERE tenant = $1
+		ORDER BY domain, tier, typology`, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +100,32 @@ func setPolicy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) 
 	if p.KeepSeconds > 0 {
 		keep = time.Duration(p.KeepSeconds) * time.Second
 	}
-	rows, err := c.Tx.Query(ctx, `INSERT INTO retention_policies AS r (tenant, domain, tier, typology, keep, on_expiry,
-		decay_exempt, updated_at, updated_by, reason)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-		ON CONFLICT (tenant, domain, tier, typology) DO UPDATE SET keep = excluded.keep, on_expiry = excluded.on_expiry,
-		decay_exempt = excluded.decay_exempt,
-			updated_at = excluded.updated_at, updated_by = excluded.updated_by, reason = excluded.reason,
+	rows, err := c.Tx.Query(ctx, `
+		INSERT INTO retention_policies AS r (tenant, domain, tier, typology, keep, on_expiry, decay_exempt,
+			updated_at, updated_by, reason)
+		VALUES (@tenant, @domain, @tier, @typology, @keep, @on_expiry, @decay_exempt,
+			@now, @updated_by, @reason)
+		ON CONFLICT (tenant, domain, tier, typology) DO UPDATE
+		SET keep = excluded.keep,
+			on_expiry = excluded.on_expiry,
+			decay_exempt = excluded.decay_exempt,
+			updated_at = excluded.updated_at,
+			updated_by = excluded.updated_by,
+			reason = excluded.reason,
 			version = r.version + 1
-		RETURNING `+policyColumns, c.Tenant, p.Domain, p.Tier, p.Typology, keep, p.OnExpiry, p.DecayExempt, c.Now,
-		p.UpdatedBy, p.Reason)
+		RETURNING `+policyColumns,
+		pgx.StrictNamedArgs{
+			"tenant":       c.Tenant,
+			"domain":       p.Domain,
+			"tier":         p.Tier,
+			"typology":     p.Typology,
+			"keep":         keep,
+			"on_expiry":    p.OnExpiry,
+			"decay_exempt": p.DecayExempt,
+			"now":          c.Now,
+			"updated_by":   p.UpdatedBy,
+			"reason":       p.Reason,
+		})
 	if err != nil {
 		return p, err
 	}
@@ -118,8 +135,8 @@ func setPolicy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) 
 	return p, auditPolicy(c, before, &p, p.UpdatedBy, p.Reason)
 }
 
-// ResetRetention has the default hold again for a class, and says so in the audit. ErrNotFound where
-// nothing is set.
+// ResetRetention removes the policy of a class, so that the default applies, and says so in the audit. ErrNotFound
+// where nothing is set.
 func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.RetentionPolicy, by, reason string,
 	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -133,8 +150,7 @@ func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.R
 		if before == nil {
 			return pg.ErrNotFound
 		}
-		c.Queue.Queue(`DELETE FROM retention_policies WHERE tenant = $1 AND domain = $2 AND tier = $3
-			AND typology = $4`, c.Tenant, p.Domain, p.Tier, p.Typology)
+		c.Queue.Queue(`DELETE FROM retention_policies WHERE `+ofClass, ofClassArgs(c, p))
 		return auditPolicy(c, before, nil, by, reason)
 	})
 	if err != nil {
@@ -143,19 +159,27 @@ func (s *Sweeping) ResetRetention(ctx context.Context, tenant string, p schema.R
 	return nil
 }
 
-// lockPolicies locks the tenant's policies, also those that do not exist yet: of two writers, the second sees the
-// first's.
+// lockPolicies locks the tenant's policies, also those that do not exist yet: of two writers, the second sees what the
+// first has written.
 func lockPolicies(ctx context.Context, c *commit.Change) error {
-	_, err := c.Tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', $1::text, 'retention'),
-		hashtext(current_schema())))`, c.Tenant)
+	_, err := c.Tx.Exec(ctx, `
+		SELECT pg_advisory_xact_lock(hashtextextended(
+			concat_ws(E'\x1f', $1::text, 'retention'),
+			hashtext(current_schema())))`, c.Tenant)
 	return err
+}
+
+// ofClass is the condition of the policy for exactly a class.
+const ofClass = `tenant = @tenant AND domain = @domain AND tier = @tier AND typology = @typology`
+
+// ofClassArgs are the arguments of ofClass, for a policy's class.
+func ofClassArgs(c *commit.Change, p schema.RetentionPolicy) pgx.StrictNamedArgs {
+	return pgx.StrictNamedArgs{"tenant": c.Tenant, "domain": p.Domain, "tier": p.Tier, "typology": p.Typology}
 }
 
 // policy returns what is set for exactly a policy's class; nil when nothing is.
 func policy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) (*schema.RetentionPolicy, error) {
-	rows, err := c.Tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE tenant = $1 AND domain = $2
-		AND tier = $3 AND typology = $4`,
-		c.Tenant, p.Domain, p.Tier, p.Typology)
+	rows, err := c.Tx.Query(ctx, `SELECT `+policyColumns+` FROM retention_policies WHERE `+ofClass, ofClassArgs(c, p))
 	if err != nil {
 		return nil, err
 	}
@@ -186,10 +210,22 @@ func auditPolicy(c *commit.Change, before, after *schema.RetentionPolicy, by, re
 	if err != nil {
 		return err
 	}
-	c.Queue.Queue(`INSERT INTO retention_policy_changes (tenant, id, domain, tier, typology, before, after, changed_by,
-		reason, changed_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, c.Tenant, pg.NewID(), class.Domain, class.Tier,
-		class.Typology, old, next, by, reason, c.Now)
+	c.Queue.Queue(`
+		INSERT INTO retention_policy_changes (tenant, id, domain, tier, typology, before, after, changed_by, reason,
+			changed_at)
+		VALUES (@tenant, @id, @domain, @tier, @typology, @before, @after, @changed_by, @reason, @now)`,
+		pgx.StrictNamedArgs{
+			"tenant":     c.Tenant,
+			"id":         pg.NewID(),
+			"domain":     class.Domain,
+			"tier":       class.Tier,
+			"typology":   class.Typology,
+			"before":     old,
+			"after":      next,
+			"changed_by": by,
+			"reason":     reason,
+			"now":        c.Now,
+		})
 	return nil
 }
 
@@ -197,17 +233,27 @@ func auditPolicy(c *commit.Change, before, after *schema.RetentionPolicy, by, re
 // newest), limit at most.
 func (s *Sweeping) RetentionChanges(ctx context.Context, tenant string, after uuid.UUID,
 	limit int) ([]schema.RetentionChange, error) {
-	var p pg.Params
-	query := `SELECT id::text, domain, tier, typology, before, after, changed_by, reason, changed_at
-		FROM retention_policy_changes c WHERE c.tenant = ` + p.Add(tenant)
+	page, args := ``, pgx.StrictNamedArgs{"tenant": tenant, "limit": pg.PageLimit(limit)}
 	if after != uuid.Nil {
-		query += ` AND c.seq < (SELECT b.seq FROM retention_policy_changes b WHERE b.tenant = $1 AND b.id = ` +
-			p.Add(after) + `)`
+		page = `
+			AND c.seq < (
+				SELECT b.seq
+				FROM retention_policy_changes b
+				WHERE b.tenant = @tenant AND b.id = @after)`
+		args["after"] = after
 	}
-	query += ` ORDER BY c.seq DESC LIMIT ` + p.Add(pg.PageLimit(limit))
 	var out []schema.RetentionChange
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
-		out, err = pg.Collect[schema.RetentionChange](ctx, tx, query, p...)
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT id::text, domain, tier, typology, before, after, changed_by, reason, changed_at
+			FROM retention_policy_changes c
+			WHERE c.tenant = @tenant`+page+`
+			ORDER BY c.seq DESC
+			LIMIT @limit`, args)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[schema.RetentionChange])
 		return err
 	})
 	if err != nil {

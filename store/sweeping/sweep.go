@@ -23,16 +23,18 @@ const SweepBatchSize = 500
 
 // SweepTenants lists at most limit tenants after the given one, by name.
 func (s *Sweeping) SweepTenants(ctx context.Context, after string, limit int) ([]string, error) {
-	return s.tenantNames(ctx, `SELECT mneme_tenants($1, $2)`, after, limit)
+	return s.tenantNames(ctx, `SELECT mneme_tenants(@after, @limit)`,
+		pgx.StrictNamedArgs{"after": after, "limit": limit})
 }
 
 // DecayTenants lists at most limit tenants after the given one with a memory due at a time, by name.
 func (s *Sweeping) DecayTenants(ctx context.Context, after string, limit int, at time.Time) ([]string, error) {
-	return s.tenantNames(ctx, `SELECT mneme_decay_tenants($1, $2, $3)`, after, limit, at)
+	return s.tenantNames(ctx, `SELECT mneme_decay_tenants(@after, @limit, @at)`,
+		pgx.StrictNamedArgs{"after": after, "limit": limit, "at": at})
 }
 
-func (s *Sweeping) tenantNames(ctx context.Context, query string, args ...any) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, query, args...)
+func (s *Sweeping) tenantNames(ctx context.Context, query string, args pgx.StrictNamedArgs) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
 	}
@@ -50,13 +52,13 @@ type SweepStart struct {
 	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
 	// nothing of what waits.
 	Ahead bool
-	// Rules are the retention policies by which was counted. A batch that is given them takes nothing by others.
+	// Rules identifies the retention policies that the count went by. A batch that is given it takes nothing by others.
 	Rules string
 }
 
 // BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
-// and may take nothing until the question is answered. What is admitted is used up by what is taken, by whatever
-// run. A run that would not take too much takes the question back, and what is left of an answer with it.
+// and may take nothing until the question is answered. What any run takes is subtracted from what was admitted. A run
+// that would not take too much withdraws the question, and what is left of an answer with it.
 func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64,
 	now time.Time) (SweepStart, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -97,8 +99,8 @@ func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.S
 	return out, nil
 }
 
-// ErrRulesChanged means that retention policies are not those any more by which a run was let go ahead: it is to
-// begin with the tenant again.
+// ErrRulesChanged means that retention policies have changed since a run was allowed to go ahead: it has to begin with
+// the tenant again.
 var ErrRulesChanged = errors.New("retention policies have changed since the run began")
 
 // fingerprint identifies the content of rules, not their author or time.
@@ -123,8 +125,8 @@ func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycl
 	return rules, err
 }
 
-// volume is how much a run would take of so much, by the question that it has to ask. Counting ends where the
-// allowance is passed.
+// volume is how much a run would take of what is stored, by the question that it has to ask. Counting ends where the
+// allowance is exceeded.
 type volume struct {
 	Question      schema.Sweep
 	Would, Stored int64
@@ -135,25 +137,50 @@ func (t volume) tooMuch(share float64) bool {
 	return t.Would > lifecycle.SweepAllowance(t.Stored, share)
 }
 
-// guard asks where a run has to, or takes the question back; it returns the one that waits.
+// holdColumns are the columns of a schema.SweepHold.
+const holdColumns = `tenant, sweep, would_take, stored, share, asked_at, admitted, answered_by, reason, answered_at`
+
+// ofSweep is the condition of the tenant's question about a sweep.
+const ofSweep = `tenant = @tenant AND sweep = @sweep`
+
+// oneHold runs a statement that returns one hold.
+func oneHold(ctx context.Context, c *commit.Change, query string, args pgx.StrictNamedArgs) (schema.SweepHold, error) {
+	rows, err := c.Tx.Query(ctx, query, args)
+	if err != nil {
+		return schema.SweepHold{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[schema.SweepHold])
+}
+
+// guard asks where a run has to, or withdraws the question. It returns the question that waits; nil: there is none.
 func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {
 	if !t.tooMuch(share) {
-		c.Queue.Queue(`DELETE FROM sweep_holds WHERE tenant = $1 AND sweep = $2`, c.Tenant, t.Question)
+		c.Queue.Queue(`DELETE FROM sweep_holds WHERE `+ofSweep,
+			pgx.StrictNamedArgs{"tenant": c.Tenant, "sweep": t.Question})
 		return nil, nil
 	}
-	hold := schema.SweepHold{Tenant: c.Tenant, Sweep: t.Question}
 	// A used-up answer does not count: it asks again.
-	err := c.Tx.QueryRow(ctx, `INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at)
-		VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (tenant, sweep) DO UPDATE SET would_take = excluded.would_take, stored = excluded.stored,
-		share = excluded.share,
-			asked_at = CASE WHEN h.admitted = 0 THEN excluded.asked_at ELSE h.asked_at END, answered_by = CASE
-			WHEN h.admitted = 0 THEN '' ELSE h.answered_by END,
-			reason = CASE WHEN h.admitted = 0 THEN '' ELSE h.reason END, answered_at = CASE
-			WHEN h.admitted > 0 THEN h.answered_at END, admitted = nullif(h.admitted, 0)
-		RETURNING would_take, stored, share, asked_at, admitted`, c.Tenant, t.Question, t.Would, t.Stored, share,
-		c.Now).
-		Scan(&hold.WouldTake, &hold.Stored, &hold.Share, &hold.AskedAt, &hold.Admitted)
+	hold, err := oneHold(ctx, c, `
+		INSERT INTO sweep_holds AS h (tenant, sweep, would_take, stored, share, asked_at)
+		VALUES (@tenant, @sweep, @would_take, @stored, @share, @now)
+		ON CONFLICT (tenant, sweep) DO UPDATE
+		SET would_take = excluded.would_take,
+			stored = excluded.stored,
+			share = excluded.share,
+			asked_at = CASE WHEN h.admitted = 0 THEN excluded.asked_at ELSE h.asked_at END,
+			answered_by = CASE WHEN h.admitted = 0 THEN '' ELSE h.answered_by END,
+			reason = CASE WHEN h.admitted = 0 THEN '' ELSE h.reason END,
+			answered_at = CASE WHEN h.admitted > 0 THEN h.answered_at END,
+			admitted = nullif(h.admitted, 0)
+		RETURNING `+holdColumns,
+		pgx.StrictNamedArgs{
+			"tenant":     c.Tenant,
+			"sweep":      t.Question,
+			"would_take": t.Would,
+			"stored":     t.Stored,
+			"share":      share,
+			"now":        c.Now,
+		})
 	if err != nil || hold.Admitted != nil {
 		return nil, err
 	}
@@ -165,8 +192,8 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 // began was counted then.
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
-	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE tenant = $1 AND sweep = $2 FOR UPDATE`, c.Tenant,
-		sweep).Scan(&left)
+	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE `+ofSweep+` FOR UPDATE`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "sweep": sweep}).Scan(&left)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return want, nil
@@ -179,8 +206,11 @@ func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want 
 // used takes what a batch took from what was admitted, if anything was.
 func used(c *commit.Change, sweep schema.Sweep, n int) {
 	if n > 0 {
-		c.Queue.Queue(`UPDATE sweep_holds SET admitted = greatest(0, admitted - $3) WHERE tenant = $1 AND sweep = $2
-			AND admitted IS NOT NULL`, c.Tenant, sweep, n)
+		c.Queue.Queue(`
+			UPDATE sweep_holds
+			SET admitted = greatest(0, admitted - @taken)
+			WHERE `+ofSweep+` AND admitted IS NOT NULL`,
+			pgx.StrictNamedArgs{"tenant": c.Tenant, "sweep": sweep, "taken": n})
 	}
 }
 
@@ -190,8 +220,10 @@ var ErrClockAhead = errors.New("the clock is ahead of the database's")
 // CheckClock returns ErrClockAhead where one of the times is further ahead of the database's clock than a minute.
 func (s *Sweeping) CheckClock(ctx context.Context, at ...time.Time) error {
 	var ahead bool
-	if err := s.Pool.QueryRow(ctx, `SELECT coalesce(max(x) > now() + interval '1 minute', false)
-		FROM unnest($1::timestamptz[]) x`, at).Scan(&ahead); err != nil {
+	err := s.Pool.QueryRow(ctx, `
+		SELECT coalesce(max(x) > now() + interval '1 minute', false)
+		FROM unnest($1::timestamptz[]) x`, at).Scan(&ahead)
+	if err != nil {
 		return fmt.Errorf("compare clocks: %w", err)
 	}
 	if ahead {
@@ -214,13 +246,27 @@ func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[stri
 	if err != nil {
 		return err
 	}
-	c.Queue.Queue(`INSERT INTO sweep_runs AS r (tenant, id, sweep, counts, started_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $5)
-		ON CONFLICT (tenant, id) DO UPDATE SET updated_at = excluded.updated_at, counts = (
-			SELECT jsonb_object_agg(key, n) FROM (
-				SELECT key, sum(value::bigint) AS n FROM (SELECT * FROM jsonb_each_text(r.counts) UNION ALL SELECT *
-					FROM jsonb_each_text(excluded.counts)) x GROUP BY key) y)`,
-		c.Tenant, run, sweep, string(encoded), c.Now)
+	c.Queue.Queue(`
+		INSERT INTO sweep_runs AS r (tenant, id, sweep, counts, started_at, updated_at)
+		VALUES (@tenant, @run, @sweep, @counts, @now, @now)
+		ON CONFLICT (tenant, id) DO UPDATE
+		SET updated_at = excluded.updated_at,
+			counts = (
+				SELECT jsonb_object_agg(key, n)
+				FROM (
+					SELECT key, sum(value::bigint) AS n
+					FROM (
+						SELECT * FROM jsonb_each_text(r.counts)
+						UNION ALL
+						SELECT * FROM jsonb_each_text(excluded.counts)) x
+					GROUP BY key) y)`,
+		pgx.StrictNamedArgs{
+			"tenant": c.Tenant,
+			"run":    run,
+			"sweep":  sweep,
+			"counts": string(encoded),
+			"now":    c.Now,
+		})
 	return nil
 }
 
@@ -228,14 +274,21 @@ func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[stri
 // not asked.
 func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.Sweep, upTo int64, by, reason string,
 	now time.Time) (schema.SweepHold, error) {
-	out := schema.SweepHold{Tenant: tenant, Sweep: sweep}
-	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		err := c.Tx.QueryRow(ctx, `UPDATE sweep_holds SET admitted = $3, answered_by = $4, reason = $5, answered_at = $6
-			WHERE tenant = $1 AND sweep = $2
-			RETURNING would_take, stored, share, asked_at, admitted, answered_by, reason, answered_at`, tenant, sweep,
-			upTo, by, reason, c.Now).
-			Scan(&out.WouldTake, &out.Stored, &out.Share, &out.AskedAt, &out.Admitted, &out.AnsweredBy, &out.Reason,
-				&out.AnsweredAt)
+	var out schema.SweepHold
+	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) (err error) {
+		out, err = oneHold(ctx, c, `
+			UPDATE sweep_holds
+			SET admitted = @admitted, answered_by = @answered_by, reason = @reason, answered_at = @now
+			WHERE `+ofSweep+`
+			RETURNING `+holdColumns,
+			pgx.StrictNamedArgs{
+				"tenant":      tenant,
+				"sweep":       sweep,
+				"admitted":    upTo,
+				"answered_by": by,
+				"reason":      reason,
+				"now":         c.Now,
+			})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return pg.ErrNotFound
 		}
@@ -249,14 +302,13 @@ func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.S
 
 // SweepHolds lists the sweeps of all tenants that wait for an answer: names and numbers.
 func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT tenant, sweep, would_take, stored, share, asked_at FROM mneme_sweep_holds()`)
+	rows, err := s.Pool.Query(ctx, `
+		SELECT tenant, sweep, would_take, stored, share, asked_at
+		FROM mneme_sweep_holds()`)
 	if err == nil {
 		var out []schema.SweepHold
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (h schema.SweepHold, err error) {
-			err = row.Scan(&h.Tenant, &h.Sweep, &h.WouldTake, &h.Stored, &h.Share, &h.AskedAt)
-			return h, err
-		})
-		if err == nil {
+		// Lax: the answer is not selected, because a sweep that waits has none.
+		if out, err = pgx.CollectRows(rows, pgx.RowToStructByNameLax[schema.SweepHold]); err == nil {
 			return out, nil
 		}
 	}
@@ -275,10 +327,18 @@ type SweepRun struct {
 // SweepRuns lists the latest runs that did something to the tenant, newest first, limit at most.
 func (s *Sweeping) SweepRuns(ctx context.Context, tenant string, sweep schema.Sweep, limit int) ([]SweepRun, error) {
 	var out []SweepRun
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
-		out, err = pg.Collect[SweepRun](ctx, tx, `SELECT id, sweep, counts - 'without_words' AS counts, started_at,
-			updated_at FROM sweep_runs WHERE tenant = $1 AND sweep = $2
-			ORDER BY started_at DESC, id DESC LIMIT $3`, tenant, sweep, limit)
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT id, sweep, counts - 'without_words' AS counts, started_at, updated_at
+			FROM sweep_runs
+			WHERE `+ofSweep+`
+			ORDER BY started_at DESC, id DESC
+			LIMIT @limit`,
+			pgx.StrictNamedArgs{"tenant": tenant, "sweep": sweep, "limit": limit})
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[SweepRun])
 		return err
 	})
 	if err != nil {

@@ -1,9 +1,11 @@
 package sweeping
 
 import (
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
@@ -28,9 +30,10 @@ func windowsOf(rules lifecycle.RetentionRules, now time.Time) windows {
 			if !ends {
 				continue
 			}
-			w.world, w.tiers, w.typologies = append(w.world, d == schema.RetainWorld),
-				append(w.tiers, string(class.Tier)), append(w.typologies, string(class.Typology))
-			w.before, w.purge = append(w.before, before), append(w.purge, policy.OnExpiry == schema.ExpiryPurge)
+			end, _ := lifecycle.ExpiredTombstone(policy, before, false, now)
+			w.world, w.tiers = append(w.world, d == schema.RetainWorld), append(w.tiers, string(class.Tier))
+			w.typologies = append(w.typologies, string(class.Typology))
+			w.before, w.purge = append(w.before, before), append(w.purge, end == schema.ExpiryPurge)
 			if before.After(w.last) {
 				w.last = before
 			}
@@ -39,17 +42,38 @@ func windowsOf(rules lifecycle.RetentionRules, now time.Time) windows {
 	return w
 }
 
-// expired is the condition of tombstones m that are over and not yet marked, with their windows w. Its parameters are
-// those of windows.args, after the tenant.
-const expired = `FROM memories m JOIN unnest($2::boolean[], $3::text[], $4::text[], $5::timestamptz[],
-	$6::boolean[]) w(world, tier, typology, before, purge)
-		ON w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology
-		AND m.deleted_at <= w.before
-	WHERE m.tenant = $1 AND ` + tombstone
+// windowRows are the windows as rows w. Its arguments are those of windows.args.
+const windowRows = `unnest(@windows_world::boolean[], @windows_tier::text[], @windows_typology::text[],
+		@windows_before::timestamptz[], @windows_purge::boolean[]) w(world, tier, typology, before, purge)`
+
+// inWindow is the condition that the window w of a tombstone m is over.
+const inWindow = `w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.typology = m.typology
+		AND m.deleted_at <= w.before`
+
+// args are the arguments of windowRows, and more.
+func (w windows) args(more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+	args := pgx.StrictNamedArgs{
+		"windows_world":    w.world,
+		"windows_tier":     w.tiers,
+		"windows_typology": w.typologies,
+		"windows_before":   w.before,
+		"windows_purge":    w.purge,
+	}
+	maps.Copy(args, more)
+	return args
+}
+
+// expired selects the tombstones m that are over and not yet marked, with their windows w. Its arguments are those of
+// windows.args, @tenant and @last_before, which is windows.last.
+const expired = `
+	FROM memories m
+	JOIN ` + windowRows + `
+		ON ` + inWindow + `
+	WHERE m.tenant = @tenant AND ` + tombstone
 
 // tombstone is the part of expired that an index serves: not yet marked, and over by the shortest window.
 const tombstone = `m.deleted_at IS NOT NULL AND m.erased_at IS NULL AND m.retained_at IS NULL AND m.purging_at IS NULL
-	AND m.deleted_at <= $7`
+	AND m.deleted_at <= @last_before`
 
 // deletedMemory is a tombstone as lifecycle.ExpiredTombstone judges it.
 type deletedMemory struct {
@@ -60,15 +84,10 @@ type deletedMemory struct {
 	DeletedAt time.Time
 }
 
+// deletedColumns are the columns of a deletedMemory, of memories m.
+const deletedColumns = `m.id, m.world_id IS NOT NULL AS world, m.tier, m.typology, m.deleted_at`
+
 // policy returns the retention policy of the memory's class.
 func (m deletedMemory) policy(rules lifecycle.RetentionRules) schema.RetentionPolicy {
-	domain := schema.RetainMemory
-	if m.World {
-		domain = schema.RetainWorld
-	}
-	return rules.For(domain, m.Tier, m.Typology)
-}
-
-func (w windows) args(tenant string) []any {
-	return []any{tenant, w.world, w.tiers, w.typologies, w.before, w.purge, w.last}
+	return rules.For(lifecycle.MemoryDomain(m.World), m.Tier, m.Typology)
 }

@@ -1,0 +1,303 @@
+package forgetting
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+)
+
+// SelectForget selects what a request would forget and keeps it, by id and version: what is confirmed
+// later is this list, whatever has been written since. Selecting again under the same operation
+// returns the first preview, with the state that the run has come to: a confirmed run whose workflow has
+// failed goes on without a second confirmation. A request for another version than the current one is a
+// *schema.VersionConflict.
+func (s *Forgetter) SelectForget(ctx context.Context, op pipeline.Operation, req schema.ForgetRequest,
+	now time.Time) (schema.ForgetPreview, error) {
+	ctx = pg.WithClass(ctx, pg.ClassLong)
+	preview, err := pipeline.RunOnce(ctx, s.DB, op, pipeline.KindForget, now,
+		func(c *commit.Change) (schema.ForgetPreview, error) { return selectForget(ctx, c, op, req) })
+	if err == nil {
+		err = s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
+			err := tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = @tenant AND id = @run`,
+				pgx.StrictNamedArgs{"tenant": op.Tenant, "run": preview.RunID}).Scan(&preview.State)
+			if errors.Is(err, pgx.ErrNoRows) { // its key is kept for longer than the run
+				return pg.ErrNotFound
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return schema.ForgetPreview{}, fmt.Errorf("select what to forget: %w", err)
+	}
+	return preview, nil
+}
+
+func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation,
+	req schema.ForgetRequest) (schema.ForgetPreview, error) {
+	if err := req.Validate(); err != nil {
+		return schema.ForgetPreview{}, err // no body left, and no result: nothing must not mean everything
+	}
+	run, mode := pg.NewID(), req.HowMuch()
+	preview := schema.ForgetPreview{RunID: run.String(), WorkflowID: op.WorkflowID, Mode: mode,
+		State: schema.ForgetPreviewed, Sample: []string{},
+		ExpiresAt: c.Now.Add(req.Expiry())}
+	if err := insertRun(ctx, c, run, req, preview); err != nil {
+		return preview, err
+	}
+	found, err := selectItems(ctx, c, run, req)
+	if err != nil {
+		return preview, err
+	}
+	if found > schema.MaxForgetSelected {
+		return preview, selectsTooMany()
+	}
+	if err := checkVersion(ctx, c, run, req); err != nil {
+		return preview, err
+	}
+	if err := findEchoes(ctx, c, run, req); err != nil {
+		return preview, err
+	}
+	if preview.Everywhere = req.TakesEverywhere(); preview.Everywhere {
+		taken, err := takeEchoes(ctx, c, run, found)
+		if err != nil {
+			return preview, err
+		}
+		if found += taken; found > schema.MaxForgetSelected {
+			return preview, selectsTooMany()
+		}
+	}
+	if err := showEchoes(ctx, c, run, &preview); err != nil {
+		return preview, err
+	}
+	if preview.NotFound, err = noteNotFound(ctx, c, run, req, found); err != nil {
+		return preview, err
+	}
+	preview.Total = found + preview.NotFound
+	digest, sample, err := digestItems(ctx, c, run)
+	if err != nil {
+		return preview, err
+	}
+	preview.Sample = sample
+	counts, err := countItems(ctx, c, run, mode, req.Principal)
+	if err != nil {
+		return preview, err
+	}
+	preview.Pinned, preview.NotOwner, preview.MustStay = counts.Pinned, counts.NotOwner, counts.MustStay
+	if !req.Selector.IncludeDerived {
+		if preview.Derived, err = countDerived(ctx, c, run, req.Principal); err != nil {
+			return preview, err
+		}
+	}
+	receipt := schema.ForgetReceipt{RunID: preview.RunID, Mode: mode, Total: preview.Total,
+		Everywhere: preview.Everywhere}
+	receipt.Skip(lifecycle.OutcomeNotFound, preview.NotFound)
+	encoded, err := json.Marshal(receipt)
+	if err != nil {
+		return preview, err
+	}
+	confirmedBy, confirmedAt := "", (*time.Time)(nil)
+	if found == 0 || req.Execute && !lifecycle.NeedsConfirmation(req, preview.Total) {
+		preview.State, confirmedBy, confirmedAt = schema.ForgetConfirmed, req.By(), &c.Now
+	}
+	c.Queue.Queue(`
+		UPDATE forget_runs
+		SET total = @total,
+			digest = @digest,
+			receipt = @receipt,
+			state = @state,
+			confirmed_by = @confirmed_by,
+			confirmed_at = @confirmed_at
+		WHERE tenant = @tenant AND id = @run`,
+		pgx.StrictNamedArgs{
+			"tenant":       c.Tenant,
+			"run":          run,
+			"total":        preview.Total,
+			"digest":       digest,
+			"receipt":      string(encoded),
+			"state":        preview.State,
+			"confirmed_by": confirmedBy,
+			"confirmed_at": confirmedAt,
+		})
+	return preview, nil
+}
+
+// insertRun writes down that a selection has begun. Its total, digest and receipt are set at the end.
+func insertRun(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest,
+	preview schema.ForgetPreview) error {
+	_, err := c.Tx.Exec(ctx, `
+		INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, scope, mode, state, total, digest, reason,
+			requested_by, expires_at, created_at)
+		VALUES (@tenant, @run, @workflow_id, @agent, @user_scope, @mode, @state, 0, '', @reason,
+			@requested_by, @expires_at, @now)`,
+		pgx.StrictNamedArgs{
+			"tenant":       c.Tenant,
+			"run":          run,
+			"workflow_id":  preview.WorkflowID,
+			"agent":        req.Principal.Agent,
+			"user_scope":   pg.UserScope(req.Principal),
+			"mode":         preview.Mode,
+			"state":        preview.State,
+			"reason":       req.Reason,
+			"requested_by": req.By(),
+			"expires_at":   preview.ExpiresAt,
+			"now":          c.Now,
+		})
+	return err
+}
+
+// checkVersion refuses a request for one version of a memory that is at another, as a *schema.VersionConflict.
+// One that the principal has no memory for is not found, as without a version.
+func checkVersion(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) error {
+	if req.IfVersion == 0 {
+		return nil
+	}
+	var version int
+	err := c.Tx.QueryRow(ctx, `SELECT version FROM forget_items WHERE tenant = @tenant AND run_id = @run`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run}).Scan(&version)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	case err == nil && version != req.IfVersion:
+		return &schema.VersionConflict{ID: req.Selector.IDs[0], IfVersion: req.IfVersion, Version: version}
+	}
+	return err
+}
+
+// mayChange is the condition of memories m that the asker may change. Its arguments are those of askerArgs.
+var mayChange = pg.SharedWith("m", "@agent", "@project", "@grants")
+
+// askerArgs are the arguments of mayChange, and more.
+func askerArgs(p schema.Principal, more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+	more["agent"], more["project"], more["grants"] = p.Agent, p.Project, pg.ChangeGrants(p)
+	return more
+}
+
+// noteNotFound adds the named ids for which the asker has no memory, after the first items of a run, and returns how
+// many there are.
+func noteNotFound(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest,
+	first int) (int, error) {
+	tag, err := c.Tx.Exec(ctx, `
+		INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome)
+		SELECT @tenant, @run, @first + row_number() OVER (ORDER BY x.id) - 1, x.id, 0, @not_found
+		FROM (SELECT DISTINCT id FROM unnest(@ids::uuid[]) id) x
+		WHERE NOT EXISTS (
+			SELECT FROM memories m
+			WHERE m.tenant = @tenant AND m.id = x.id AND `+mayChange+`)`,
+		askerArgs(req.Principal, pgx.StrictNamedArgs{
+			"tenant":    c.Tenant,
+			"run":       run,
+			"first":     first,
+			"ids":       parseIDs(req.Selector.IDs),
+			"not_found": lifecycle.OutcomeNotFound,
+		}))
+	return int(tag.RowsAffected()), err
+}
+
+// digestItems returns lifecycle.ForgetDigest of what a run has selected, computed where the rows are, and the first
+// ids.
+func digestItems(ctx context.Context, c *commit.Change, run uuid.UUID) (digest []byte, sample []string, err error) {
+	err = c.Tx.QueryRow(ctx, `
+		SELECT sha256(coalesce(
+				string_agg(uuid_send(i.memory_id) || int4send(i.version), ''::bytea ORDER BY i.ordinal),
+				'')),
+			coalesce((array_agg(i.memory_id::text ORDER BY i.ordinal))[:@sample], '{}')
+		FROM forget_items i
+		WHERE i.tenant = @tenant AND i.run_id = @run AND i.outcome = ''`,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run, "sample": schema.MaxForgetSample}).
+		Scan(&digest, &sample)
+	return digest, sample, err
+}
+
+// itemsAlike are how many of a run's items are in one state.
+type itemsAlike struct {
+	lifecycle.Forgettable
+	Items int
+}
+
+// countItems counts what a preview tells of the memories that a run has selected. The statement counts by state, and
+// the rule says what a state means. Links are looked for only where the rule needs them.
+func countItems(ctx context.Context, c *commit.Change, run uuid.UUID, mode schema.ForgetMode,
+	p schema.Principal) (counts lifecycle.ForgetCounts, err error) {
+	rows, err := c.Tx.Query(ctx, countItemsSQL, pgx.StrictNamedArgs{
+		"tenant":       c.Tenant,
+		"run":          run,
+		"agent":        p.Agent,
+		"deletes_rows": lifecycle.DeletesRows(mode),
+		"action_links": lifecycle.ActionLinks,
+	})
+	if err != nil {
+		return counts, err
+	}
+	groups, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[itemsAlike])
+	for _, g := range groups {
+		counts.Add(mode, g.Forgettable, g.Items)
+	}
+	return counts, err
+}
+
+var countItemsSQL = `
+	SELECT m.pinned,
+		m.agent_id <> @agent AS foreign,
+		m.world_id IS NOT NULL AS world,
+		@deletes_rows AND ` + ActionLinked("m", "id") + ` AS action_linked,
+		count(*) AS items
+	FROM forget_items i
+	JOIN memories m ON m.tenant = @tenant AND m.id = i.memory_id
+	WHERE i.tenant = @tenant AND i.run_id = @run AND i.outcome = ''
+	GROUP BY 1, 2, 3, 4`
+
+func selectsTooMany() error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector",
+		Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
+}
+
+// countDerived counts what was derived, over any number of steps, from the selected and is not
+// selected: it stays, and may say the same. What else was drawn from a source that was taken does not count.
+func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema.Principal) (n int, err error) {
+	err = c.Tx.QueryRow(ctx, `
+		WITH RECURSIVE reached(id) AS (
+			SELECT memory_id
+			FROM forget_items i
+			WHERE tenant = @tenant AND run_id = @run AND outcome = ''
+				AND NOT EXISTS (
+					SELECT FROM forget_echoes e
+					WHERE e.tenant = @tenant AND e.run_id = @run AND e.memory_id = i.memory_id AND e.tie = 'source')
+			UNION
+			SELECT m.id
+			FROM reached c
+			JOIN memory_relations r ON r.tenant = @tenant AND r.target_id = c.id AND r.predicate = 'derived_from'
+			JOIN memories m ON m.tenant = @tenant AND m.id = r.source_id
+				AND m.erased_at IS NULL AND m.deleted_at IS NULL
+				AND `+mayChange+`
+		)
+		SELECT count(*)
+		FROM reached
+		WHERE id NOT IN (
+			SELECT memory_id
+			FROM forget_items
+			WHERE tenant = @tenant AND run_id = @run AND outcome = '')`,
+		askerArgs(p, pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run})).Scan(&n)
+	return n, err
+}
+
+// parseIDs reads validated ids; anything else is left out.
+func parseIDs(ids []string) []uuid.UUID {
+	out := make([]uuid.UUID, 0, len(ids))
+	for _, s := range ids {
+		if id, err := uuid.Parse(s); err == nil {
+			out = append(out, id)
+		}
+	}
+	return out
+}

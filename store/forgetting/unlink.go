@@ -1,0 +1,177 @@
+package forgetting
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/store/commit"
+)
+
+// removeFromGraph takes back what the memories say of entities.
+func (f *Forgetting) removeFromGraph(ctx context.Context) error {
+	u, err := Unlink(ctx, f.Change, f.Gone, 0)
+	if err != nil {
+		return err
+	}
+	r := &f.Run.Receipt
+	r.Remove("memory_entity_relations", u.Said)
+	r.Remove("entity_relations", u.Edges)
+	r.Remove("memory_entity_mentions", u.Mentions)
+	r.Remove("entities", u.Entities)
+	r.Remove("entity_claims", u.Claims)
+	return nil
+}
+
+// unlinked counts what memories said of entities and is taken back.
+type unlinked struct {
+	Said     int // of edges
+	Edges    int // without a source
+	Mentions int
+	Entities int // that nothing mentions any more
+	Claims   int
+}
+
+// Rows is how many of the memories' own rows are gone.
+func (u unlinked) Rows() int { return u.Said + u.Mentions + u.Claims }
+
+// Statements of Unlink, for the memories @memories, at most @limit of their rows (NULL: all). Rows that memories share
+// are locked in the order in which writers lock them.
+const (
+	unlinkEdges = `
+		WITH chosen AS (
+			SELECT memory_id, source_id, relationship, target_id
+			FROM memory_entity_relations
+			WHERE tenant = @tenant AND memory_id = ANY(@memories)
+			ORDER BY memory_id, source_id, relationship, target_id
+			LIMIT @limit
+		), gone AS (
+			DELETE FROM memory_entity_relations d
+			USING chosen c
+			WHERE d.tenant = @tenant
+				AND (d.memory_id, d.source_id, d.relationship, d.target_id)
+					= (c.memory_id, c.source_id, c.relationship, c.target_id)
+			RETURNING d.source_id, d.relationship, d.target_id
+		), per AS (
+			SELECT source_id, relationship, target_id, count(*) AS n
+			FROM gone
+			GROUP BY 1, 2, 3
+		), locked AS (
+			SELECT r.source_id, r.relationship, r.target_id, r.mentions, per.n
+			FROM entity_relations r
+			JOIN per USING (source_id, relationship, target_id)
+			WHERE r.tenant = @tenant
+			ORDER BY r.source_id, r.relationship, r.target_id
+			FOR UPDATE OF r
+		), dropped AS (
+			DELETE FROM entity_relations r
+			USING locked l
+			WHERE r.tenant = @tenant
+				AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id)
+				AND l.mentions <= l.n
+			RETURNING 1
+		), kept AS (
+			UPDATE entity_relations r
+			SET mentions = r.mentions - l.n, updated_at = @now
+			FROM locked l
+			WHERE r.tenant = @tenant
+				AND (r.source_id, r.relationship, r.target_id) = (l.source_id, l.relationship, l.target_id)
+				AND l.mentions > l.n
+		)
+		SELECT (SELECT count(*) FROM gone),
+			(SELECT count(*) FROM dropped),
+			(SELECT coalesce(array_agg(DISTINCT e), '{}') FROM gone, unnest(ARRAY[source_id, target_id]) e)`
+	unlinkMentions = `
+		WITH chosen AS (
+			SELECT memory_id, entity_id
+			FROM memory_entity_mentions
+			WHERE tenant = @tenant AND memory_id = ANY(@memories)
+			ORDER BY memory_id, entity_id
+			LIMIT @limit
+		), gone AS (
+			DELETE FROM memory_entity_mentions d
+			USING chosen c
+			WHERE d.tenant = @tenant AND d.memory_id = c.memory_id AND d.entity_id = c.entity_id
+			RETURNING d.entity_id
+		), per AS (
+			SELECT entity_id, count(*) AS n
+			FROM gone
+			GROUP BY 1
+		), locked AS (
+			SELECT e.id, per.n
+			FROM entities e
+			JOIN per ON per.entity_id = e.id
+			WHERE e.tenant = @tenant
+			ORDER BY e.canonical_name
+			FOR UPDATE OF e
+		), counted AS (
+			UPDATE entities e
+			SET mentions = e.mentions - l.n, updated_at = @now
+			FROM locked l
+			WHERE e.tenant = @tenant AND e.id = l.id
+		)
+		SELECT (SELECT count(*) FROM gone), (SELECT coalesce(array_agg(entity_id), '{}') FROM per)`
+	// An edge that another memory says needs its ends, mentioned or not.
+	dropEntities = `
+		DELETE FROM entities e
+		WHERE e.tenant = @tenant AND e.id = ANY(@entities) AND e.mentions = 0
+			AND NOT EXISTS (
+				SELECT FROM memory_entity_relations r
+				WHERE r.tenant = @tenant AND r.source_id = e.id)
+			AND NOT EXISTS (
+				SELECT FROM memory_entity_relations r
+				WHERE r.tenant = @tenant AND r.target_id = e.id)`
+	unlinkClaims = `
+		WITH chosen AS (
+			SELECT memory_id, subject, predicate
+			FROM entity_claims
+			WHERE tenant = @tenant AND memory_id = ANY(@memories)
+			ORDER BY memory_id, subject, predicate
+			LIMIT @limit
+		)
+		DELETE FROM entity_claims d
+		USING chosen c
+		WHERE d.tenant = @tenant
+			AND (d.memory_id, d.subject, d.predicate) = (c.memory_id, c.subject, c.predicate)`
+)
+
+// Unlink takes back what memories say of entities: edges, mentions, claims, and the entities that nothing
+// mentions any more. Counts fall by exactly what these memories had added. With a limit it takes back at most
+// so many rows, edges first, because they hold the entities.
+func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (unlinked, error) {
+	var u unlinked
+	left := func() any { // the argument of LIMIT: at the limit it is 0, which is not the same as none
+		if limit <= 0 {
+			return nil
+		}
+		return limit - u.Rows()
+	}
+	var ends, mentioned []uuid.UUID
+	err := c.Tx.QueryRow(ctx, unlinkEdges,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": left()}).
+		Scan(&u.Said, &u.Edges, &ends)
+	if err != nil {
+		return u, fmt.Errorf("entity relations: %w", err)
+	}
+	err = c.Tx.QueryRow(ctx, unlinkMentions,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": left()}).
+		Scan(&u.Mentions, &mentioned)
+	if err != nil {
+		return u, fmt.Errorf("entity mentions: %w", err)
+	}
+	tag, err := c.Tx.Exec(ctx, dropEntities,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "entities": append(ends, mentioned...)})
+	if err != nil {
+		return u, fmt.Errorf("entities: %w", err)
+	}
+	u.Entities = int(tag.RowsAffected())
+	tag, err = c.Tx.Exec(ctx, unlinkClaims,
+		pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "limit": left()})
+	if err != nil {
+		return u, fmt.Errorf("entity claims: %w", err)
+	}
+	u.Claims = int(tag.RowsAffected())
+	return u, nil
+}
