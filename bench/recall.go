@@ -72,18 +72,29 @@ func (b *bench) room(ctx context.Context, s site, size int) ([]string, error) {
 	runtime.GC()
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	var rows, text, vectors, graph, all uint64
+	type tableSizes struct{ Rows, Text, Vectors, Graph, All uint64 }
+	var sizes tableSizes
 	err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `SELECT pg_table_size('memories'), pg_relation_size('memories_text'), pg_table_size('memory_embeddings'),
-			pg_relation_size('memory_embeddings_hash_v1_session_episodic'),
-			(SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace)::bigint`).
-			Scan(&rows, &text, &vectors, &graph, &all)
+		rows, err := conn.Query(ctx, `
+			SELECT
+				pg_table_size('memories') AS rows,
+				pg_relation_size('memories_text') AS text,
+				pg_table_size('memory_embeddings') AS vectors,
+				pg_relation_size('memory_embeddings_hash_v1_session_episodic') AS graph,
+				(SELECT sum(pg_total_relation_size(c.oid))
+					FROM pg_class c
+					WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace)::bigint AS all`)
+		if err != nil {
+			return err
+		}
+		sizes, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[tableSizes])
+		return err
 	})
 	out := []string{fmt.Sprint(size)}
-	for _, n := range []uint64{rows, text, vectors, graph, all} {
+	for _, n := range []uint64{sizes.Rows, sizes.Text, sizes.Vectors, sizes.Graph, sizes.All} {
 		out = append(out, humanize.IBytes(n))
 	}
-	return append(out, humanize.Comma(int64(all)/int64(size)), humanize.IBytes(mem.HeapAlloc)), err
+	return append(out, humanize.Comma(int64(sizes.All)/int64(size)), humanize.IBytes(mem.HeapAlloc)), err
 }
 
 // tenants measures the recall of one tenant among a thousand, and that of the same tenant alone.
@@ -184,14 +195,22 @@ func (b *bench) recallOver(ctx context.Context, size int) (at point, room []stri
 			return err
 		}},
 		{"bare SQL full-text query (websearch, ts_rank, top 10)", bare, func(i int) error {
-			return drain(pool.Query(ctx, `SELECT id, content FROM memories WHERE tenant = $1 AND live AND tsv @@ replace(plainto_tsquery('english', $2)::text, '&', '|')::tsquery
-				ORDER BY ts_rank(tsv, replace(plainto_tsquery('english', $2)::text, '&', '|')::tsquery) DESC LIMIT 10`, principal.Tenant, queries[i]))
+			return drain(pool.Query(ctx, `
+				SELECT id, content
+				FROM memories
+				WHERE tenant = $1 AND live
+					AND tsv @@ replace(plainto_tsquery('english', $2)::text, '&', '|')::tsquery
+				ORDER BY ts_rank(tsv, replace(plainto_tsquery('english', $2)::text, '&', '|')::tsquery) DESC
+				LIMIT 10`, principal.Tenant, queries[i]))
 		}},
 		{"bare SQL vector query (HNSW, top 10)", b.queries, func(i int) error {
-			return drain(pool.Query(ctx, fmt.Sprintf(`SELECT m.id, m.content FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id
+			return drain(pool.Query(ctx, fmt.Sprintf(`
+				SELECT m.id, m.content
+				FROM memory_embeddings e
+				JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id
 				WHERE e.tenant = $1 AND model = '%[2]s' AND e.tier = 'session' AND e.typology = 'episodic'
-				ORDER BY embedding::halfvec(%[1]d) <=> $2::vector::halfvec(%[1]d) LIMIT 10`, model.Dimensions, model.Name),
-				principal.Tenant, pgvector.NewVector(vectors[i])))
+				ORDER BY embedding::halfvec(%[1]d) <=> $2::vector::halfvec(%[1]d)
+				LIMIT 10`, model.Dimensions, model.Name), principal.Tenant, pgvector.NewVector(vectors[i])))
 		}},
 	}
 	var rows, byStage [][]string

@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 )
 
@@ -132,23 +133,42 @@ func bareSupersession(ctx context.Context, pool *pgxpool.Pool, target uuid.UUID,
 	text := fmt.Sprintf("service %d %s is written in Rust", n, target)
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		var batch pgx.Batch
-		batch.Queue(`UPDATE memories SET status = 'superseded', superseded_by = $3, superseded_at = now(), updated_at = now(), version = version + 1
-			WHERE tenant = $1 AND id = $2 AND version = 1`, principal.Tenant, target, id)
-		batch.Queue(`INSERT INTO memories (tenant, id, agent_id, project, type, category, tier, typology, content, normalized_content, content_hash, payload,
-				confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at,
-				deletion_policy, occurred_at, created_at, updated_at, created_by, supersedes)
-			SELECT tenant, $3, agent_id, project, type, category, tier, typology, $4, $4, sha256($4::text::bytea), payload, confidence, importance, 1, now(), decay_curve,
-				half_life, min_salience, reinforcement_gain, now(), deletion_policy, now(), now(), now(), 'bench', id FROM memories WHERE tenant = $1 AND id = $2`,
-			principal.Tenant, target, id, text)
-		batch.Queue(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ($1, $3, 'supersedes', $2, now())`, principal.Tenant, target, id)
-		batch.Queue(`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) VALUES ($1, $2, 0, 'event', 'bench', now())`, principal.Tenant, id)
+		ids := pg.Args{"tenant": principal.Tenant, "target": target, "id": id}
+		batch.Queue(`
+			UPDATE memories
+			SET status = 'superseded', superseded_by = @id, superseded_at = now(), updated_at = now(),
+				version = version + 1
+			WHERE tenant = @tenant AND id = @target AND version = 1`, ids)
+		batch.Queue(`
+			INSERT INTO memories (tenant, id, agent_id, project, type, category, tier, typology, content,
+				normalized_content, content_hash, payload, confidence, importance, salience, salience_at, decay_curve,
+				half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at,
+				created_at, updated_at, created_by, supersedes)
+			SELECT tenant, @id, agent_id, project, type, category, tier, typology, @text,
+				@text, sha256(@text::text::bytea), payload, confidence, importance, 1, now(), decay_curve,
+				half_life, min_salience, reinforcement_gain, now(), deletion_policy, now(),
+				now(), now(), 'bench', id
+			FROM memories
+			WHERE tenant = @tenant AND id = @target`,
+			pg.Args{"tenant": principal.Tenant, "target": target, "id": id, "text": text})
+		batch.Queue(`
+			INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+			VALUES (@tenant, @id, 'supersedes', @target, now())`, ids)
+		batch.Queue(`
+			INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at)
+			VALUES ($1, $2, 0, 'event', 'bench', now())`, principal.Tenant, id)
 		for _, m := range []struct {
 			id    uuid.UUID
 			event string
 		}{{target, "modified"}, {id, "created"}} {
-			batch.Queue(`INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, created_at)
-				VALUES ($1, $2, $3, $4, $5, 'bench', 'bench', now())`, principal.Tenant, uuid.Must(uuid.NewV7()), m.id, m.event, text)
-			batch.Queue(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, 1, 'upsert', now())`, principal.Tenant, m.id)
+			batch.Queue(`
+				INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, created_at)
+				VALUES (@tenant, @id, @memory, @event, @text, 'bench', 'bench', now())`,
+				pg.Args{"tenant": principal.Tenant, "id": uuid.Must(uuid.NewV7()), "memory": m.id, "event": m.event,
+					"text": text})
+			batch.Queue(`
+				INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+				VALUES ($1, $2, 1, 'upsert', now())`, principal.Tenant, m.id)
 		}
 		return tx.SendBatch(ctx, &batch).Close()
 	})

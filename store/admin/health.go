@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -28,12 +26,13 @@ type JobQueue struct {
 // JobQueue counts the jobs of all tenants: numbers and a time alone.
 func (s *Admin) JobQueue(ctx context.Context) (JobQueue, error) {
 	var q JobQueue
-	if err := s.Pool.QueryRow(ctx, `SELECT waiting, oldest, dead FROM mneme_job_queue()`).Scan(&q.Waiting, &q.Oldest,
-		&q.Dead); err != nil {
+	if err := s.Pool.QueryRow(ctx, jobQueueSQL).Scan(&q.Waiting, &q.Oldest, &q.Dead); err != nil {
 		return q, fmt.Errorf("look at the job queue: %w", err)
 	}
 	return q, nil
 }
+
+const jobQueueSQL = `SELECT waiting, oldest, dead FROM mneme_job_queue()`
 
 // MigrationVersion is the newest migration that the database has.
 func (s *Admin) MigrationVersion(ctx context.Context) (int64, error) {
@@ -58,9 +57,13 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []OpenJob
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
-		out, err = pg.Collect[OpenJob](ctx, tx, `SELECT id, workflow_id, coalesce(revived_at, created_at) FROM jobs
-			WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed') AND coalesce(revived_at, created_at) < $2
-			ORDER BY coalesce(revived_at, created_at), id LIMIT $3`, tenant, before.UTC(), limit)
+		out, err = pg.CollectByName[OpenJob](ctx, tx, `
+			SELECT id, workflow_id, coalesce(revived_at, created_at) AS since
+			FROM jobs
+			WHERE tenant = @tenant AND state IN ('pending', 'leased', 'failed')
+				AND coalesce(revived_at, created_at) < @before
+			ORDER BY coalesce(revived_at, created_at), id
+			LIMIT @limit`, pg.Args{"tenant": tenant, "before": before.UTC(), "limit": limit})
 		return err
 	})
 	if err != nil {
@@ -75,10 +78,12 @@ func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, re
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		var candidate, memoryID uuid.UUID
 		var phase string
-		err := c.Tx.QueryRow(ctx, `UPDATE jobs SET state = 'dead', last_error = $3, updated_at = $4, finished_at = $4
-			WHERE tenant = $1 AND id = $2 AND state IN ('pending', 'leased', 'failed') RETURNING candidate_id,
-			memory_id, phase`,
-			tenant, id, reason, c.Now).Scan(&candidate, &memoryID, &phase)
+		err := c.Tx.QueryRow(ctx, `
+			UPDATE jobs
+			SET state = 'dead', last_error = @reason, updated_at = @now, finished_at = @now
+			WHERE tenant = @tenant AND id = @id AND state IN ('pending', 'leased', 'failed')
+			RETURNING candidate_id, memory_id, phase`,
+			pg.Args{"tenant": tenant, "id": id, "reason": reason, "now": c.Now}).Scan(&candidate, &memoryID, &phase)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return pg.ErrNotFound
 		}
@@ -98,8 +103,10 @@ func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, re
 func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	var n int64
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT coalesce(sum(docs), 0)::bigint FROM corpus_stats WHERE tenant = $1`,
-			tenant).Scan(&n)
+		return tx.QueryRow(ctx, `
+			SELECT coalesce(sum(docs), 0)::bigint
+			FROM corpus_stats
+			WHERE tenant = $1`, tenant).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count memories: %w", err)
@@ -167,11 +174,19 @@ type AppRoleState struct {
 // AppRole looks at AppRole.
 func (i *Inspector) AppRole(ctx context.Context) (AppRoleState, error) {
 	return one[AppRoleState](ctx, i, "look at the application's role", `
-		SELECT count(*) > 0, coalesce(bool_or(rolsuper OR rolbypassrls), false),
-			(SELECT count(*) FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
-			AND c.relkind IN ('r', 'p') AND c.relowner = min(r.oid)),
-			coalesce(bool_or(pg_has_role(r.oid, 'MEMBER')), false)
-		FROM (SELECT oid, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = $1) r`, pg.AppRole)
+		SELECT
+			count(*) > 0 AS exists,
+			coalesce(bool_or(rolsuper OR rolbypassrls), false) AS bypasses,
+			(SELECT count(*)
+				FROM pg_class c
+				WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+					AND c.relowner = min(r.oid)) AS owns,
+			coalesce(bool_or(pg_has_role(r.oid, 'MEMBER')), false) AS usable
+		FROM (
+			SELECT oid, rolsuper, rolbypassrls
+			FROM pg_roles
+			WHERE rolname = $1
+		) r`, pg.AppRole)
 }
 
 // Extension is one that the schema needs.
@@ -205,25 +220,32 @@ type Connections struct{ Open, Most int }
 // for roles that may use reserved connections (from Postgres 16) do not count as available.
 func (i *Inspector) Connections(ctx context.Context) (Connections, error) {
 	return one[Connections](ctx, i, "count connections", `
-		SELECT (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database),
+		SELECT
+			(SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database) AS open,
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-				- coalesce(current_setting('reserved_connections', true)::int, 0)`)
+				- coalesce(current_setting('reserved_connections', true)::int, 0) AS most`)
 }
 
 // InvalidIndexes names indexes that an interrupted build left invalid: they slow every write and serve no query.
 func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look for invalid indexes", `
-		SELECT c.relname::text FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
-		WHERE c.relnamespace = current_schema()::regnamespace AND NOT (x.indisvalid AND x.indisready) ORDER BY 1`)
+		SELECT c.relname::text
+		FROM pg_index x
+		JOIN pg_class c ON c.oid = x.indexrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND NOT (x.indisvalid AND x.indisready)
+		ORDER BY 1`)
 }
 
 // UnboundTables names tables with a tenant that row-level security does not bind to it.
 func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at row-level security", `
-		SELECT c.relname::text FROM pg_class c
+		SELECT c.relname::text
+		FROM pg_class c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
-			AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant'
-				AND NOT a.attisdropped)
+			AND EXISTS (
+				SELECT
+				FROM pg_attribute a
+				WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped)
 			AND NOT (c.relrowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
 		ORDER BY 1`)
 }
@@ -246,11 +268,15 @@ func (i *Inspector) AbsentGuards(ctx context.Context) ([]string, error) {
 		tables[n], triggers[n] = g[0], g[1]
 	}
 	return many[string](ctx, i, "look at triggers", `
-		SELECT g.name FROM unnest($1::text[], $2::text[]) g(tbl, name)
-		WHERE NOT EXISTS (SELECT FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+		SELECT g.name
+		FROM unnest(@tables::text[], @triggers::text[]) g(tbl, name)
+		WHERE NOT EXISTS (
+			SELECT
+			FROM pg_trigger t
+			JOIN pg_class c ON c.oid = t.tgrelid
 			WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = g.tbl AND t.tgname = g.name
-			AND t.tgenabled IN ('O', 'A'))
-		ORDER BY 1`, tables, triggers)
+				AND t.tgenabled IN ('O', 'A'))
+		ORDER BY 1`, pg.Args{"tables": tables, "triggers": triggers})
 }
 
 // unanalysedRows is from how many rows on the planner must know what is in a table.
@@ -259,7 +285,8 @@ const unanalysedRows = 1000
 // Unanalysed names tables with more than a thousand rows that were never analysed: the planner guesses.
 func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at statistics", `
-		SELECT relname::text FROM pg_stat_user_tables
+		SELECT relname::text
+		FROM pg_stat_user_tables
 		WHERE schemaname = current_schema() AND n_live_tup > $1 AND last_analyze IS NULL AND last_autoanalyze IS NULL
 		ORDER BY 1`, unanalysedRows)
 }
@@ -267,14 +294,16 @@ func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 // Bloated names tables with more dead rows than live ones, at least ten thousand: vacuum does not keep up.
 func (i *Inspector) Bloated(ctx context.Context) ([]string, error) {
 	return many[string](ctx, i, "look at statistics", `
-		SELECT relname::text FROM pg_stat_user_tables
-		WHERE schemaname = current_schema() AND n_dead_tup > $1 AND n_dead_tup > n_live_tup ORDER BY 1`, bloatedRows)
+		SELECT relname::text
+		FROM pg_stat_user_tables
+		WHERE schemaname = current_schema() AND n_dead_tup > $1 AND n_dead_tup > n_live_tup
+		ORDER BY 1`, bloatedRows)
 }
 
 // bloatedRows is how many dead rows are worth a word: below, autovacuum has no reason to come.
 const bloatedRows = 10_000
 
-// one reads one row: a value, or a struct by column position.
+// one reads one row: a value, or a struct by column name.
 func one[T any](ctx context.Context, i *Inspector, what, query string, args ...any) (T, error) {
 	found, err := many[T](ctx, i, what, query, args...)
 	if err == nil && len(found) != 1 {
@@ -296,7 +325,7 @@ func many[T any](ctx context.Context, i *Inspector, what, query string, args ...
 	switch any(*new(T)).(type) {
 	case string, int64, time.Time:
 	default:
-		read = pgx.RowToStructByPos[T]
+		read = pgx.RowToStructByName[T]
 	}
 	out, err := pgx.CollectRows(rows, read)
 	if err != nil {
@@ -308,24 +337,14 @@ func many[T any](ctx context.Context, i *Inspector, what, query string, args ...
 // Stats counts what the tenant holds.
 func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
-	out := read.Stats{Memories: map[schema.MemoryType]int64{}}
+	var out read.Stats
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		var byType json.RawMessage
-		err := tx.QueryRow(ctx, `SELECT
-			(SELECT coalesce(jsonb_object_agg(type, n), '{}') FROM (SELECT type, count(*) n FROM memories
-				WHERE tenant = $1 AND live GROUP BY type) t),
-			(SELECT count(*) FROM entities WHERE tenant = $1), (SELECT count(*) FROM entity_relations
-			WHERE tenant = $1),
-			(SELECT count(*) FROM memory_history WHERE tenant = $1), (SELECT count(*) FROM proposals WHERE tenant = $1
-			AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')),
-			(SELECT count(*) FROM index_outbox WHERE tenant = $1),
-			(SELECT min(coalesce(revived_at, created_at)) FROM jobs WHERE tenant = $1
-			AND state IN ('pending', 'leased', 'failed'))`, tenant).
-			Scan(&byType, &out.Entities, &out.Relations, &out.History, &out.ToReview, &out.IndexPending, &out.OldestJob)
+		rows, err := tx.Query(ctx, statsSQL, tenant)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(byType, &out.Memories)
+		out, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByNameLax[read.Stats])
+		return err
 	})
 	if err != nil {
 		return read.Stats{}, fmt.Errorf("count memories: %w", err)
@@ -336,15 +355,32 @@ func (s *Admin) Stats(ctx context.Context, tenant string) (read.Stats, error) {
 	return out, nil
 }
 
+// statsSQL has the columns of read.Stats but the jobs.
+const statsSQL = `
+	SELECT
+		(SELECT coalesce(jsonb_object_agg(type, n), '{}')
+			FROM (SELECT type, count(*) AS n FROM memories WHERE tenant = $1 AND live GROUP BY type) t) AS memories,
+		(SELECT count(*) FROM entities WHERE tenant = $1) AS entities,
+		(SELECT count(*) FROM entity_relations WHERE tenant = $1) AS relations,
+		(SELECT count(*) FROM memory_history WHERE tenant = $1) AS history,
+		(SELECT count(*)
+			FROM proposals p
+			WHERE p.tenant = $1 AND ` + pg.WaitsForReview + `) AS to_review,
+		(SELECT count(*) FROM index_outbox WHERE tenant = $1) AS index_pending,
+		(SELECT min(coalesce(revived_at, created_at))
+			FROM jobs
+			WHERE tenant = $1 AND state IN ('pending', 'leased', 'failed')) AS oldest_job`
+
 // KnowsTenant reports whether anything was ever handed in or set for a tenant, as far as that is kept. What was
 // only asked does not count.
 func (s *Admin) KnowsTenant(ctx context.Context, tenant string) (known bool, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1)
-			OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
-			OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1) OR EXISTS (SELECT 1 FROM artifacts
-				WHERE tenant = $1)
-			OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)
+		return tx.QueryRow(ctx, `
+			SELECT EXISTS (SELECT 1 FROM memories WHERE tenant = $1)
+				OR EXISTS (SELECT 1 FROM ingest_batches WHERE tenant = $1)
+				OR EXISTS (SELECT 1 FROM memory_history WHERE tenant = $1)
+				OR EXISTS (SELECT 1 FROM artifacts WHERE tenant = $1)
+				OR EXISTS (SELECT 1 FROM retention_policies WHERE tenant = $1)`, tenant).Scan(&known)
 	})
 	if err != nil {
 		return false, fmt.Errorf("look for the tenant: %w", err)

@@ -50,20 +50,24 @@ type HeldSweeps struct {
 func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
 	out := SystemMetrics{Holds: map[string]HeldSweeps{}}
 	b := &pgx.Batch{}
-	b.Queue(`SELECT waiting, oldest, dead FROM mneme_job_queue()`).QueryRow(func(row pgx.Row) error {
+	b.Queue(jobQueueSQL).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&out.Jobs.Waiting, &out.Jobs.Oldest, &out.Jobs.Dead)
 	})
 	b.Queue(`SELECT pending, parked, oldest FROM mneme_outbox_lag()`).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&out.Index.Pending, &out.Index.Parked, &out.Index.Oldest)
 	})
-	b.Queue(`SELECT sweep, count(*), min(asked_at) FROM mneme_sweep_holds()
+	b.Queue(`
+		SELECT sweep, count(*) AS tenants, min(asked_at) AS since
+		FROM mneme_sweep_holds()
 		GROUP BY sweep`).Query(func(rows pgx.Rows) error {
-		var sweep string
-		var held HeldSweeps
-		_, err := pgx.ForEachRow(rows, []any{&sweep, &held.Tenants, &held.Since}, func() error {
-			out.Holds[sweep] = held
-			return nil
-		})
+		type holdRow struct {
+			Sweep string
+			HeldSweeps
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByName[holdRow])
+		for _, h := range found {
+			out.Holds[h.Sweep] = h.HeldSweeps
+		}
 		return err
 	})
 	if err := s.Pool.SendBatch(ctx, b).Close(); err != nil {
@@ -186,10 +190,10 @@ type sampled struct {
 	Salience   float64
 	SalienceAt time.Time
 	Pinned     bool
-	Curve      schema.DecayCurve
+	Curve      schema.DecayCurve `db:"decay_curve"`
 	HalfLife   time.Duration
-	Floor      float64
-	Points     []schema.DecayPoint
+	Floor      float64             `db:"decay_floor"`
+	Points     []schema.DecayPoint `db:"decay_points"`
 }
 
 // now is what the salience has come to.
@@ -218,88 +222,140 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	b := s.NewQueryBatch(ctx, tenant, pg.PlanForValues)
-	b.Queue(`SELECT coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0),
+	b.Queue(`
+		SELECT
+			coalesce((SELECT docs FROM corpus_stats WHERE tenant = $1), 0),
 			(SELECT count(*) FROM memories WHERE tenant = $1 AND status = 'contested' AND deleted_at IS NULL),
-			(SELECT count(*) FROM jobs WHERE tenant = $1 AND state = 'dead')`,
-		tenant).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&m.Live, &m.Contested, &m.DeadJobs)
-	})
-	b.Queue(`SELECT type, count(*) FROM memories WHERE tenant = $1 AND live AND type IN ('competence', 'plan_graph')
+			(SELECT count(*) FROM jobs WHERE tenant = $1 AND state = 'dead')`, tenant).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Live, &m.Contested, &m.DeadJobs) })
+	b.Queue(`
+		SELECT type, count(*)
+		FROM memories
+		WHERE tenant = $1 AND live AND type IN ('competence', 'plan_graph')
 		GROUP BY type`, tenant).
 		Query(into(procedures))
-	b.Queue(`SELECT type, salience, salience_at, pinned, decay_curve, half_life, decay_floor, decay_points FROM memories
-			WHERE tenant = $1 AND live ORDER BY content_hash LIMIT $2`, tenant,
-		SalienceSample).Query(func(rows pgx.Rows) (err error) {
-		sample, err = pgx.CollectRows(rows, pgx.RowToStructByPos[sampled])
-		return err
-	})
-	b.Queue(`SELECT action, count(*), `+countRevisions+` FROM memory_history WHERE tenant = $1 AND created_at > $2
-		AND action IS NOT NULL GROUP BY action`, tenant, day).
-		Query(func(rows pgx.Rows) error {
-			var action schema.AuditAction
-			var entries, revisions int64
-			_, err := pgx.ForEachRow(rows, []any{&action, &entries, &revisions}, func() error {
-				m.Changes[action] = entries
-				if revisions > 0 {
-					m.Revisions[action] = revisions
-				}
-				return nil
-			})
+	b.Queue(`
+		SELECT type, salience, salience_at, pinned, decay_curve, half_life, decay_floor, decay_points
+		FROM memories
+		WHERE tenant = @tenant AND live
+		ORDER BY content_hash
+		LIMIT @limit`, pg.Args{"tenant": tenant, "limit": SalienceSample}).
+		Query(func(rows pgx.Rows) (err error) {
+			sample, err = pgx.CollectRows(rows, pgx.RowToStructByName[sampled])
 			return err
 		})
-	b.Queue(`SELECT count(*) FILTER (WHERE created_at > $2), count(*) FROM retrievals WHERE tenant = $1
-		AND created_at > $3`, tenant, day, week).
+	b.Queue(`
+		SELECT action, count(*) AS entries, `+countRevisions+` AS revisions
+		FROM memory_history
+		WHERE tenant = @tenant AND created_at > @day AND action IS NOT NULL
+		GROUP BY action`, pg.Args{"tenant": tenant, "day": day}).
+		Query(func(rows pgx.Rows) error {
+			found, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[actionRow])
+			for _, a := range found {
+				m.Changes[a.Action] = a.Entries
+				if a.Revisions > 0 {
+					m.Revisions[a.Action] = a.Revisions
+				}
+			}
+			return err
+		})
+	spans := pg.Args{"tenant": tenant, "day": day, "week": week}
+	b.Queue(`
+		SELECT count(*) FILTER (WHERE created_at > @day), count(*)
+		FROM retrievals
+		WHERE tenant = @tenant AND created_at > @week`, spans).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Retrievals.Day, &m.Retrievals.Week) })
-	b.Queue(`SELECT count(*) FROM retrievals WHERE tenant = $1 AND created_at > $2 AND degraded <> '{}'`, tenant, day).
+	b.Queue(`
+		SELECT count(*)
+		FROM retrievals
+		WHERE tenant = @tenant AND created_at > @day AND degraded <> '{}'`, pg.Args{"tenant": tenant, "day": day}).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Degraded.Day) })
 	// What was returned counts whether or not it is live now. Each memory is looked up once: few are returned often.
-	b.Queue(`WITH r AS MATERIALIZED (SELECT r.id, u.id AS memory FROM retrievals r
-		CROSS JOIN LATERAL unnest(r.memory_ids) u(id)
-			WHERE r.tenant = $1 AND r.created_at > $2),
-		p AS MATERIALIZED (SELECT m.id, m.type FROM (SELECT DISTINCT memory FROM r) d
-			JOIN memories m ON m.tenant = $1 AND m.id = d.memory AND m.type IN ('competence', 'plan_graph'))
-		SELECT p.type, count(DISTINCT r.id), 0::bigint FROM r JOIN p ON p.id = r.memory GROUP BY p.type`, tenant,
-		day).Query(intoSpans(m.Reused))
-	b.Queue(`SELECT verdict, count(*) FILTER (WHERE updated_at > $2), count(*) FROM retrieval_feedback WHERE tenant = $1
-		AND updated_at > $3 GROUP BY verdict`,
-		tenant, day, week).Query(intoSpans(m.Verdicts))
-	b.Queue(`SELECT count(DISTINCT retrieval_id) FILTER (WHERE updated_at > $2), count(DISTINCT retrieval_id),
-			count(DISTINCT retrieval_id) FILTER (WHERE updated_at > $2 AND verdict IN ('succeeded', 'partly')),
-			count(DISTINCT retrieval_id) FILTER (WHERE verdict IN ('succeeded', 'partly'))
-		FROM retrieval_feedback WHERE tenant = $1 AND updated_at > $3`, tenant, day,
-		week).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&m.Judged.Day, &m.Judged.Week, &m.Useful.Day, &m.Useful.Week)
-	})
-	b.Queue(`SELECT m.type, f.counted, count(*) FILTER (WHERE f.updated_at > $2), count(*) FROM retrieval_feedback f
-			JOIN memories m ON m.tenant = $1 AND m.id = f.memory_id AND m.type IN ('competence', 'plan_graph')
-		WHERE f.tenant = $1 AND f.updated_at > $3 AND f.counted IS NOT NULL GROUP BY 1, 2`, tenant, day,
-		week).Query(func(rows pgx.Rows) error {
-		var of ProcedureOutcome
-		var n Spans
-		_, err := pgx.ForEachRow(rows, []any{&of.Type, &of.Outcome, &n.Day, &n.Week}, func() error {
-			m.Outcomes[of] = n
-			return nil
-		})
-		return err
-	})
-	b.Queue(`SELECT count(*), count(*) FILTER (WHERE contradiction_risk) FROM proposals
-		WHERE tenant = $1 AND state = 'blocked' AND outcome NOT IN ('shadow_mode', 'mutations_frozen')`, tenant).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&m.ToReview, &m.Disputed) })
-	b.Queue(`SELECT count(*), min(decay_due_at) FROM (SELECT decay_due_at FROM memories
-			WHERE tenant = $1 AND live AND decay_due_at IS NOT NULL AND decay_due_at <= $2 ORDER BY decay_due_at
-			LIMIT $3) due`, tenant, at, MaxDueCounted).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Due, &m.OldestDue) })
-	b.Queue(`SELECT r.sweep, c.key, sum(c.value::bigint)::bigint FROM sweep_runs r
-		CROSS JOIN LATERAL jsonb_each(r.counts) c
-		WHERE r.tenant = $1 AND r.sweep IN ('decay', 'retention') AND r.started_at > $2
-		AND jsonb_typeof(c.value) = 'number' AND c.key <> 'without_words' GROUP BY 1, 2`, tenant, day).
+	b.Queue(`
+		WITH r AS MATERIALIZED (
+			SELECT r.id, u.id AS memory
+			FROM retrievals r
+			CROSS JOIN LATERAL unnest(r.memory_ids) u(id)
+			WHERE r.tenant = @tenant AND r.created_at > @day
+		), p AS MATERIALIZED (
+			SELECT m.id, m.type
+			FROM (SELECT DISTINCT memory FROM r) d
+			JOIN memories m ON m.tenant = @tenant AND m.id = d.memory AND m.type IN ('competence', 'plan_graph')
+		)
+		SELECT p.type, count(DISTINCT r.id), 0::bigint
+		FROM r
+		JOIN p ON p.id = r.memory
+		GROUP BY p.type`, pg.Args{"tenant": tenant, "day": day}).
+		Query(intoSpans(m.Reused))
+	b.Queue(`
+		SELECT verdict, count(*) FILTER (WHERE updated_at > @day), count(*)
+		FROM retrieval_feedback
+		WHERE tenant = @tenant AND updated_at > @week
+		GROUP BY verdict`, spans).
+		Query(intoSpans(m.Verdicts))
+	b.Queue(`
+		SELECT
+			count(DISTINCT retrieval_id) FILTER (WHERE updated_at > @day) AS judged_day,
+			count(DISTINCT retrieval_id) AS judged_week,
+			count(DISTINCT retrieval_id)
+				FILTER (WHERE updated_at > @day AND verdict IN ('succeeded', 'partly')) AS useful_day,
+			count(DISTINCT retrieval_id) FILTER (WHERE verdict IN ('succeeded', 'partly')) AS useful_week
+		FROM retrieval_feedback
+		WHERE tenant = @tenant AND updated_at > @week`, spans).
 		Query(func(rows pgx.Rows) error {
-			var of SweepCount
-			var n int64
-			_, err := pgx.ForEachRow(rows, []any{&of.Sweep, &of.Done, &n}, func() error {
-				m.Swept[of] = n
-				return nil
-			})
+			type judgedRow struct{ JudgedDay, JudgedWeek, UsefulDay, UsefulWeek int64 }
+			n, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[judgedRow])
+			m.Judged, m.Useful = Spans{n.JudgedDay, n.JudgedWeek}, Spans{n.UsefulDay, n.UsefulWeek}
+			return err
+		})
+	b.Queue(`
+		SELECT m.type, f.counted AS outcome, count(*) FILTER (WHERE f.updated_at > @day) AS day, count(*) AS week
+		FROM retrieval_feedback f
+		JOIN memories m ON m.tenant = @tenant AND m.id = f.memory_id AND m.type IN ('competence', 'plan_graph')
+		WHERE f.tenant = @tenant AND f.updated_at > @week AND f.counted IS NOT NULL
+		GROUP BY 1, 2`, spans).
+		Query(func(rows pgx.Rows) error {
+			type outcomeRow struct {
+				ProcedureOutcome
+				Spans
+			}
+			found, err := pgx.CollectRows(rows, pgx.RowToStructByName[outcomeRow])
+			for _, o := range found {
+				m.Outcomes[o.ProcedureOutcome] = o.Spans
+			}
+			return err
+		})
+	b.Queue(`
+		SELECT count(*), count(*) FILTER (WHERE contradiction_risk)
+		FROM proposals p
+		WHERE p.tenant = $1 AND `+pg.WaitsForReview, tenant).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.ToReview, &m.Disputed) })
+	b.Queue(`
+		SELECT count(*), min(decay_due_at)
+		FROM (
+			SELECT decay_due_at
+			FROM memories
+			WHERE tenant = @tenant AND live AND decay_due_at IS NOT NULL AND decay_due_at <= @at
+			ORDER BY decay_due_at
+			LIMIT @most
+		) due`, pg.Args{"tenant": tenant, "at": at, "most": MaxDueCounted}).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.Due, &m.OldestDue) })
+	b.Queue(`
+		SELECT r.sweep, c.key AS done, sum(c.value::bigint)::bigint AS n
+		FROM sweep_runs r
+		CROSS JOIN LATERAL jsonb_each(r.counts) c
+		WHERE r.tenant = @tenant AND r.sweep IN ('decay', 'retention') AND r.started_at > @day
+			AND jsonb_typeof(c.value) = 'number' AND c.key <> 'without_words'
+		GROUP BY 1, 2`, pg.Args{"tenant": tenant, "day": day}).
+		Query(func(rows pgx.Rows) error {
+			type sweptRow struct {
+				SweepCount
+				N int64
+			}
+			found, err := pgx.CollectRows(rows, pgx.RowToStructByName[sweptRow])
+			for _, c := range found {
+				m.Swept[c.SweepCount] = c.N
+			}
 			return err
 		})
 	if err := s.SendQueryBatch(ctx, b); err != nil {
@@ -314,6 +370,13 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 // supersedes goes by the proposal, and is revised, while its successor is created.
 const countRevisions = `count(DISTINCT coalesce(metadata->>'operationId', metadata->>'proposalId', id::text))
 	FILTER (WHERE action IN ('revise', 'fork', 'merge', 'contest', 'resolve', 'retract'))`
+
+// actionRow is how many entries history has of an action, of a day where it is given.
+type actionRow struct {
+	Day                time.Time
+	Action             schema.AuditAction
+	Entries, Revisions int64
+}
 
 func into[K ~string](counts map[K]int64) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {

@@ -67,52 +67,65 @@ func (s *Admin) TenantDays(ctx context.Context, tenant string, days int, at time
 		return &out.Days[i], true
 	}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		var day time.Time
-		var action schema.AuditAction
-		var n, revisions, degraded int64
-		rows, err := tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), action, count(*), `+countRevisions+`
+		since := pg.Args{"tenant": tenant, "from": from}
+		changes, err := pg.CollectByName[actionRow](ctx, tx, `
+			SELECT date_trunc('day', created_at, 'UTC') AS day, action,
+				count(*) AS entries,
+				`+countRevisions+` AS revisions
 			FROM memory_history
-			WHERE tenant = $1 AND created_at >= $2 AND action IS NOT NULL GROUP BY 1, 2`, tenant, from)
+			WHERE tenant = @tenant AND created_at >= @from AND action IS NOT NULL
+			GROUP BY 1, 2`, since)
 		if err != nil {
 			return err
 		}
-		if _, err := pgx.ForEachRow(rows, []any{&day, &action, &n, &revisions}, func() error {
-			if d, ok := place(day); ok {
-				d.Changes[action] = n
-				if revisions > 0 {
-					d.Revisions[action] = revisions
+		for _, c := range changes {
+			if d, ok := place(c.Day); ok {
+				d.Changes[c.Action] = c.Entries
+				if c.Revisions > 0 {
+					d.Revisions[c.Action] = c.Revisions
 				}
 			}
-			return nil
-		}); err != nil {
+		}
+		type retrievalRow struct {
+			Day                  time.Time
+			Retrievals, Degraded int64
+		}
+		recalled, err := pg.CollectByName[retrievalRow](ctx, tx, `
+			SELECT date_trunc('day', created_at, 'UTC') AS day,
+				count(*) AS retrievals,
+				count(*) FILTER (WHERE degraded <> '{}') AS degraded
+			FROM retrievals
+			WHERE tenant = @tenant AND created_at >= @from
+			GROUP BY 1`, since)
+		if err != nil {
 			return err
 		}
-		if rows, err = tx.Query(ctx, `SELECT date_trunc('day', created_at, 'UTC'), count(*),
-			count(*) FILTER (WHERE degraded <> '{}') FROM retrievals
-			WHERE tenant = $1 AND created_at >= $2 GROUP BY 1`, tenant, from); err != nil {
-			return err
-		}
-		if _, err := pgx.ForEachRow(rows, []any{&day, &n, &degraded}, func() error {
-			if d, ok := place(day); ok {
-				d.Retrievals, d.Degraded = n, degraded
+		for _, r := range recalled {
+			if d, ok := place(r.Day); ok {
+				d.Retrievals, d.Degraded = r.Retrievals, r.Degraded
 			}
-			return nil
-		}); err != nil {
+		}
+		lastDay := pg.Args{"tenant": tenant, "after": at.Add(-MetricsDay)}
+		if err := tx.QueryRow(ctx, `
+			SELECT coalesce(p[1], 0), coalesce(p[2], 0), coalesce(p[3], 0)
+			FROM (
+				SELECT percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY took_ms) AS p
+				FROM retrievals
+				WHERE tenant = @tenant AND created_at > @after
+			) t`, lastDay).Scan(&out.Recall.P50, &out.Recall.P95, &out.Recall.P99); err != nil {
 			return err
 		}
-		if err := tx.QueryRow(ctx, `SELECT coalesce(p[1], 0), coalesce(p[2], 0), coalesce(p[3], 0)
-			FROM (SELECT percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY took_ms) p FROM retrievals
-				WHERE tenant = $1 AND created_at > $2) t`,
-			tenant, at.Add(-MetricsDay)).Scan(&out.Recall.P50, &out.Recall.P95, &out.Recall.P99); err != nil {
-			return err
-		}
-		spent, err := pg.Collect[TokenSpend](ctx, tx, `SELECT l.phase, l.model, count(*), coalesce(sum(l.prompt_tokens),
-			0)::bigint, coalesce(sum(l.completion_tokens), 0)::bigint
-			FROM jobs j CROSS JOIN LATERAL jsonb_to_recordset(j.log) l(phase text, model text, prompt_tokens bigint,
+		spent, err := pg.CollectByName[TokenSpend](ctx, tx, `
+			SELECT l.phase, l.model,
+				count(*) AS calls,
+				coalesce(sum(l.prompt_tokens), 0)::bigint AS prompt,
+				coalesce(sum(l.completion_tokens), 0)::bigint AS completion
+			FROM jobs j
+			CROSS JOIN LATERAL jsonb_to_recordset(j.log) l(phase text, model text, prompt_tokens bigint,
 				completion_tokens bigint)
-			WHERE j.tenant = $1 AND j.state IN ('completed', 'dead') AND j.finished_at > $2 AND l.model <> ''
-			GROUP BY 1, 2 ORDER BY 1, 2`,
-			tenant, at.Add(-MetricsDay))
+			WHERE j.tenant = @tenant AND j.state IN ('completed', 'dead') AND j.finished_at > @after AND l.model <> ''
+			GROUP BY 1, 2
+			ORDER BY 1, 2`, lastDay)
 		out.Tokens = append(out.Tokens, spent...)
 		return err
 	})

@@ -32,14 +32,14 @@ type Config struct {
 	MaxConns        int32  // default 16
 	ApplicationName string // shown in pg_stat_activity; default mneme
 
-	// StatementTimeout is a limit that holds where it is stricter than that of a statement's class (ClassLimits).
-	// The server ends the statement, also one that its caller has given up. Zero: none.
+	// StatementTimeout applies where it is stricter than the limit of a statement's class (ClassLimits). The server
+	// ends the statement, even when its caller no longer waits. Zero: none.
 	StatementTimeout time.Duration
 
-	// TimedOut, when set, is told of every statement that the server ended at its limit.
+	// TimedOut, when set, is called for every statement that the server ended at its limit.
 	TimedOut func(c Class, lock bool)
 
-	// Configure, when set, has the last word on the pool's settings: tracing, notices.
+	// Configure, when set, changes the pool's settings last: tracing, notices.
 	Configure func(*pgxpool.Config)
 }
 
@@ -68,15 +68,15 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		pc.ConnConfig.RuntimeParams["application_name"] = cfg.ApplicationName
 	}
 	s := &DB{statementTimeout: cfg.StatementTimeout, timedOut: cfg.TimedOut}
-	// What is not bound to a tenant has the limits of the pipeline.
+	// Statements that are not bound to a tenant have the limits of the pipeline.
 	limits := s.Limits(ClassPipeline)
 	pc.ConnConfig.RuntimeParams["statement_timeout"] = milliseconds(limits.Statement)
 	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(limits.Lock)
 	pc.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = milliseconds(limits.Idle)
 	// As a start-up parameter the role survives RESET ROLE and costs no round trip.
 	pc.ConnConfig.RuntimeParams["role"] = AppRole
-	// No statement reads a whole table where an index serves: a plan that was made while the table was small, or
-	// from wrong statistics, would do so for as long as it is kept.
+	// No statement reads a whole table where an index serves. Otherwise a plan made while the table was small, or from
+	// wrong statistics, would read it for as long as the plan is kept.
 	pc.ConnConfig.RuntimeParams["enable_seqscan"] = "off"
 	pc.ConnConfig.RuntimeParams["jit"] = "off"
 	pc.ConnConfig.RuntimeParams["hnsw.iterative_scan"] = "relaxed_order"
@@ -95,8 +95,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return s, nil
 }
 
-// registerTypes teaches a connection vectors, and to give times in UTC: what a record says should not
-// depend on where it is read.
+// registerTypes registers vectors, and times that are read in UTC: a record must not depend on where it is read.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
 		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
@@ -112,7 +111,9 @@ func (s *DB) Ping(ctx context.Context) error { return s.Pool.Ping(ctx) }
 // check refuses a database without the newest migration, and a role that row-level security does not bind.
 func (s *DB) check(ctx context.Context) error {
 	var bypass bool
-	err := s.Pool.QueryRow(ctx, `SELECT rolsuper OR rolbypassrls FROM pg_roles
+	err := s.Pool.QueryRow(ctx, `
+		SELECT rolsuper OR rolbypassrls
+		FROM pg_roles
 		WHERE rolname = current_user`).Scan(&bypass)
 	if err != nil {
 		var pgErr *pgconn.PgError
@@ -125,7 +126,9 @@ func (s *DB) check(ctx context.Context) error {
 		return fmt.Errorf("role %s can bypass row-level security", AppRole)
 	}
 	var applied int64
-	err = s.Pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version
+	err = s.Pool.QueryRow(ctx, `
+		SELECT coalesce(max(version_id), 0)
+		FROM goose_db_version
 		WHERE is_applied`).Scan(&applied)
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "42P01" { // undefined_table
@@ -140,7 +143,7 @@ func (s *DB) check(ctx context.Context) error {
 	return nil
 }
 
-// RefreshStatistics has the planner look again at tables that have grown much since it last did.
+// RefreshStatistics analyses the tables that have grown much since they were last analysed.
 func (s *DB) RefreshStatistics(ctx context.Context) error {
 	if _, err := s.Pool.Exec(ctx, `SELECT mneme_refresh_statistics()`); err != nil {
 		return fmt.Errorf("refresh statistics: %w", s.limited(ClassPipeline, err))
@@ -164,16 +167,16 @@ func (s *DB) Read(ctx context.Context, tenant string, fn func(pgx.Tx) error) err
 type Planning string
 
 const (
-	// PlanForValues is for statements whose best plan depends on what is asked: near a vector, a tenant's few
-	// memories are compared one by one, and many by their index.
+	// PlanForValues is for statements whose best plan depends on their arguments: the vectors of a small tenant are
+	// compared one by one, those of a large one by their index.
 	PlanForValues Planning = "force_custom_plan"
-	// PlanOnce is for statements that one plan serves for any arguments, by ids or by a bounded number of words:
-	// planning would take longer than reading.
+	// PlanOnce is for statements for which one plan fits any arguments, because they read by ids or by a bounded
+	// number of words. Planning would take longer than reading.
 	PlanOnce Planning = "force_generic_plan"
 )
 
 // QueryBatch runs one statement that reads, bound to the tenant, and hands its rows to fn. The statements of a
-// batch are one transaction, so that it takes one round trip where read takes four.
+// batch are one transaction, so that it takes one round trip where Read takes four.
 func (s *DB) QueryBatch(ctx context.Context, tenant string, how Planning, query string, args []any,
 	fn func(pgx.Rows) error) error {
 	if tenant == "" {
@@ -191,20 +194,29 @@ func (s *DB) SendQueryBatch(ctx context.Context, b *pgx.Batch) error {
 
 // NewQueryBatch begins a batch that reads, bound to the tenant.
 func (s *DB) NewQueryBatch(ctx context.Context, tenant string, how Planning) *pgx.Batch {
-	limits := s.Limits(ClassOf(ctx, ClassInteractive))
+	args := s.Limits(ClassOf(ctx, ClassInteractive)).args()
+	args["tenant"], args["planning"] = tenant, how
 	b := &pgx.Batch{}
-	b.Queue(`SELECT set_config('mneme.tenant', $1, true), set_config('transaction_read_only', 'on', true),
-		`+setLimits+`, set_config('plan_cache_mode', $5, true)`,
-		append([]any{tenant}, append(limits.args(), how)...)...)
+	b.Queue(bindBatch, args)
 	return b
 }
 
-// QueryBatchRows is QueryBatch for rows that are structs by column position.
+const (
+	bindTenant = `SELECT set_config('mneme.tenant', @tenant, true),` + setLimits
+	bindRead   = bindTenant + `,
+	set_config('plan_cache_mode', 'force_custom_plan', true)`
+	bindBatch = bindTenant + `,
+	set_config('transaction_read_only', 'on', true),
+	set_config('plan_cache_mode', @planning, true)`
+)
+
+// QueryBatchRows is QueryBatch for rows that are structs. A column goes to the field of its name, or of its db tag;
+// fields without a column stay empty.
 func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planning, query string,
-	args []any) ([]T, error) {
+	args Args) ([]T, error) {
 	var out []T
-	err := s.QueryBatch(ctx, tenant, how, query, args, func(rows pgx.Rows) (err error) {
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+	err := s.QueryBatch(ctx, tenant, how, query, []any{args}, func(rows pgx.Rows) (err error) {
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByNameLax[T])
 		return err
 	})
 	return out, err
@@ -219,13 +231,13 @@ func Bind(ctx context.Context, tx pgx.Tx, tenant string, search bool, limits Lim
 	if tenant == "" {
 		return ErrNoTenant
 	}
-	const tenantOnly = `SELECT set_config('mneme.tenant', $1, true), ` + setLimits
-	const forSearch = tenantOnly + `, set_config('plan_cache_mode', 'force_custom_plan', true)`
-	query := tenantOnly
+	query := bindTenant
 	if search {
-		query = forSearch
+		query = bindRead
 	}
-	if _, err := tx.Exec(ctx, query, append([]any{tenant}, limits.args()...)...); err != nil {
+	args := limits.args()
+	args["tenant"] = tenant
+	if _, err := tx.Exec(ctx, query, args); err != nil {
 		return fmt.Errorf("bind tenant: %w", err)
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mneme/mneme/memory/policy"
@@ -12,13 +14,12 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Filter is the shared filter: what the asker may see, narrowed by what it asks for. Collecting,
-// authorising, hydrating and listing all use this one, so that a boundary cannot hold in one place
-// and leak in another.
+// Filter is the shared filter: what a principal may see, narrowed by what it asks for. Collecting, authorising,
+// hydrating and listing all use it, so that no boundary holds in one place and leaks in another.
 type Filter struct {
 	Principal schema.Principal
 	Scopes    []string // readable in addition to the principal's own: granted by a clearance
-	// of a principal that acts for a user: what is the user's, without what belongs to no scope
+	// for a principal that acts for a user: only what is the user's, without what belongs to no scope
 	OwnScope       bool
 	ReadPolicy     schema.ReadPolicy // empty means isolated
 	Types          []schema.MemoryType
@@ -34,20 +35,20 @@ type Filter struct {
 	// stay out. The zero time leaves windows out of account.
 	At time.Time
 	// During are times that the question names: what held at some time in one of them is an answer as well.
-	// Without At they say nothing.
+	// Without At they have no effect.
 	During []timeexpr.TimeWindow
-	// Context is a JSON object of what is known of the situation: conditional memories whose
-	// conditions it contradicts stay out. A key that either side does not name decides nothing.
+	// Context is a JSON object of what is known of the situation: conditional memories whose conditions it
+	// contradicts stay out. A key that only one side names has no effect.
 	Context json.RawMessage
-	// Superseded admits superseded memories in addition to live ones. Search indexes hold none of it: it is for
-	// reading by id.
+	// Superseded admits superseded memories in addition to live ones. It is for reading by id: search indexes do
+	// not hold them.
 	Superseded bool
 	// Now is the time for which importance is computed; the zero time is the database's clock.
 	Now time.Time
 	// DailyDecay is the share of its importance that a memory keeps a day; 0 means memory.DefaultDailyDecay.
 	DailyDecay float64
-	// AsOf is the time at which it was believed (record time); nil means now. Only listings know the
-	// past: searching it would need every text that ever was in the index.
+	// AsOf is the time at which it was believed (record time); nil means now. Only listings support it: a search
+	// would need every past text in the index.
 	AsOf *time.Time
 }
 
@@ -80,9 +81,10 @@ func plainJSON(data json.RawMessage) json.RawMessage {
 	return out
 }
 
-// Where renders the filter as conditions on the alias, which is memories, memory_search or memory_text.
-func (f Filter) Where(m string, p *Params) string {
-	return f.State(m) + " AND " + f.Visible(m, p) + f.Narrowed(m, p)
+// Where renders the filter as conditions on the alias, which is memories, memory_search or memory_text. The names of
+// their arguments begin with f_.
+func (f Filter) Where(m string, to Arguments) string {
+	return f.State(m) + " AND " + f.Visible(m, to) + f.Narrowed(m, to)
 }
 
 // State renders in which state a memory must be.
@@ -90,8 +92,8 @@ func (f Filter) State(m string) string {
 	if !f.Superseded {
 		return m + ".live"
 	}
-	return "(" + m + ".live OR " + m + ".status = 'superseded' AND " + m + ".deleted_at IS NULL AND " + m +
-		".archived_at IS NULL)"
+	return fmt.Sprintf(
+		"(%[1]s.live OR %[1]s.status = 'superseded' AND %[1]s.deleted_at IS NULL AND %[1]s.archived_at IS NULL)", m)
 }
 
 // ClearedSensitivities lists the sensitivities that a read of single memories may return: as the clearance says, or
@@ -103,16 +105,19 @@ func ClearedSensitivities(c []policy.Clearance) []schema.Sensitivity {
 	return SensitivitiesUpTo(c[0].Limit)
 }
 
-// WasLive is the generated column live, for versions: they do not keep what follows from the rest.
+// WasLive is the generated column live for versions, which do not keep generated columns.
 const WasLive = `m.deleted_at IS NULL AND m.archived_at IS NULL AND m.status IN ('active', 'contested')`
 
-// Visible renders what the asker may see at all, whatever it asks for.
+// Visible renders what the principal may see at all, whatever it asks for.
 //
 // Isolated reads the agent's own memories. Shared adds what is shared in its project, what is
 // global, and, when the principal names a policy group, that group's. Group is shared for a principal
 // that must name its group (requests are validated for that).
-func (f Filter) Visible(m string, p *Params) string {
-	return f.Reachable(m, p) + " AND " + m + ".sensitivity = ANY(" + p.Add(SensitivitiesUpTo(f.MaxSensitivity)) + ")"
+func (f Filter) Visible(m string, to Arguments) string {
+	c := conditions{args: to.named()}
+	f.reachable(&c)
+	c.add("{m}.sensitivity = ANY(@f_sensitivities)", "f_sensitivities", SensitivitiesUpTo(f.MaxSensitivity))
+	return c.render(m, to)
 }
 
 // SensitivitiesUpTo lists the sensitivities that a limit admits.
@@ -120,25 +125,53 @@ func SensitivitiesUpTo(limit schema.Sensitivity) []schema.Sensitivity {
 	return cmp.Or(limit, sensitive.DefaultLimit).AtMost()
 }
 
-// Reachable renders what the asker may see when sensitivity is left out of account.
-func (f Filter) Reachable(m string, p *Params) string {
+// Reachable renders what the principal may see when sensitivity is ignored.
+func (f Filter) Reachable(m string, to Arguments) string {
+	c := conditions{args: to.named()}
+	f.reachable(&c)
+	return c.render(m, to)
+}
+
+func (f Filter) reachable(c *conditions) {
 	pr := f.Principal
-	q := m + ".tenant = " + p.Add(pr.Tenant)
+	c.add("{m}.tenant = @f_tenant", "f_tenant", pr.Tenant)
 	switch f.ReadPolicy {
 	case schema.ReadShared, schema.ReadGroup:
-		// the scope is below
-		q += " AND " + SharedWith(m, p.Add(pr.Agent), p.Add(pr.Project), p.Add([]string{pr.PolicyGroup}))
+		c.add(SharedWith("{m}", "@f_agent", "@f_project", "@f_group"), "f_agent", pr.Agent)
+		c.args.set("f_project", pr.Project)
+		c.args.set("f_group", []string{pr.PolicyGroup})
 	default:
-		q += " AND " + m + ".agent_id = " + p.Add(pr.Agent)
+		c.add("{m}.agent_id = @f_agent", "f_agent", pr.Agent)
 	}
 	if pr.Project != "" {
-		q += " AND " + m + ".project = " + p.Add(pr.Project)
+		c.add("{m}.project = @f_project", "f_project", pr.Project)
 	}
 	// Without an explicit scope, scoped memories stay out.
 	if scopes := f.InScopes(); len(scopes) > 1 {
-		return q + " AND " + m + ".scope = ANY(" + p.Add(scopes) + ")"
+		c.add("{m}.scope = ANY(@f_scopes)", "f_scopes", scopes)
+	} else {
+		c.add("{m}.scope = @f_scope", "f_scope", pr.EffectiveScope())
 	}
-	return q + " AND " + m + ".scope = " + p.Add(pr.EffectiveScope())
+}
+
+// conditions are joined with AND. They call the memory {m} until its alias is known.
+type conditions struct {
+	text strings.Builder
+	args Args
+}
+
+// add adds a condition with an argument.
+func (c *conditions) add(condition, name string, value any) {
+	if c.text.Len() > 0 {
+		c.text.WriteString(" AND ")
+	}
+	c.text.WriteString(condition)
+	c.args.set(name, value)
+}
+
+// render gives the conditions an alias and their arguments to a statement.
+func (c *conditions) render(m string, to Arguments) string {
+	return to.take(strings.ReplaceAll(c.text.String(), "{m}", m), c.args)
 }
 
 // InScopes are the scopes that the filter admits.
@@ -153,12 +186,15 @@ func (f Filter) InScopes() []string {
 // memory.MayLook, or memory.MayChange. The agent, its project and what ReadGrants or ChangeGrants returns are given
 // as the statement's placeholders. Everything that reads, changes or forgets memories of others by their ids uses it.
 func SharedWith(m, agent, project, within string) string {
-	return "((" + m + ".agent_id = " + agent + " OR " + m + ".visibility = 'global'" +
-		" OR " + m + ".visibility = 'shared' AND " + m + ".project = " + project +
-		" OR " + m + ".visibility = 'group' AND " + m + ".policy_group <> '' AND " + m + ".policy_group = (" + within +
-		"::text[])[1])" +
-		" AND " + OfUser(m+".scope", within) + ")"
+	return fmt.Sprintf(sharedWith, m, agent, project, within, OfUser(m+".scope", within))
 }
+
+// sharedWith has the alias, the agent, its project, its grants, and a condition on the scope.
+const sharedWith = `((%[1]s.agent_id = %[2]s
+	OR %[1]s.visibility = 'global'
+	OR %[1]s.visibility = 'shared' AND %[1]s.project = %[3]s
+	OR %[1]s.visibility = 'group' AND %[1]s.policy_group <> '' AND %[1]s.policy_group = (%[4]s::text[])[1])
+	AND %[5]s)`
 
 // OfUser renders that a scope is one that the principal may reach. An agent reaches all of them; a principal that
 // acts for a user is limited to those that ReadGrants or ChangeGrants lists.
@@ -192,51 +228,60 @@ func UserScope(p schema.Principal) string {
 	return p.EffectiveScope()
 }
 
-// Narrowed renders what the asker asks for, as further conditions.
-func (f Filter) Narrowed(m string, p *Params) string {
-	q := ""
+// Narrowed renders what the principal asks for, as further conditions: empty, or beginning with AND.
+func (f Filter) Narrowed(m string, to Arguments) string {
+	c := conditions{args: to.named()}
 	if len(f.Types) > 0 {
-		q += " AND " + m + ".type = ANY(" + p.Add(f.Types) + ")"
+		c.add("{m}.type = ANY(@f_types)", "f_types", f.Types)
 	}
 	if len(f.Categories) > 0 {
-		q += " AND " + m + ".category = ANY(" + p.Add(f.Categories) + ")"
+		c.add("{m}.category = ANY(@f_categories)", "f_categories", f.Categories)
 	}
 	if len(f.Tags) > 0 {
-		q += " AND " + m + ".tags @> " + p.Add(f.Tags)
+		c.add("{m}.tags @> @f_tags", "f_tags", f.Tags)
 	}
 	if f.Who != "" {
-		q += " AND lower(" + m + ".who) = lower(" + p.Add(f.Who) + ")"
+		c.add("lower({m}.who) = lower(@f_who)", "f_who", f.Who)
 	}
 	if f.Pinned != nil {
-		q += " AND " + m + ".pinned = " + p.Add(*f.Pinned)
+		c.add("{m}.pinned = @f_pinned", "f_pinned", *f.Pinned)
 	}
 	if f.ImportanceMin > 0 {
 		// Importance only fades: the stored value rules most memories out before their access is looked up.
-		least := p.Add(f.ImportanceMin)
-		q += " AND " + m + ".importance >= " + least + " AND " + f.ImportanceNow(m, p) + " >= " + least
+		c.add("{m}.importance >= @f_importance AND "+f.ImportanceNow("{m}", c.args)+" >= @f_importance",
+			"f_importance", f.ImportanceMin)
 	}
 	if f.Since != nil {
-		q += " AND " + m + ".occurred_at >= " + p.Add(f.Since.UTC())
+		c.add("{m}.occurred_at >= @f_since", "f_since", f.Since.UTC())
 	}
 	if f.Until != nil {
-		q += " AND " + m + ".occurred_at < " + p.Add(f.Until.UTC())
+		c.add("{m}.occurred_at < @f_until", "f_until", f.Until.UTC())
 	}
-	// As memory.Holds has it: what is unknown does not exclude.
 	if !f.At.IsZero() {
-		at := p.Add(f.At.UTC())
-		q += " AND ((" + m + ".valid_from IS NULL OR " + m + ".valid_from <= " + at + ") AND (" + m +
-			".valid_until IS NULL OR " + m + ".valid_until > " + at + ")"
-		for _, w := range f.During {
-			q += " OR (" + m + ".valid_from IS NULL OR " + m + ".valid_from < " + p.Add(w.End.UTC()) + ") AND (" + m +
-				".valid_until IS NULL OR " + m + ".valid_until > " + p.Add(w.Start.UTC()) + ")"
-		}
-		q += ")"
+		f.holds(&c)
 	}
 	if len(f.Context) > 0 {
-		q += " AND (" + m + ".conditions IS NULL OR mneme_applies(" + m + ".conditions, " + p.Add(string(f.Context)) +
-			"::jsonb))"
+		c.add("({m}.conditions IS NULL OR mneme_applies({m}.conditions, @f_context::jsonb))",
+			"f_context", string(f.Context))
 	}
-	return q
+	if c.text.Len() == 0 {
+		return ""
+	}
+	return " AND " + c.render(m, to)
+}
+
+// holds adds memory.Holds at the time of the filter or during one of its times: what is unknown does not exclude.
+func (f Filter) holds(c *conditions) {
+	text := "({m}.valid_from IS NULL OR {m}.valid_from <= @f_at)" +
+		" AND ({m}.valid_until IS NULL OR {m}.valid_until > @f_at)"
+	for i, w := range f.During {
+		start, end := fmt.Sprint("f_start_", i), fmt.Sprint("f_end_", i)
+		text += " OR ({m}.valid_from IS NULL OR {m}.valid_from < @" + end + ")" +
+			" AND ({m}.valid_until IS NULL OR {m}.valid_until > @" + start + ")"
+		c.args.set(start, w.Start.UTC())
+		c.args.set(end, w.End.UTC())
+	}
+	c.add("("+text+")", "f_at", f.At.UTC())
 }
 
 // MayRead is SharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4

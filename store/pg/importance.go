@@ -1,37 +1,41 @@
 package pg
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/mneme/mneme/memory"
 )
 
-// Bounds that keep importance in SQL away from numbers too small for a double, which are an error in Postgres
-// and 0 in Go.
-const (
-	negligibleImportance = "1e-100"
-	deepestDecay         = 300 // the exponent, base e, after which importance does not fade further
-)
-
-// ImportanceNow renders memory.Importance of the alias, which has the columns id, importance, pinned and
+// ImportanceNow renders memory.Importance of the alias m, which has the columns id, importance, pinned and
 // created_at. A memory that was never accessed fades from its creation on.
 //
-// The access is read by its primary key, once a memory: no plan depends on what is known of the table.
-func (f Filter) ImportanceNow(m string, p *Params) string {
-	tenant, rate := p.Add(f.Principal.Tenant), memory.DailyDecay(f.DailyDecay)
-	access := `SELECT a.last_accessed_at FROM memory_access a WHERE a.tenant = ` + tenant + ` AND a.memory_id = ` + m +
-		`.id`
-	now := "now()"
+// The access is read by its primary key, once a memory: no plan depends on what is known of the table. Importance
+// below 1e-100 counts as 0, and the exponent ends at 300: smaller numbers are an error in Postgres and 0 in Go.
+func (f Filter) ImportanceNow(m string, to Arguments) string {
+	args := to.named()
+	args.set("f_tenant", f.Principal.Tenant)
+	args.set("f_fading", -math.Log(memory.DailyDecay(f.DailyDecay))) // the exponent of one day, base e
+	now, accessed := "now()", ""
 	switch {
 	case f.AsOf != nil:
-		now = p.Add(f.AsOf.UTC()) + "::timestamptz"
-		access += ` AND a.last_accessed_at <= ` + now
+		now, accessed = "@f_as_of::timestamptz", " AND a.last_accessed_at <= @f_as_of::timestamptz"
+		args.set("f_as_of", f.AsOf.UTC())
 	case !f.Now.IsZero():
-		now = p.Add(f.Now.UTC()) + "::timestamptz"
+		now = "@f_now::timestamptz"
+		args.set("f_now", f.Now.UTC())
 	}
-	days := `extract(epoch FROM ` + now + ` - coalesce((` + access + `), ` + m + `.created_at))::float8 / 86400`
-	left := `exp(-least(` + p.Add(-math.Log(rate)) + `::float8 * greatest(0, ` + days + `), ` + p.Add(deepestDecay) +
-		`::float8))`
-	return `(CASE WHEN ` + m + `.pinned THEN 1 WHEN ` + m + `.importance < ` + negligibleImportance + ` THEN 0 ELSE ` +
-		m + `.importance * ` + left + ` END)`
+	return to.take(fmt.Sprintf(importanceNow, m, now, accessed), args)
 }
+
+// importanceNow has the alias, the time, and a condition on the access.
+const importanceNow = `
+	(CASE
+		WHEN %[1]s.pinned THEN 1
+		WHEN %[1]s.importance < 1e-100 THEN 0
+		ELSE %[1]s.importance * exp(-least(300, @f_fading::float8 * greatest(0,
+			extract(epoch FROM %[2]s - coalesce((
+				SELECT a.last_accessed_at
+				FROM memory_access a
+				WHERE a.tenant = @f_tenant AND a.memory_id = %[1]s.id%[3]s), %[1]s.created_at))::float8 / 86400)))
+	END)`

@@ -27,7 +27,7 @@ const (
 type Limits struct {
 	Statement time.Duration // of one statement
 	Lock      time.Duration // waiting for one lock
-	Idle      time.Duration // a transaction that waits for its client: others wait for what it has locked
+	Idle      time.Duration // of a transaction that waits for its client while others wait for its locks
 }
 
 // ClassLimits are the limits of each class, and the only place that sets any.
@@ -63,21 +63,25 @@ func (s *DB) Limits(c Class) Limits {
 	return l
 }
 
-// args are the limits as the statements that set them take them: see setLimits.
-func (l Limits) args() []any {
-	return []any{milliseconds(l.Statement), milliseconds(l.Lock), milliseconds(l.Idle)}
+// args are the arguments of setLimits.
+func (l Limits) args() Args {
+	return Args{
+		"statement_timeout": milliseconds(l.Statement),
+		"lock_timeout":      milliseconds(l.Lock),
+		"idle_timeout":      milliseconds(l.Idle),
+	}
 }
 
-// setLimits sets the limits of a transaction, whose args are $2 to $4.
-const setLimits = `set_config('statement_timeout', $2, true), set_config('lock_timeout', $3, true),
-	set_config('idle_in_transaction_session_timeout', $4, true)`
+// setLimits sets the limits of a transaction.
+const setLimits = `
+	set_config('statement_timeout', @statement_timeout, true),
+	set_config('lock_timeout', @lock_timeout, true),
+	set_config('idle_in_transaction_session_timeout', @idle_timeout, true)`
 
 // Long runs a transaction of the class long that is bound to no tenant.
 func (s *DB) Long(ctx context.Context, fn func(pgx.Tx) error) error {
 	return s.EndTransaction(ctx, ClassLong, pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
-		const set = `SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
-			set_config('idle_in_transaction_session_timeout', $3, true)`
-		if _, err := tx.Exec(ctx, set, s.Limits(ClassLong).args()...); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT`+setLimits, s.Limits(ClassLong).args()); err != nil {
 			return err
 		}
 		return fn(tx)
@@ -88,14 +92,14 @@ func (s *DB) Long(ctx context.Context, fn func(pgx.Tx) error) error {
 func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 
 // TimeoutError means that Postgres ended a statement because it took longer than its class allows, or waited longer
-// for a lock. Postgres is there and well: a smaller request, or the same one later, can succeed.
+// for a lock. Postgres works: a smaller request, or the same one later, can succeed.
 type TimeoutError struct {
 	Class Class
 	Lock  bool // it waited for a lock
 	Err   error
 }
 
-// Error says which limit was met.
+// Error says which limit was exceeded.
 func (e *TimeoutError) Error() string {
 	if e.Lock {
 		return fmt.Sprintf("a %s statement waited too long for a lock: %v", e.Class, e.Err)

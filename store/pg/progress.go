@@ -4,13 +4,14 @@ import "context"
 
 type progressKey struct{}
 
-// WithProgress returns a context whose transactions call fn when they end well. A call that consists of many
-// transactions, a page or an index each, is at work as long as they do.
+// WithProgress returns a context whose transactions call fn when they succeed. A call of many transactions, such as one
+// for each page or index, makes progress as long as they do.
 func WithProgress(ctx context.Context, fn func()) context.Context {
 	return context.WithValue(ctx, progressKey{}, fn)
 }
 
-// EndTransaction ends a transaction of a class: progress, or an error that says whether a limit was met.
+// EndTransaction ends a transaction of a class: it reports progress, or returns an error that says whether a limit was
+// exceeded.
 func (s *DB) EndTransaction(ctx context.Context, class Class, err error) error {
 	if fn, ok := ctx.Value(progressKey{}).(func()); ok && err == nil {
 		fn()

@@ -32,8 +32,8 @@ func ServerError(err error) (code, message string, answered bool) {
 	return pgErr.Code, pgErr.Message, true
 }
 
-// IsDenied reports whether err says that Postgres answers and does not let this user in: a wrong name or
-// password, a database that does not exist, or a user that may not act as AppRole. Trying again does not help.
+// IsDenied reports whether err says that Postgres answers but refuses this user: a wrong name or password, a database
+// that does not exist, or a user that may not act as AppRole. Trying again does not help.
 func IsDenied(err error) bool {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {

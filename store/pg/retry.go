@@ -56,5 +56,5 @@ func InvalidID(field string) error {
 // conflictAttempts bounds how often a change is tried because of conflicts.
 const conflictAttempts = 5
 
-// ErrConflict says that another transaction has taken what this one found free.
+// ErrConflict means that another transaction has taken what this one found free.
 var ErrConflict = errors.New("conflict with another change")

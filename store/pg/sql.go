@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ByKey renders a lateral look at the one memory of a tenant and id, under an alias. OFFSET 0 keeps its conditions
-// together, so that the only index that can serve them is the primary key, by all of it: a plain join leaves the
-// planner free to read all of a tenant's memories for each id, which it does of a tenant that it takes for one row.
+// ByKey renders a lateral subquery for the one memory of a tenant and id, under an alias. OFFSET 0 keeps its conditions
+// together, so that only the whole primary key can serve them. With a plain join the planner may read all of a
+// tenant's memories for each id, which it does for a tenant of which it expects one row.
 func ByKey(alias, tenant, id string) string {
 	return fmt.Sprintf("LATERAL (SELECT * FROM memories WHERE memories.tenant = %s AND memories.id = %s OFFSET 0) %s",
 		tenant, id, alias)
@@ -20,15 +20,6 @@ func ByKey(alias, tenant, id string) string {
 // QuoteLiteral renders a string as an SQL literal.
 func QuoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Params collects the arguments of a query that is put together from parts.
-type Params []any
-
-// Add appends an argument and returns its placeholder.
-func (p *Params) Add(v any) string {
-	*p = append(*p, v)
-	return fmt.Sprintf("$%d", len(*p))
-}
-
 // Collect reads all rows of a query into structs by column position.
 func Collect[T any](ctx context.Context, tx pgx.Tx, query string, args ...any) ([]T, error) {
 	rows, err := tx.Query(ctx, query, args...)
@@ -36,6 +27,16 @@ func Collect[T any](ctx context.Context, tx pgx.Tx, query string, args ...any) (
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+}
+
+// CollectByName reads all rows of a query into structs. A column goes to the field of its name, or of its db tag;
+// fields without a column stay empty.
+func CollectByName[T any](ctx context.Context, tx pgx.Tx, query string, args Args) ([]T, error) {
+	rows, err := tx.Query(ctx, query, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByNameLax[T])
 }
 
 // NewID returns a time-ordered unique id.

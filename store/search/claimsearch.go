@@ -11,12 +11,13 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// claimMatches is how many claims of one search, of those that pass the filter, are compared. Which of more
-// than that, the index decides.
+// claimMatches is how many of the claims that pass the filter one search compares. Where there are more, the index
+// decides which.
 const claimMatches = "3000"
 
 // claimWorth weighs a claim as rank.ClaimScore does.
-var claimWorth = fmt.Sprintf("(%v + %v * x.now + %v * x.confidence)", rank.ClaimBase, rank.ClaimImportance, rank.ClaimConfidence)
+var claimWorth = fmt.Sprintf("(%v + %v * x.importance_now + %v * x.confidence)",
+	rank.ClaimBase, rank.ClaimImportance, rank.ClaimConfidence)
 
 // SearchClaims ranks the live memories that the filter admits by the claim of theirs that holds most of
 // the query's weight, in subject, predicate or object, and returns the best ids: structured knowledge is
@@ -26,30 +27,43 @@ func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limi
 	if plan.IsEmpty() {
 		return nil, nil
 	}
-	var p pg.Params
+	args := pg.Args{"tenant": f.Principal.Tenant, "match": plan.Match(quoteLexeme), "limit": limit}
 	matched := make([]string, len(plan.Terms))
 	for i, t := range plan.Terms {
-		matched[i] = "(c.tsv @@ " + p.Add(quoteLexeme(t.Lexeme)) + "::tsquery)::int * " + p.Add(t.Weight) + "::float8"
+		matched[i] = fmt.Sprintf("(c.tsv @@ @lexeme_%[1]d::tsquery)::int * @weight_%[1]d::float8", i)
+		args[fmt.Sprint("lexeme_", i)], args[fmt.Sprint("weight_", i)] = quoteLexeme(t.Lexeme), t.Weight
 	}
-	// The index yields ids; the filter comes before anything of a claim is looked at, and before the bound.
-	query := `SELECT x.id, x.matched, x.now, x.confidence FROM (SELECT c.*, ` + f.ImportanceNow("c", &p) + ` AS now
+	// The index yields ids. The filter is applied before a claim is read, and before the bound.
+	query := `
+		SELECT x.id, x.matched, x.importance_now, x.confidence
 		FROM (
-			SELECT c.id, c.importance, c.pinned, c.created_at, c.confidence, max(` + strings.Join(matched, " + ") +
-		`) AS matched
-			FROM (SELECT m.id, m.importance, m.pinned, m.created_at, m.confidence, s.tsv FROM claim_search s
-				JOIN memory_search m ON m.id = s.memory_id AND ` + f.Where("m", &p) + `
-				WHERE s.tenant = ` + p.Add(f.Principal.Tenant) + ` AND s.tsv @@ ` + p.Add(plan.Match(quoteLexeme)) +
-		`::tsquery LIMIT ` + claimMatches + `) c
-			GROUP BY c.id, c.importance, c.pinned, c.created_at, c.confidence) c) x
-		ORDER BY x.matched * ` + claimWorth + ` DESC, x.id LIMIT ` + p.Add(limit)
-	var out []Hit
-	var id uuid.UUID
-	var share, importance, confidence float64
-	err := s.EachRow(ctx, f, q.planning(), query, p, []any{&id, &share, &importance, &confidence}, func() {
-		out = append(out, Hit{ID: id, Score: rank.ClaimScore(share, importance, confidence)})
-	})
+			SELECT c.*, ` + f.ImportanceNow("c", args) + ` AS importance_now
+			FROM (
+				SELECT c.id, c.importance, c.pinned, c.created_at, c.confidence,
+					max(` + strings.Join(matched, " + ") + `) AS matched
+				FROM (
+					SELECT m.id, m.importance, m.pinned, m.created_at, m.confidence, s.tsv
+					FROM claim_search s
+					JOIN memory_search m ON m.id = s.memory_id AND ` + f.Where("m", args) + `
+					WHERE s.tenant = @tenant AND s.tsv @@ @match::tsquery
+					LIMIT ` + claimMatches + `
+				) c
+				GROUP BY c.id, c.importance, c.pinned, c.created_at, c.confidence
+			) c
+		) x
+		ORDER BY x.matched * ` + claimWorth + ` DESC, x.id
+		LIMIT @limit`
+	type claimRow struct {
+		ID                                 uuid.UUID
+		Matched, ImportanceNow, Confidence float64
+	}
+	found, err := pg.QueryBatchRows[claimRow](ctx, s.DB, f.Principal.Tenant, q.planning(), query, args)
 	if err != nil {
 		return nil, fmt.Errorf("search claims: %w", err)
+	}
+	var out []Hit
+	for _, c := range found {
+		out = append(out, Hit{ID: c.ID, Score: rank.ClaimScore(c.Matched, c.ImportanceNow, c.Confidence)})
 	}
 	return out, nil
 }

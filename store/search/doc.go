@@ -1,5 +1,5 @@
 // Package search answers the channels and stages of a recall: candidate ids by text, vectors, claims, time, graph and
-// hints, and after authorization what is read of them. It changes nothing but what counts as access.
+// hints, and after authorization what is read of them. It writes only retrievals and accesses.
 package search
 
 import "github.com/mneme/mneme/store/pg"

@@ -15,22 +15,29 @@ func (s *Search) SearchHints(ctx context.Context, f pg.Filter, q Question, limit
 	if plan.IsEmpty() {
 		return nil, nil
 	}
-	var p pg.Params
-	score, match := textRank("h", plan, &p)
-	// The index yields ids; the filter comes before anything of a hint is looked at, and before the bound, so
-	// that what the asker may not see takes no room.
-	query := `SELECT h.id, max(` + score + `) AS score, 0::bigint
-		FROM (SELECT m.id, h.tsv FROM memory_hint_search h JOIN memory_search m ON m.id = h.memory_id AND ` +
-		f.Where("m", &p) + `
-			WHERE h.tenant = ` + p.Add(f.Principal.Tenant) + ` AND ` + match + ` LIMIT ` + hintMatches + `) h
-		GROUP BY h.id ORDER BY score DESC, h.id LIMIT ` + p.Add(limit)
-	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, p)
+	args := pg.Args{"tenant": f.Principal.Tenant, "limit": limit}
+	score, match := textRank("h", plan, args)
+	// The index yields ids. The filter is applied before a hint is read, and before the bound, so that what the
+	// principal may not see takes no room.
+	query := `
+		SELECT h.id, max(` + score + `) AS score
+		FROM (
+			SELECT m.id, h.tsv
+			FROM memory_hint_search h
+			JOIN memory_search m ON m.id = h.memory_id AND ` + f.Where("m", args) + `
+			WHERE h.tenant = @tenant AND ` + match + `
+			LIMIT ` + hintMatches + `
+		) h
+		GROUP BY h.id
+		ORDER BY score DESC, h.id
+		LIMIT @limit`
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, args)
 	if err != nil {
 		return nil, fmt.Errorf("search hints: %w", err)
 	}
 	return out, nil
 }
 
-// hintMatches is how many hints of one search, of those that pass the filter, are ranked. Which of more
-// than that, the index decides. Written out in statements: a plan is made for it.
+// hintMatches is how many of the hints that pass the filter one search ranks. Where there are more, the index decides
+// which. Statements contain the number itself, so that the plan is made for it.
 const hintMatches = "3000"

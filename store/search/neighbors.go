@@ -27,12 +27,12 @@ type NeighborQuery struct {
 	Fact      memory.Fact
 	Exclude   uuid.UUID     // the source of the fact
 	Embedding *pg.Embedding // nil leaves the vector channel out
-	At        time.Time     // of the decision; memories whose time is over then are not offered. Zero offers them
+	At        time.Time     // of the decision: memories that no longer hold then are not offered. Zero offers them
 }
 
-// neighborScan is up to how many memories of a tenant the vectors of a batch are compared one by one. The vectors are
-// read once for all queries. Above it each query asks the index, which costs a tenant that is alone in it half as much
-// at 4,000 memories, and finds little of one that is a small part of it.
+// neighborScan is the number of memories of a tenant up to which the vectors of a batch are compared one by one. The
+// vectors are then read once for all queries. Above it each query uses the index. For a tenant that is alone in the
+// index, that costs half as much at 4,000 memories; for a tenant that is a small part of it, it finds little.
 const neighborScan = 2000
 
 // Neighbors runs a focused hybrid search for each fact: identical content, the same subject and
@@ -40,9 +40,9 @@ const neighborScan = 2000
 // owner's own: same agent, project and scope. The source memory, memories that are not live, and episodes
 // that lasting records speak for never take a place among the five.
 //
-// All facts are searched together, in a fixed number of statements. None of them leaves the planner a choice that can
-// go wrong: when its statistics do not know the tenant, it takes the tenant for one row, and a join to the tenant's
-// rows costs as many reads for every fact as the tenant has memories. So ids are collected first and rows are read
+// All facts are searched together, in a fixed number of statements. None of them depends on the planner's statistics:
+// where they do not know the tenant, the planner expects one row of it, and a join to the tenant's rows reads all of
+// its memories for every fact. So ids are collected first and rows are read
 // by their ids, as a set.
 func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries []NeighborQuery) ([][]memory.Neighbor,
 	error) {
@@ -75,7 +75,7 @@ func (s *Search) Neighbors(ctx context.Context, owner schema.Principal, queries 
 type neighborSearch struct {
 	owner   schema.Principal
 	queries []NeighborQuery
-	scan    int64                   // up to how many memories vectors are compared one by one
+	scan    int64                   // see neighborScan
 	best    []map[uuid.UUID]float64 // by query: the score of each memory in its best channel
 	found   map[uuid.UUID]foundNeighbor
 }
@@ -83,11 +83,11 @@ type neighborSearch struct {
 // foundNeighbor is a memory of the owner's space.
 type foundNeighbor struct {
 	memory.Neighbor
-	id         uuid.UUID
-	validUntil *time.Time
+	MemoryID   uuid.UUID
+	ValidUntil *time.Time
 }
 
-// hit notes that a channel found a memory for a query.
+// hit records that a channel found a memory for a query.
 func (x *neighborSearch) hit(query int, id uuid.UUID, score float64) {
 	if score >= proposals.MinNeighborScore && id != x.queries[query].Exclude {
 		x.best[query][id] = max(x.best[query][id], score)
@@ -112,17 +112,20 @@ func (x *neighborSearch) collect(ctx context.Context, tx pgx.Tx) error {
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// inOwnersSpace renders that the memory m is live and in the owner's space.
-func (x *neighborSearch) inOwnersSpace(m string, p *pg.Params) string {
-	return m + ".live AND " + m + ".agent_id = " + p.Add(x.owner.Agent) +
-		" AND " + m + ".project = " + p.Add(x.owner.Project) + " AND " + m + ".scope = " + p.Add(x.owner.Scope)
+// args are the arguments of inOwnersSpace.
+func (x *neighborSearch) args() pg.Args {
+	return pg.Args{"agent": x.owner.Agent, "project": x.owner.Project, "scope": x.owner.Scope}
 }
 
-// mayBeOffered renders that the memory m may be offered to the query q.
+// inOwnersSpace is the condition that the memory m of the tenant is live and in the owner's space.
+const inOwnersSpace = `m.live AND m.agent_id = @agent AND m.project = @project AND m.scope = @scope`
+
+// mayBeOffered is the condition that the memory m may be offered to the query q.
 const mayBeOffered = `m.id <> q.exclude AND (m.valid_until IS NULL OR q.at IS NULL OR m.valid_until > q.at)`
 
-// queryTable renders the queries as a table q(n, exclude, at) and further columns.
-func (x *neighborSearch) queryTable(p *pg.Params, names []string, arrays ...string) string {
+// queryTable renders the queries as a table q(n, exclude, at) with further columns, each given as its name and its
+// array.
+func (x *neighborSearch) queryTable(args pg.Args, columns ...[2]string) string {
 	exclude, at := make([]uuid.UUID, len(x.queries)), make([]*time.Time, len(x.queries))
 	for i, q := range x.queries {
 		exclude[i] = q.Exclude
@@ -131,15 +134,21 @@ func (x *neighborSearch) queryTable(p *pg.Params, names []string, arrays ...stri
 			at[i] = &utc
 		}
 	}
-	arrays = append([]string{p.Add(exclude) + "::uuid[]", p.Add(at) + "::timestamptz[]"}, arrays...)
-	names = append([]string{"exclude", "at"}, names...)
-	return `q AS MATERIALIZED (SELECT u.* FROM unnest(` + strings.Join(arrays, ", ") +
-		`) WITH ORDINALITY u(` + strings.Join(names, ", ") + `, n))`
+	args["exclude"], args["at"] = exclude, at
+	arrays, names := "@exclude::uuid[], @at::timestamptz[]", "exclude, at"
+	for _, c := range columns {
+		names += ", " + c[0]
+		arrays += ", " + c[1]
+	}
+	return `q AS MATERIALIZED (
+			SELECT u.*
+			FROM unnest(` + arrays + `) WITH ORDINALITY u(` + names + `, n)
+		)`
 }
 
-// hits has a query's rows (n, id, score) noted.
-func (x *neighborSearch) hits(b *pgx.Batch, query string, p pg.Params) {
-	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
+// hits queues a query and records its rows: the number of the query, an id and a score.
+func (x *neighborSearch) hits(b *pgx.Batch, query string, args pg.Args) {
+	b.Queue(query, args).Query(func(rows pgx.Rows) error {
 		var n int
 		var id uuid.UUID
 		var score float64
@@ -155,11 +164,13 @@ func (x *neighborSearch) queueSame(b *pgx.Batch) {
 		hashes[i] = normalize.Normalize(q.Fact.Content).Hash
 		asking[string(hashes[i])] = append(asking[string(hashes[i])], i)
 	}
-	var p pg.Params
-	query := `SELECT m.content_hash, m.id FROM memories m
-		WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.content_hash = ANY(` + p.Add(hashes) + `)
-		AND ` + x.inOwnersSpace("m", &p)
-	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
+	args := x.args()
+	args["tenant"], args["hashes"] = x.owner.Tenant, hashes
+	b.Queue(`
+		SELECT m.content_hash, m.id
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.content_hash = ANY(@hashes)
+			AND `+inOwnersSpace, args).Query(func(rows pgx.Rows) error {
 		var hash []byte
 		var id uuid.UUID
 		_, err := pgx.ForEachRow(rows, []any{&hash, &id}, func() error {
@@ -185,14 +196,27 @@ func (x *neighborSearch) queueClaims(b *pgx.Batch) {
 	if !stated {
 		return
 	}
-	var p pg.Params
-	asked := x.queryTable(&p, []string{"subject", "predicate"}, p.Add(subject)+"::text[]", p.Add(predicate)+"::text[]")
-	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.memory_id, %g::float8 FROM q CROSS JOIN LATERAL (
-			SELECT e.memory_id FROM entity_claims e CROSS JOIN %s
-			WHERE e.tenant = %s AND e.subject_key = q.subject AND e.predicate = q.predicate AND %s AND %s
-			ORDER BY e.created_at DESC LIMIT %d) h WHERE q.subject <> ''`,
-		asked, proposals.SameClaimScore, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant),
-		x.inOwnersSpace("m", &p), mayBeOffered, proposals.NeighborsPerChannel), p)
+	args := x.args()
+	args["tenant"], args["subjects"], args["predicates"] = x.owner.Tenant, subject, predicate
+	asked := x.queryTable(args,
+		[2]string{"subject", "@subjects::text[]"}, [2]string{"predicate", "@predicates::text[]"})
+	x.hits(b, fmt.Sprintf(`
+		WITH %s
+		SELECT q.n, h.memory_id, %g::float8
+		FROM q
+		CROSS JOIN LATERAL (
+			SELECT e.memory_id
+			FROM entity_claims e
+			CROSS JOIN %s
+			WHERE e.tenant = @tenant AND e.subject_key = q.subject AND e.predicate = q.predicate
+				AND %s
+				AND %s
+			ORDER BY e.created_at DESC
+			LIMIT %d
+		) h
+		WHERE q.subject <> ''`,
+		asked, proposals.SameClaimScore, pg.ByKey("m", "e.tenant", "e.memory_id"), inOwnersSpace, mayBeOffered,
+		proposals.NeighborsPerChannel), args)
 }
 
 // queueText asks full text. Facts with fewer terms than the widest are padded with terms that match nothing and weigh
@@ -218,26 +242,40 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 			lexemes[t][i], weights[t][i] = quoteLexeme(term.Lexeme), term.Weight
 		}
 	}
-	var p pg.Params
-	names, arrays := []string{"match"}, []string{p.Add(match) + "::text[]::tsquery[]"}
-	terms := make([]string, 0, width)
+	args := x.args()
+	args["matches"] = match
+	columns, terms := [][2]string{{"match", "@matches::text[]::tsquery[]"}}, make([]string, width)
 	for t := range width {
-		arrays = append(arrays, p.Add(lexemes[t])+"::text[]::tsquery[]", p.Add(weights[t])+"::float8[]")
-		names = append(names, fmt.Sprintf("t%d", t), fmt.Sprintf("w%d", t))
-		terms = append(terms, fmt.Sprintf("q.w%d * ts_rank(m.tsv, q.t%d)", t, t))
+		args[fmt.Sprint("terms_", t)], args[fmt.Sprint("weights_", t)] = lexemes[t], weights[t]
+		columns = append(columns,
+			[2]string{fmt.Sprint("t", t), fmt.Sprintf("@terms_%d::text[]::tsquery[]", t)},
+			[2]string{fmt.Sprint("w", t), fmt.Sprintf("@weights_%d::float8[]", t)})
+		terms[t] = fmt.Sprintf("q.w%d * ts_rank(m.tsv, q.t%d)", t, t)
 	}
 	scale := plans[slices.IndexFunc(plans, func(t rank.TextPlan) bool { return !t.IsEmpty() })]
-	score := lengthNormalised("m", strings.Join(terms, " + "), scale, &p)
+	score := lengthNormalised("m", strings.Join(terms, " + "), scale, args)
 	// OFFSET 0 keeps the planner from serving the space's conditions with another index.
-	x.hits(b, fmt.Sprintf(`WITH %s SELECT q.n, h.id, h.score FROM q CROSS JOIN LATERAL (
-			SELECT m.id, %s AS score FROM (SELECT * FROM memory_text s WHERE s.tsv @@ q.match AND s.live OFFSET 0) m
-			WHERE %s AND %s ORDER BY score DESC, m.id LIMIT %d) h`,
-		x.queryTable(&p, names, arrays...), score, x.inOwnersSpace("m", &p), mayBeOffered,
-		proposals.NeighborsPerChannel), p)
+	x.hits(b, fmt.Sprintf(`
+		WITH %s
+		SELECT q.n, h.id, h.score
+		FROM q
+		CROSS JOIN LATERAL (
+			SELECT m.id, %s AS score
+			FROM (
+				SELECT *
+				FROM memory_text s
+				WHERE s.tsv @@ q.match AND s.live
+				OFFSET 0
+			) m
+			WHERE %s AND %s
+			ORDER BY score DESC, m.id
+			LIMIT %d
+		) h`,
+		x.queryTable(args, columns...), score, inOwnersSpace, mayBeOffered, proposals.NeighborsPerChannel), args)
 }
 
-// queueVectors asks for the nearest vectors of each class. What is asked is the size of the tenant, which is counted
-// with every change, and not the planner, which guesses it.
+// queueVectors asks for the nearest vectors of each class. The size of the tenant decides how, because every change
+// counts it; the planner only estimates it.
 func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	vectors := make([]*string, len(x.queries))
 	var model inference.EmbeddingModel
@@ -254,43 +292,56 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 		x.queueScan(b, model, vectors)
 		return
 	}
-	var p pg.Params
-	tenant, place := p.Add(x.owner.Tenant), x.inOwnersSpace("m", &p)
-	asked := x.queryTable(&p, []string{"vec"}, p.Add(vectors)+"::text[]::vector[]")
-	limit := p.Add(proposals.NeighborsPerChannel)
+	args := x.args()
+	args["tenant"], args["vectors"], args["limit"] = x.owner.Tenant, vectors, proposals.NeighborsPerChannel
 	parts := make([]string, len(VectorClasses))
 	for i, class := range VectorClasses {
-		parts[i] = `SELECT q.n, h.memory_id, h.score FROM q CROSS JOIN LATERAL (` +
-			NearestSQL(model, class, tenant, "q.vec", limit, place+" AND "+mayBeOffered) + `) h WHERE q.vec IS NOT NULL`
+		parts[i] = `
+		SELECT q.n, h.id, h.score
+		FROM q
+		CROSS JOIN LATERAL (` +
+			NearestSQL(model, class, "@tenant", "q.vec", "@limit", inOwnersSpace+" AND "+mayBeOffered) + `) h
+		WHERE q.vec IS NOT NULL`
 	}
-	// The index gives them in order. Sorting would need all of the tenant's, for every query.
+	// The index returns them in order. A sort would read all vectors of the tenant for every query.
 	b.Queue(`SELECT set_config('enable_sort', 'off', true)`)
-	x.hits(b, `WITH `+asked+` `+strings.Join(parts, " UNION ALL "), p)
+	x.hits(b, `WITH `+x.queryTable(args, [2]string{"vec", "@vectors::text[]::vector[]"})+
+		strings.Join(parts, " UNION ALL "), args)
 	b.Queue(`SELECT set_config('enable_sort', 'on', true)`)
 }
 
 // queueScan compares the vectors of a small tenant, or of the owner's part of it, with every query.
 func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel, vectors []*string) {
-	var p pg.Params
+	args := x.args()
+	args["tenant"], args["vectors"], args["model"] = x.owner.Tenant, vectors, model.Name
+	array := fmt.Sprintf("@vectors::text[]::vector[]::halfvec(%d)[]", model.Dimensions)
 	space := fmt.Sprintf(`space AS MATERIALIZED (
 			SELECT e.tier, e.typology, m.id, m.valid_until, e.embedding::halfvec(%[1]d) AS vec
-			FROM memory_embeddings e CROSS JOIN %[2]s
-			WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s)`,
-		model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), p.Add(x.owner.Tenant), p.Add(model.Name),
-		x.inOwnersSpace("m", &p))
-	array := fmt.Sprintf("%s::text[]::vector[]::halfvec(%d)[]", p.Add(vectors), model.Dimensions)
-	with := []string{x.queryTable(&p, []string{"vec"}, array), space}
+			FROM memory_embeddings e
+			CROSS JOIN %[2]s
+			WHERE e.tenant = @tenant AND e.model = @model AND e.dims = %[1]d AND %[3]s
+		)`, model.Dimensions, pg.ByKey("m", "e.tenant", "e.memory_id"), inOwnersSpace)
+	with := []string{x.queryTable(args, [2]string{"vec", array}), space}
 	parts := make([]string, len(VectorClasses))
 	for i, class := range VectorClasses {
-		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (SELECT e.id, e.valid_until, e.vec FROM space e
-			WHERE %s)`,
-			i, class.where()))
-		parts[i] = fmt.Sprintf(`SELECT q.n, h.id, greatest(0, 1 - h.distance)::float8 FROM q CROSS JOIN LATERAL (
-			SELECT m.id, m.vec <=> q.vec AS distance FROM class%d m WHERE %s ORDER BY distance LIMIT %d) h
-			WHERE q.vec IS NOT NULL`,
-			i, mayBeOffered, proposals.NeighborsPerChannel)
+		with = append(with, fmt.Sprintf(`class%d AS MATERIALIZED (
+			SELECT e.id, e.valid_until, e.vec
+			FROM space e
+			WHERE %s
+		)`, i, class.where()))
+		parts[i] = fmt.Sprintf(`
+		SELECT q.n, h.id, greatest(0, 1 - h.distance)::float8
+		FROM q
+		CROSS JOIN LATERAL (
+			SELECT m.id, m.vec <=> q.vec AS distance
+			FROM class%d m
+			WHERE %s
+			ORDER BY distance
+			LIMIT %d
+		) h
+		WHERE q.vec IS NOT NULL`, i, mayBeOffered, proposals.NeighborsPerChannel)
 	}
-	x.hits(b, `WITH `+strings.Join(with, ", ")+` `+strings.Join(parts, " UNION ALL "), p)
+	x.hits(b, `WITH `+strings.Join(with, ", ")+strings.Join(parts, " UNION ALL "), args)
 }
 
 // load reads what was found, once each.
@@ -312,7 +363,8 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 	spoken := map[uuid.UUID]bool{} // true: by what is pinned
 	claims := map[uuid.UUID]memory.Claim{}
 	b := &pgx.Batch{}
-	b.Queue(drawnFromSQL, x.owner.Tenant, ids).Query(func(rows pgx.Rows) error {
+	args := pg.Args{"tenant": x.owner.Tenant, "ids": ids}
+	b.Queue(drawnFromSQL, args).Query(func(rows pgx.Rows) error {
 		var id uuid.UUID
 		var pinned bool
 		_, err := pgx.ForEachRow(rows, []any{&id, &pinned}, func() error {
@@ -321,55 +373,65 @@ func (x *neighborSearch) load(ctx context.Context, tx pgx.Tx) error {
 		})
 		return err
 	})
-	b.Queue(`SELECT memory_id, subject, predicate, object, functional FROM entity_claims
-		WHERE tenant = $1 AND memory_id = ANY($2) ORDER BY memory_id, subject, predicate`, x.owner.Tenant,
-		ids).Query(func(rows pgx.Rows) error {
-		var id uuid.UUID
-		var c memory.Claim
-		_, err := pgx.ForEachRow(rows, []any{&id, &c.Subject, &c.Predicate, &c.Object, &c.Functional}, func() error {
-			if _, ok := claims[id]; !ok {
-				claims[id] = c
+	b.Queue(claimsSQL, args).Query(func(rows pgx.Rows) error {
+		type claimRow struct {
+			MemoryID uuid.UUID
+			memory.Claim
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[claimRow])
+		for _, c := range found {
+			if _, ok := claims[c.MemoryID]; !ok {
+				claims[c.MemoryID] = c.Claim
 			}
-			return nil
-		})
+		}
 		return err
 	})
-	var p pg.Params
-	query := `SELECT m.id, m.version, m.content, m.content_hash, m.category, m.pinned, m.type, m.visibility,
-		m.validity <> 'global',
-			m.status, m.who, m.occurred_at, m.valid_until
-		FROM memories m WHERE m.tenant = ` + p.Add(x.owner.Tenant) + ` AND m.id = ANY(` + p.Add(ids) + `)
-		AND ` + x.inOwnersSpace("m", &p)
-	b.Queue(query, p...).Query(func(rows pgx.Rows) error {
-		for rows.Next() {
-			var n foundNeighbor
-			if err := rows.Scan(&n.id, &n.Version, &n.Content, &n.Hash, &n.Category, &n.Pinned, &n.Type, &n.Visibility,
-				&n.Bounded,
-				&n.Status, &n.Who, &n.OccurredAt, &n.validUntil); err != nil {
-				return err
-			}
-			if byPinned, ok := spoken[n.id]; ok && n.Type == schema.TypeEpisodic && (byPinned || !n.Pinned) {
+	inSpace := x.args()
+	inSpace["tenant"], inSpace["ids"] = x.owner.Tenant, ids
+	b.Queue(foundSQL, inSpace).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[foundNeighbor])
+		for _, n := range found {
+			if byPinned, ok := spoken[n.MemoryID]; ok && n.Type == schema.TypeEpisodic && (byPinned || !n.Pinned) {
 				continue
 			}
-			n.ID, n.Claim = n.id.String(), claims[n.id]
-			x.found[n.id] = n
+			n.ID, n.Claim = n.MemoryID.String(), claims[n.MemoryID]
+			x.found[n.MemoryID] = n
 		}
-		return rows.Err()
+		return err
 	})
 	return tx.SendBatch(ctx, b).Close()
 }
 
-// drawnFromSQL lists those of the memories $2 that lasting records were drawn from, and whether one of those is pinned.
-// Such records say what an episode says, and what revises it revises them. Superseded ones count: what the episode says
-// was replaced with them. What is pinned speaks for itself, unless they are pinned too.
-var drawnFromSQL = `SELECT d.target_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant",
-	"d.source_id") + `
-		WHERE d.tenant = $1 AND d.target_id = ANY($2) AND d.predicate = 'derived_from' AND f.type = 'semantic'
-		AND f.deleted_at IS NULL
-	UNION SELECT d.source_id, f.pinned FROM memory_relations d CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.target_id") +
-	`
-		WHERE d.tenant = $1 AND d.source_id = ANY($2) AND d.predicate = 'restates' AND f.type = 'semantic'
-		AND f.deleted_at IS NULL`
+const claimsSQL = `
+	SELECT memory_id, subject, predicate, object, functional
+	FROM entity_claims
+	WHERE tenant = @tenant AND memory_id = ANY(@ids)
+	ORDER BY memory_id, subject, predicate`
+
+// foundSQL has the columns of foundNeighbor.
+const foundSQL = `
+	SELECT m.id AS memory_id, m.version, m.content, m.content_hash AS hash, m.category, m.pinned, m.type, m.visibility,
+		m.validity <> 'global' AS bounded,
+		m.status, m.who, m.occurred_at, m.valid_until
+	FROM memories m
+	WHERE m.tenant = @tenant AND m.id = ANY(@ids)
+		AND ` + inOwnersSpace
+
+// drawnFromSQL lists the memories that lasting records were drawn from, and whether such a record is pinned. The
+// records say what the episode says, so a fact revises the records and not the episode. Superseded records count: what
+// the episode says was replaced together with them. A pinned episode is offered unless a record is pinned too.
+var drawnFromSQL = `
+	SELECT d.target_id, f.pinned
+	FROM memory_relations d
+	CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.source_id") + `
+	WHERE d.tenant = @tenant AND d.target_id = ANY(@ids) AND d.predicate = 'derived_from'
+		AND f.type = 'semantic' AND f.deleted_at IS NULL
+	UNION
+	SELECT d.source_id, f.pinned
+	FROM memory_relations d
+	CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.target_id") + `
+	WHERE d.tenant = @tenant AND d.source_id = ANY(@ids) AND d.predicate = 'restates'
+		AND f.type = 'semantic' AND f.deleted_at IS NULL`
 
 // ranked returns the best memories found for a query, best first.
 func (x *neighborSearch) ranked(query int) []memory.Neighbor {
@@ -377,14 +439,14 @@ func (x *neighborSearch) ranked(query int) []memory.Neighbor {
 	var found []foundNeighbor
 	for id, score := range x.best[query] {
 		n, ok := x.found[id]
-		if !ok || n.validUntil != nil && !at.IsZero() && !n.validUntil.After(at) {
+		if !ok || n.ValidUntil != nil && !at.IsZero() && !n.ValidUntil.After(at) {
 			continue
 		}
 		n.Score = score
 		found = append(found, n)
 	}
 	slices.SortFunc(found, func(a, b foundNeighbor) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.id[:], b.id[:]))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.MemoryID[:], b.MemoryID[:]))
 	})
 	out := make([]memory.Neighbor, 0, proposals.NeighborsRanked)
 	for _, n := range found[:min(len(found), proposals.NeighborsRanked)] {

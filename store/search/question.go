@@ -24,8 +24,8 @@ type Wording struct {
 // memories hold them. A recall makes one, and asks with it in every channel that goes by words.
 //
 // Document frequencies and the average length are those of the tenant's live memories, not of what the
-// asker may see: exact ones would take a count over the visible rows for every query. They move scores, and
-// say by which of its words a memory is looked for where thousands hold one; never what may be seen.
+// principal may see: exact ones would take a count over the visible rows for every query. They affect scores, and
+// which words of the query select memories where thousands contain one; never what may be seen.
 type Question struct {
 	query, keywords, expansion []rank.Lexeme
 	vocabulary                 []rank.Lexeme // of the hints that rules write
@@ -50,7 +50,7 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	q := Question{names: rank.FocalNames(w.Query)}
 	var lexemes [][]rank.Lexeme
 	b := s.NewQueryBatch(ctx, tenant, pg.PlanOnce)
-	b.Queue(lexemesSQL, tenant, texts).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(lexemesSQL, pg.Args{"tenant": tenant, "texts": texts}).Query(func(rows pgx.Rows) (err error) {
 		lexemes, err = scanLexemes(rows, len(texts))
 		return err
 	})
@@ -80,11 +80,18 @@ func named(lexemes []rank.Lexeme) []rank.Lexeme {
 
 const (
 	// Not a join: one probe a lexeme, whatever the planner thinks of the tenant's vocabulary.
-	lexemesSQL = `SELECT t.n - 1, l.lexeme, coalesce((SELECT s.docs FROM lexeme_stats s WHERE s.tenant = $1
-		AND s.lexeme = l.lexeme), 0)
-		FROM unnest($2::text[]) WITH ORDINALITY t(text, n), unnest(to_tsvector(mneme_text_config('en'), t.text)) l
+	lexemesSQL = `
+		SELECT t.n - 1, l.lexeme, coalesce((
+			SELECT s.docs
+			FROM lexeme_stats s
+			WHERE s.tenant = @tenant AND s.lexeme = l.lexeme), 0)
+		FROM unnest(@texts::text[]) WITH ORDINALITY t(text, n),
+			unnest(to_tsvector(mneme_text_config('en'), t.text)) l
 		ORDER BY 1, 2`
-	corpusSQL = `SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint FROM corpus_stats
+
+	corpusSQL = `
+		SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint
+		FROM corpus_stats
 		WHERE tenant = $1`
 )
 
@@ -99,8 +106,8 @@ func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
 	return out, err
 }
 
-// planning is how a search by words is planned. A small tenant's costs less than its planning; of one that
-// is large among many small ones a plan for all would not know it.
+// planning is how a search by words is planned. In a small tenant the search costs less than its planning. A plan for
+// all would not fit a tenant that is large among many small ones.
 func (q Question) planning() pg.Planning {
 	if q.corpus.Docs > planOnceUpTo {
 		return pg.PlanForValues
@@ -128,7 +135,7 @@ func textPlans(ctx context.Context, tx pgx.Tx, tenant string, texts []string, wi
 // textLexemes analyses texts within a transaction.
 func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) ([][]rank.Lexeme, rank.Corpus, error) {
 	var corpus rank.Corpus
-	rows, err := tx.Query(ctx, lexemesSQL, tenant, texts)
+	rows, err := tx.Query(ctx, lexemesSQL, pg.Args{"tenant": tenant, "texts": texts})
 	if err != nil {
 		return nil, corpus, err
 	}

@@ -13,27 +13,28 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// What is found of memories above the filter's limit is found without their content: by their safe
-// summaries, or by what is shown of them. Were they found by their words, a query could ask whether a word
-// is in one. For the same reason they are narrowed by nothing that is not shown of them.
+// Memories above the filter's limit are found without their content: by their safe summaries, or by what is shown of
+// them. If their words were searched, a query could find out whether a memory contains a word. For the same reason
+// only what is shown of them narrows the search.
 
-// redactable reports whether the filter narrows by nothing but what is shown of a redacted memory.
+// redactable reports whether the filter uses only what is shown of a redacted memory.
 func redactable(f pg.Filter) bool {
 	return len(f.Tags) == 0 && f.Who == "" && f.Pinned == nil && f.ImportanceMin == 0
 }
 
-// above renders the conditions on a memory above the limit: live, of the given sensitivities, in all else
-// to be seen by the asker, and in force now, whatever time and situation the asker names.
-func above(f pg.Filter, m string, levels []schema.Sensitivity, now time.Time, p *pg.Params) string {
+// above renders the conditions on a memory above the limit: live, of the given sensitivities, visible to the principal
+// in all other respects, and valid now, whatever time and situation the request names.
+func above(f pg.Filter, m string, levels []schema.Sensitivity, now time.Time, args pg.Args) string {
+	args["levels"] = levels
 	shown := pg.Filter{Types: f.Types, Categories: f.Categories, Since: f.Since, Until: f.Until, At: now}
-	return m + ".live AND " + f.Reachable(m, p) + " AND " + m + ".sensitivity = ANY(" + p.Add(levels) + ")" +
-		shown.Narrowed(m, p)
+	return m + ".live AND " + f.Reachable(m, args) + " AND " + m + ".sensitivity = ANY(@levels)" +
+		shown.Narrowed(m, args)
 }
 
 // RedactedSummaries finds memories of the given sensitivities by their safe summaries, best first, and
-// returns what may be shown of them: see schema.RedactedSummary. Scores are as those of RankText, with which
-// they are compared: how rare a word is, is known of contents. That no content has it keeps no summary from
-// being found, or being found by a word would tell that a hidden content has it.
+// returns what may be shown of them: see schema.RedactedSummary. Scores compare with those of RankText: contents decide
+// how rare a word is. A word that no content has still finds a summary; otherwise a result would reveal that a hidden
+// content has the word.
 func (s *Search) RedactedSummaries(ctx context.Context, f pg.Filter, levels []schema.Sensitivity, query string,
 	now time.Time, limit int) ([]schema.RecallResult, error) {
 	if len(levels) == 0 || limit <= 0 || !redactable(f) {
@@ -49,16 +50,26 @@ func (s *Search) RedactedSummaries(ctx context.Context, f pg.Filter, levels []sc
 		if plan.IsEmpty() {
 			return nil
 		}
-		var p pg.Params
-		score, match := textRank("m", plan, &p)
-		// OFFSET 0 keeps the words of a summary, which the view makes of its text, from being made once a term.
-		found := `SELECT m.id, ` + score + ` AS score FROM (SELECT m.id, m.tsv FROM memory_summaries m WHERE ` + match +
-			` AND ` + above(f, "m", levels, now, &p) +
-			` OFFSET 0) m ORDER BY score DESC, m.id LIMIT ` + p.Add(limit)
-		out, err = redacted(ctx, tx, schema.RedactedSummary, `SELECT m.id, m.type, m.category, m.sensitivity,
-			m.created_at, m.occurred_at, m.safe_summary, x.score
-			FROM (`+found+`) x JOIN memories m ON m.tenant = `+p.Add(f.Principal.Tenant)+` AND m.id = x.id
-			ORDER BY x.score DESC, m.id`, p)
+		args := pg.Args{"tenant": f.Principal.Tenant, "limit": limit}
+		score, match := textRank("m", plan, args)
+		// OFFSET 0: otherwise the view computes the words of a summary once for every term.
+		out, err = redacted(ctx, tx, schema.RedactedSummary, `
+			SELECT m.id, m.type, m.category, m.sensitivity, m.created_at, m.occurred_at,
+				m.safe_summary AS content,
+				x.score
+			FROM (
+				SELECT m.id, `+score+` AS score
+				FROM (
+					SELECT m.id, m.tsv
+					FROM memory_summaries m
+					WHERE `+match+` AND `+above(f, "m", levels, now, args)+`
+					OFFSET 0
+				) m
+				ORDER BY score DESC, m.id
+				LIMIT @limit
+			) x
+			JOIN memories m ON m.tenant = @tenant AND m.id = x.id
+			ORDER BY x.score DESC, m.id`, args)
 		return err
 	})
 	if err != nil {
@@ -77,13 +88,14 @@ func (s *Search) RedactedMetadata(ctx context.Context, f pg.Filter, levels []sch
 		return nil, nil
 	}
 	var out []schema.RecallResult
-	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
-		var p pg.Params
-		query := `SELECT m.id, m.type, m.category, m.sensitivity, m.created_at, m.occurred_at, '', 0::float8
-			FROM memories m WHERE ` +
-			above(f, "m", levels, now, &p) + ` ORDER BY m.id DESC LIMIT ` + p.Add(limit)
-		var err error
-		out, err = redacted(ctx, tx, schema.RedactedMetadata, query, p)
+	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) (err error) {
+		args := pg.Args{"limit": limit}
+		out, err = redacted(ctx, tx, schema.RedactedMetadata, `
+			SELECT m.id, m.type, m.category, m.sensitivity, m.created_at, m.occurred_at
+			FROM memories m
+			WHERE `+above(f, "m", levels, now, args)+`
+			ORDER BY m.id DESC
+			LIMIT @limit`, args)
 		return err
 	})
 	if err != nil {
@@ -92,17 +104,29 @@ func (s *Search) RedactedMetadata(ctx context.Context, f pg.Filter, levels []sch
 	return out, nil
 }
 
+// redactedRow is what may be shown of a memory above the limit. Content is its safe summary.
+type redactedRow struct {
+	ID                    uuid.UUID
+	Type                  schema.MemoryType
+	Category              schema.Category
+	Sensitivity           schema.Sensitivity
+	CreatedAt, OccurredAt time.Time
+	Content               string
+	Score                 float64
+}
+
+// redacted reads the rows of a query as redacted results.
 func redacted(ctx context.Context, tx pgx.Tx, how schema.Redaction, query string,
-	args []any) ([]schema.RecallResult, error) {
-	rows, err := tx.Query(ctx, query, args...)
+	args pg.Args) ([]schema.RecallResult, error) {
+	rows, err := pg.CollectByName[redactedRow](ctx, tx, query, args)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (schema.RecallResult, error) {
-		r := schema.RecallResult{Redacted: how, Channels: map[string]float64{}, Tags: []string{}}
-		var id uuid.UUID
-		err := row.Scan(&id, &r.Type, &r.Category, &r.Sensitivity, &r.CreatedAt, &r.OccurredAt, &r.Content, &r.Score)
-		r.ID = id.String()
-		return r, err
-	})
+	out := make([]schema.RecallResult, len(rows))
+	for i, r := range rows {
+		out[i] = schema.RecallResult{Redacted: how, ID: r.ID.String(), Type: r.Type, Category: r.Category,
+			Sensitivity: r.Sensitivity, CreatedAt: r.CreatedAt, OccurredAt: r.OccurredAt, Content: r.Content,
+			Score: r.Score, Channels: map[string]float64{}, Tags: []string{}}
+	}
+	return out, nil
 }

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -22,6 +21,19 @@ const (
 	maxSignalMatches = 2_000
 )
 
+// signalLexemes cuts the texts as mneme_signals cuts, so that no text can be a syntax error.
+const signalLexemes = `
+	SELECT coalesce(array_agg(lexeme ORDER BY first), '{}')
+	FROM (
+		SELECT l.lexeme, min(t.n * 100000 + l.positions[1]) AS first
+		FROM unnest(@texts::text[]) WITH ORDINALITY t(text, n),
+			unnest(to_tsvector('pg_catalog.english'::regconfig,
+				regexp_replace(left(t.text, 100000), '[^[:alnum:]]+', ' ', 'g'))) l
+		GROUP BY l.lexeme
+		ORDER BY first
+		LIMIT @most
+	) x`
+
 // SearchSignals returns the ids of the procedures and plans that the filter admits whose triggers, intent or
 // name share words with any of the texts, best first. A score is the cosine of the words, in [0,1]. Content
 // is neither searched nor read.
@@ -29,13 +41,7 @@ func (s *Search) SearchSignals(ctx context.Context, f pg.Filter, texts []string,
 	var out []Hit
 	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		var lexemes []string
-		// Cut as mneme_signals cuts, so that no text can be a syntax error.
-		err := tx.QueryRow(ctx, `SELECT coalesce(array_agg(lexeme ORDER BY first), '{}') FROM (
-				SELECT l.lexeme, min(t.n * 100000 + l.positions[1]) AS first
-				FROM unnest($1::text[]) WITH ORDINALITY t(text, n),
-					unnest(to_tsvector('pg_catalog.english'::regconfig, regexp_replace(left(t.text, 100000),
-						'[^[:alnum:]]+', ' ', 'g'))) l
-				GROUP BY l.lexeme ORDER BY first LIMIT $2) x`, texts, maxSignalLexemes).Scan(&lexemes)
+		err := tx.QueryRow(ctx, signalLexemes, pg.Args{"texts": texts, "most": maxSignalLexemes}).Scan(&lexemes)
 		if err != nil || len(lexemes) == 0 {
 			return err
 		}
@@ -43,15 +49,20 @@ func (s *Search) SearchSignals(ctx context.Context, f pg.Filter, texts []string,
 		for i, l := range lexemes {
 			quoted[i] = quoteLexeme(l)
 		}
-		var p pg.Params
-		out, err = pg.Collect[Hit](ctx, tx, `SELECT x.id,
-			least(1, count(*) / sqrt(x.words * `+p.Add(len(lexemes))+`::float8)) AS score, 0::bigint
-			FROM (SELECT m.id, m.signals, length(m.signals) AS words FROM memory_signals m
-				WHERE m.signals @@ `+p.Add(strings.Join(quoted, " | "))+`::tsquery AND `+f.Where("m", &p)+`
-					LIMIT `+p.Add(maxSignalMatches)+`) x,
-				unnest(x.signals) l
-			WHERE l.lexeme = ANY(`+p.Add(lexemes)+`) GROUP BY x.id, x.words ORDER BY score DESC, x.id
-			LIMIT `+p.Add(limit), p...)
+		args := pg.Args{"lexemes": lexemes, "match": strings.Join(quoted, " | "), "words": len(lexemes),
+			"most": maxSignalMatches, "limit": limit}
+		out, err = pg.CollectByName[Hit](ctx, tx, `
+			SELECT x.id, least(1, count(*) / sqrt(x.words * @words::float8)) AS score
+			FROM (
+				SELECT m.id, m.signals, length(m.signals) AS words
+				FROM memory_signals m
+				WHERE m.signals @@ @match::tsquery AND `+f.Where("m", args)+`
+				LIMIT @most
+			) x, unnest(x.signals) l
+			WHERE l.lexeme = ANY(@lexemes)
+			GROUP BY x.id, x.words
+			ORDER BY score DESC, x.id
+			LIMIT @limit`, args)
 		return err
 	})
 	if err != nil {
@@ -63,18 +74,13 @@ func (s *Search) SearchSignals(ctx context.Context, f pg.Filter, texts []string,
 // Solutions reads what a choice among procedures and plans needs of those ids that the filter admits. Ids of
 // other memories are passed over.
 func (s *Search) Solutions(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]layers.Solution, error) {
-	var out []layers.Solution
-	var p pg.Params
-	query := `SELECT m.id, m.type, m.payload, m.last_reinforced_at FROM memories m
-		WHERE m.id = ANY(` + p.Add(ids) + `) AND m.type = ANY(` +
-		p.Add([]schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}) + `) AND ` + f.Where("m", &p) +
-		` ORDER BY m.id`
-	var row layers.Solution
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&row.ID, &row.Type, &row.Payload, &row.ReinforcedAt}, func() {
-		one := row
-		one.Payload = bytes.Clone(row.Payload)
-		out = append(out, one)
-	})
+	args := pg.Args{"ids": ids, "types": []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}}
+	query := `
+		SELECT m.id, m.type, m.payload, m.last_reinforced_at AS reinforced_at
+		FROM memories m
+		WHERE m.id = ANY(@ids) AND m.type = ANY(@types) AND ` + f.Where("m", args) + `
+		ORDER BY m.id`
+	out, err := pg.QueryBatchRows[layers.Solution](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read solutions: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // SessionTurns returns, for each anchor, the turns of its session within radius of it, with the features of each. The
-// turns pass the filter; so must an anchor, or its place in the session would show through. A fact has the position
+// turns pass the filter. So does an anchor, or a result would reveal its place in the session. A fact has the position
 // of the memory that it was drawn from.
 func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.Anchor,
 	radius int) ([]rank.Turn, error) {
@@ -22,34 +22,42 @@ func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.A
 	for i, a := range anchors {
 		ids[i], places[i] = a.ID, a.Place
 	}
-	var p pg.Params
-	l := p.Add(radius)
-	admitted := f.Where("m", &p)
+	args := pg.Args{"tenant": f.Principal.Tenant, "anchors": ids, "places": places, "radius": radius}
+	admitted := f.Where("m", args)
 	side := func(before, order, sign string) string {
-		return `(SELECT ` + featureSources + `, ` + sign + `(row_number() OVER (ORDER BY m.occurred_at ` + order +
-			`, m.id ` + order + `))::int AS distance FROM memories m
-			WHERE m.agent_session_id = a.agent_session_id AND m.agent_id = a.agent_id AND m.typology = 'episodic'
-				AND (m.occurred_at, m.id) ` + before + ` (a.occurred_at, a.id) AND ` + admitted + `
-			ORDER BY m.occurred_at ` + order + `, m.id ` + order + ` LIMIT ` + l + `)`
+		return fmt.Sprintf(`
+			(SELECT `+featureSources+`,
+				%[3]s(row_number() OVER (ORDER BY m.occurred_at %[2]s, m.id %[2]s))::int AS distance
+			FROM memories m
+			WHERE m.agent_session_id = a.agent_session_id
+				AND m.agent_id = a.agent_id
+				AND m.typology = 'episodic'
+				AND (m.occurred_at, m.id) %[1]s (a.occurred_at, a.id)
+				AND %[4]s
+			ORDER BY m.occurred_at %[2]s, m.id %[2]s
+			LIMIT @radius)`, before, order, sign, admitted)
 	}
-	query := `SELECT x.anchor, m.id, m.distance, a.content LIKE '%?', ` + featureColumns(f, &p) + `
-		FROM unnest(` + p.Add(ids) + `::uuid[], ` + p.Add(places) + `::uuid[]) x(anchor, place)
-		JOIN memories a ON a.tenant = ` + p.Add(f.Principal.Tenant) + ` AND a.id = x.place AND a.live AND ` +
-		f.Visible("a", &p) + `
+	query := `
+		SELECT x.anchor, m.id, m.distance, a.content LIKE '%?' AS anchor_asks, ` + featureColumns(f, args) + `
+		FROM unnest(@anchors::uuid[], @places::uuid[]) x(anchor, place)
+		JOIN memories a ON a.tenant = @tenant AND a.id = x.place AND a.live AND ` + f.Visible("a", args) + `
 		CROSS JOIN LATERAL (` + side("<", "DESC", "-") + ` UNION ALL ` + side(">", "ASC", "") + `) m
 		WHERE a.agent_session_id IS NOT NULL AND a.typology = 'episodic'
 		ORDER BY x.anchor, m.distance`
-	var out []rank.Turn
-	var t rank.Turn
-	var sheet featureRow
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, append([]any{&t.Anchor, &t.ID, &t.Distance, &t.AnchorAsks},
-		sheet.fields()...), func() {
-		turn := t
-		turn.Features = sheet.features()
-		out = append(out, turn)
-	})
+	type turnRow struct {
+		Anchor, ID uuid.UUID
+		Distance   int
+		AnchorAsks bool
+		featureRow
+	}
+	found, err := pg.QueryBatchRows[turnRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read session turns: %w", err)
+	}
+	out := make([]rank.Turn, len(found))
+	for i, t := range found {
+		out[i] = rank.Turn{Anchor: t.Anchor, ID: t.ID, Distance: t.Distance, AnchorAsks: t.AnchorAsks,
+			Features: t.features()}
 	}
 	return out, nil
 }

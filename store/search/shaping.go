@@ -18,77 +18,106 @@ import (
 
 // Contents reads the texts of memories that the filter admits.
 func (s *Search) Contents(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	out := make(map[uuid.UUID]string, len(ids))
-	var p pg.Params
-	query := `SELECT m.id, m.content FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
-	var id uuid.UUID
-	var content string
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &content}, func() { out[id] = content })
+	args := pg.Args{"ids": ids}
+	query := `
+		SELECT m.id, m.content
+		FROM memories m
+		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
+	type contentRow struct {
+		ID      uuid.UUID
+		Content string
+	}
+	found, err := pg.QueryBatchRows[contentRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read contents: %w", err)
+	}
+	out := make(map[uuid.UUID]string, len(found))
+	for _, m := range found {
+		out[m.ID] = m.Content
 	}
 	return out, nil
 }
 
 // Access is how often a memory has been recalled, and when last.
 type Access struct {
-	Times int64
-	Last  time.Time
+	Times int64     `db:"access_count"`
+	Last  time.Time `db:"last_accessed_at"`
 }
 
 // Accesses returns the accesses to those memories that the filter admits and that have any.
 func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]Access, error) {
-	out := make(map[uuid.UUID]Access, len(ids))
-	var p pg.Params
-	query := `SELECT m.id, a.access_count, a.last_accessed_at FROM memories m
+	args := pg.Args{"ids": ids}
+	query := `
+		SELECT m.id, a.access_count, a.last_accessed_at
+		FROM memories m
 		JOIN memory_access a ON a.tenant = m.tenant AND a.memory_id = m.id
-		WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
-	var id uuid.UUID
-	var a Access
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &a.Times, &a.Last}, func() { out[id] = a })
+		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
+	type accessRow struct {
+		ID uuid.UUID
+		Access
+	}
+	found, err := pg.QueryBatchRows[accessRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read accesses: %w", err)
+	}
+	out := make(map[uuid.UUID]Access, len(found))
+	for _, m := range found {
+		out[m.ID] = m.Access
 	}
 	return out, nil
 }
 
-// Supersessions returns what superseded memories that the filter admits, and what they superseded, each as far as the
-// asker may see it. Memories without signals are left out.
+// Supersessions returns what superseded the memories that the filter admits, and what they superseded, as far as the
+// principal may see it. Memories with neither are left out.
 func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession,
 	error) {
-	out := make(map[uuid.UUID]rank.Supersession, len(ids))
-	var p pg.Params
-	query := `SELECT m.id,
-			(SELECT n.id FROM memories n WHERE n.id = m.superseded_by AND n.deleted_at IS NULL AND ` +
-		f.Visible("n", &p) + `),
-			EXISTS (SELECT FROM memories o WHERE o.superseded_by = m.id AND o.deleted_at IS NULL AND ` +
-		f.Visible("o", &p) + `),
+	args := pg.Args{"ids": ids}
+	query := `
+		SELECT m.id,
+			(SELECT n.id
+				FROM memories n
+				WHERE n.id = m.superseded_by AND n.deleted_at IS NULL AND ` + f.Visible("n", args) + `) AS successor,
+			EXISTS (
+				SELECT
+				FROM memories o
+				WHERE o.superseded_by = m.id AND o.deleted_at IS NULL AND ` + f.Visible("o", args) + `) AS replaces,
 			d.active, d.superseded
-		FROM memories m CROSS JOIN LATERAL (
+		FROM memories m
+		CROSS JOIN LATERAL (
 			SELECT count(*) FILTER (WHERE x.live) AS active,
-			count(*) FILTER (WHERE x.status = 'superseded') AS superseded
-			FROM (SELECT r.source_id AS id FROM memory_relations r WHERE r.tenant = m.tenant AND r.target_id = m.id
-				AND r.predicate = 'derived_from'
-				UNION SELECT r.target_id FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id
-				AND r.predicate = 'restates') fact
-				JOIN memories x ON x.tenant = m.tenant AND x.id = fact.id
-			WHERE x.type = 'semantic' AND x.deleted_at IS NULL AND ` + f.Visible("x", &p) + `) d
-		WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
-	var id uuid.UUID
-	var successor *uuid.UUID
-	var found rank.Supersession
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &successor, &found.Replaces, &found.Active,
-		&found.Superseded}, func() {
-		row := found
-		if successor != nil {
-			row.SupersededBy = *successor
-		}
-		if row.SupersededBy != uuid.Nil || row.Replaces || row.Superseded > 0 {
-			out[id] = row
-		}
-	})
+				count(*) FILTER (WHERE x.status = 'superseded') AS superseded
+			FROM (
+				SELECT r.source_id AS id
+				FROM memory_relations r
+				WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'derived_from'
+				UNION
+				SELECT r.target_id
+				FROM memory_relations r
+				WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'restates'
+			) fact
+			JOIN memories x ON x.tenant = m.tenant AND x.id = fact.id
+			WHERE x.type = 'semantic' AND x.deleted_at IS NULL AND ` + f.Visible("x", args) + `
+		) d
+		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
+	type supersessionRow struct {
+		ID                 uuid.UUID
+		Successor          *uuid.UUID
+		Replaces           bool
+		Active, Superseded int
+	}
+	found, err := pg.QueryBatchRows[supersessionRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read supersessions: %w", err)
+	}
+	out := make(map[uuid.UUID]rank.Supersession, len(found))
+	for _, m := range found {
+		row := rank.Supersession{Replaces: m.Replaces, Active: m.Active, Superseded: m.Superseded}
+		if m.Successor != nil {
+			row.SupersededBy = *m.Successor
+		}
+		if row.SupersededBy != uuid.Nil || row.Replaces || row.Superseded > 0 {
+			out[m.ID] = row
+		}
 	}
 	return out, nil
 }
@@ -106,18 +135,25 @@ const (
 // It is how superseded memories come into a recall: no search index holds them, and a chain from what was found costs
 // a few index probes.
 func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
-	var p pg.Params
-	tenant := p.Add(f.Principal.Tenant)
-	query := `WITH RECURSIVE chain(id, successor, depth) AS (
-			SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant +
-		` AND m.superseded_by = ANY(` + p.Add(ids) + `)
-				AND m.status = 'superseded' AND ` + f.Where("m", &p) + `
+	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "deep": predecessorsDeep, "most": predecessorsMost}
+	query := `
+		WITH RECURSIVE chain(id, successor, depth) AS (
+			SELECT m.id, m.superseded_by, 1
+			FROM memories m
+			WHERE m.tenant = @tenant AND m.superseded_by = ANY(@ids) AND m.status = 'superseded'
+				AND ` + f.Where("m", args) + `
 			UNION ALL
-			SELECT m.id, m.superseded_by, c.depth + 1 FROM chain c JOIN memories m ON m.tenant = ` + tenant +
-		` AND m.superseded_by = c.id
-			WHERE c.depth < ` + p.Add(predecessorsDeep) + ` AND m.status = 'superseded' AND ` + f.Where("m", &p) + `)
-		SELECT id, successor FROM chain ORDER BY depth, id LIMIT ` + p.Add(predecessorsMost)
-	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+			SELECT m.id, m.superseded_by, c.depth + 1
+			FROM chain c
+			JOIN memories m ON m.tenant = @tenant AND m.superseded_by = c.id
+			WHERE c.depth < @deep AND m.status = 'superseded'
+				AND ` + f.Where("m", args) + `
+		)
+		SELECT id, successor
+		FROM chain
+		ORDER BY depth, id
+		LIMIT @most`
+	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read predecessors: %w", err)
 	}
@@ -128,34 +164,38 @@ func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID)
 // superseded one the live end of its chain, and of a source those of the facts drawn from it that were
 // superseded.
 func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
-	var p pg.Params
-	tenant := p.Add(f.Principal.Tenant)
-	given := p.Add(ids)
+	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "deep": predecessorsDeep, "most": predecessorsMost}
 	live := f
 	live.Superseded = false
-	query := `WITH RECURSIVE chain(id, successor, depth) AS (
-			(SELECT m.id, m.superseded_by, 1 FROM memories m WHERE m.tenant = ` + tenant + ` AND m.id = ANY(` + given +
-		`) AND m.superseded_by IS NOT NULL
+	query := `
+		WITH RECURSIVE chain(id, successor, depth) AS (
+			(SELECT m.id, m.superseded_by, 1
+				FROM memories m
+				WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.superseded_by IS NOT NULL
 			UNION ALL
-			SELECT r.target_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant
-			AND x.id = r.source_id
-			WHERE r.tenant = ` + tenant + ` AND r.target_id = ANY(` + given + `) AND r.predicate = 'derived_from'
-			AND x.status = 'superseded'
-				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL
+			SELECT r.target_id, x.superseded_by, 1
+				FROM memory_relations r
+				JOIN memories x ON x.tenant = r.tenant AND x.id = r.source_id
+				WHERE r.tenant = @tenant AND r.target_id = ANY(@ids) AND r.predicate = 'derived_from'
+					AND x.status = 'superseded' AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL
 			UNION ALL
-			SELECT r.source_id, x.superseded_by, 1 FROM memory_relations r JOIN memories x ON x.tenant = r.tenant
-			AND x.id = r.target_id
-			WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + given + `) AND r.predicate = 'restates'
-			AND x.status = 'superseded'
-				AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL)
+			SELECT r.source_id, x.superseded_by, 1
+				FROM memory_relations r
+				JOIN memories x ON x.tenant = r.tenant AND x.id = r.target_id
+				WHERE r.tenant = @tenant AND r.source_id = ANY(@ids) AND r.predicate = 'restates'
+					AND x.status = 'superseded' AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL)
 			UNION ALL
-			SELECT c.id, m.superseded_by, c.depth + 1 FROM chain c
-			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = c.successor
-			WHERE c.depth < ` + p.Add(predecessorsDeep) + ` AND m.status = 'superseded' AND m.superseded_by IS NOT NULL)
-		SELECT DISTINCT c.id, m.id FROM chain c JOIN memories m ON m.id = c.successor AND m.live
-		AND ` + live.Where("m", &p) + `
-		ORDER BY 1, 2 LIMIT ` + p.Add(predecessorsMost)
-	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+			SELECT c.id, m.superseded_by, c.depth + 1
+			FROM chain c
+			JOIN memories m ON m.tenant = @tenant AND m.id = c.successor
+			WHERE c.depth < @deep AND m.status = 'superseded' AND m.superseded_by IS NOT NULL
+		)
+		SELECT DISTINCT c.id, m.id AS successor
+		FROM chain c
+		JOIN memories m ON m.id = c.successor AND m.live AND ` + live.Where("m", args) + `
+		ORDER BY 1, 2
+		LIMIT @most`
+	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read successors: %w", err)
 	}
@@ -168,32 +208,45 @@ type Succession struct{ ID, Successor uuid.UUID }
 // LowestDegrees returns, for each memory that the filter admits and that links to entities, in how many
 // memories the least mentioned of them occurs.
 func (s *Search) LowestDegrees(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]int64, error) {
-	out := make(map[uuid.UUID]int64, len(ids))
-	var p pg.Params
-	query := `SELECT m.id, min(e.mentions) FROM memories m
+	args := pg.Args{"ids": ids}
+	query := `
+		SELECT m.id, min(e.mentions) AS degree
+		FROM memories m
 		JOIN memory_entity_mentions x ON x.tenant = m.tenant AND x.memory_id = m.id
 		JOIN entities e ON e.tenant = x.tenant AND e.id = x.entity_id
-		WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p) + ` GROUP BY m.id`
-	var id uuid.UUID
-	var degree int64
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &degree}, func() { out[id] = degree })
+		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args) + `
+		GROUP BY m.id`
+	type degreeRow struct {
+		ID     uuid.UUID
+		Degree int64
+	}
+	found, err := pg.QueryBatchRows[degreeRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read degrees: %w", err)
+	}
+	out := make(map[uuid.UUID]int64, len(found))
+	for _, m := range found {
+		out[m.ID] = m.Degree
 	}
 	return out, nil
 }
 
 // HubDegree returns from how many mentions on an entity of the tenant is a hub (rank.HubDegree); 0: none is.
-// It looks at the first 20,000 entities that the tenant got to know, which are those mentioned most, and
-// believes what it saw for ten minutes. Like the statistics of full text this is the tenant's, not the
-// asker's: it moves scores, never what is found.
+// It reads the tenant's 20,000 oldest entities, which are those mentioned most, and keeps the result for ten
+// minutes. Like the statistics of full text it is the tenant's, not the principal's: it affects scores, never what is
+// found.
 func (s *Search) HubDegree(ctx context.Context, tenant string, now time.Time) (int64, error) {
 	if degree, known := s.hubs.get(tenant, now); known {
 		return degree, nil
 	}
 	var degrees []int64
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT mentions FROM entities WHERE tenant = $1 ORDER BY id LIMIT 20000`, tenant)
+		rows, err := tx.Query(ctx, `
+			SELECT mentions
+			FROM entities
+			WHERE tenant = $1
+			ORDER BY id
+			LIMIT 20000`, tenant)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ const (
 	maxLinksPerMemory  = 3        // sources or reasons of one result
 	maxArtifactsShown  = 20       // of all results together
 	maxClaimsPerCard   = 40       // compared; a card has room for fewer
-	claimsRead         = "400"    // of an entity; which of more than that, the index decides
+	claimsRead         = "400"    // of an entity; where there are more, the index decides which
 	artifactExcerpt    = 32 << 10 // bytes read of an artifact for a supplement
 	rescuedArtifacts   = 20       // that a fallback search reads, of those with most of the words
 	rescueArtifactRead = 256 << 10
@@ -53,23 +53,35 @@ func (s *Search) Rationale(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([
 
 // linked follows the predicates outward from the memories, and those of the second list inward.
 func (s *Search) linked(ctx context.Context, f pg.Filter, ids []uuid.UUID, outward, inward []string) ([]Linked, error) {
-	var p pg.Params
-	tenant, of := p.Add(f.Principal.Tenant), p.Add(ids)
-	edges := `SELECT r.source_id AS of, r.target_id AS id, r.predicate = 'derived_from' AS derived
-		FROM memory_relations r WHERE r.tenant = ` + tenant + ` AND r.source_id = ANY(` + of + `)
-		AND r.predicate = ANY(` + p.Add(outward) + `)`
+	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "outward": outward, "most": maxLinksPerMemory}
+	edges := `
+		SELECT r.source_id AS of, r.target_id AS id, r.predicate = 'derived_from' AS derived
+		FROM memory_relations r
+		WHERE r.tenant = @tenant AND r.source_id = ANY(@ids) AND r.predicate = ANY(@outward)`
 	if len(inward) > 0 {
-		edges += ` UNION ALL SELECT r.target_id, r.source_id, false FROM memory_relations r WHERE r.tenant = ` +
-			tenant + ` AND r.target_id = ANY(` + of + `) AND r.predicate = ANY(` + p.Add(inward) + `)`
+		args["inward"] = inward
+		edges += `
+		UNION ALL
+		SELECT r.target_id, r.source_id, false
+		FROM memory_relations r
+		WHERE r.tenant = @tenant AND r.target_id = ANY(@ids) AND r.predicate = ANY(@inward)`
 	}
-	query := `SELECT of, id FROM (
+	query := `
+		SELECT of, id
+		FROM (
 			SELECT e.of, e.id, row_number() OVER (PARTITION BY e.of ORDER BY e.derived, m.occurred_at, m.id) AS n
-			FROM (SELECT of, id, bool_and(derived) AS derived FROM (` + edges + `) every GROUP BY of, id) e
-			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = e.id JOIN memories o ON o.tenant = ` + tenant +
-		` AND o.id = e.of
-			WHERE ` + f.Where("m", &p) + ` AND o.live AND ` + f.Visible("o", &p) + `) x
-		WHERE n <= ` + p.Add(maxLinksPerMemory) + ` ORDER BY of, n`
-	out, err := pg.QueryBatchRows[Linked](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, p)
+			FROM (
+				SELECT of, id, bool_and(derived) AS derived
+				FROM (` + edges + `) every
+				GROUP BY of, id
+			) e
+			JOIN memories m ON m.tenant = @tenant AND m.id = e.id
+			JOIN memories o ON o.tenant = @tenant AND o.id = e.of
+			WHERE ` + f.Where("m", args) + ` AND o.live AND ` + f.Visible("o", args) + `
+		) x
+		WHERE n <= @most
+		ORDER BY of, n`
+	out, err := pg.QueryBatchRows[Linked](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read links: %w", err)
 	}
@@ -83,21 +95,29 @@ type SessionNotes struct {
 }
 
 // SessionNotes returns what was noted and learned in the sessions of the memories, as far as the filter admits it.
-// Both ends pass the filter: a memory that the asker may not see leads to no session.
+// Both ends pass the filter: a memory that the principal may not see leads to no session.
 func (s *Search) SessionNotes(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]SessionNotes, error) {
-	var p pg.Params
-	tenant := p.Add(f.Principal.Tenant)
-	query := `SELECT x.of, array(SELECT m.id FROM memories m WHERE m.agent_session_id = x.agent_session_id
-		AND m.agent_id = x.agent_id
-				AND m.type <> 'episodic' AND ` + f.Where("m", &p) + `
-			ORDER BY m.type = 'working' DESC, ` + f.ImportanceNow("m", &p) + ` DESC, m.occurred_at, m.id LIMIT ` +
-		p.Add(maxSessionNotes) + `) AS ids
-		FROM (SELECT o.agent_id, o.agent_session_id, array_agg(o.id ORDER BY o.id) AS of FROM memories o
-			WHERE o.tenant = ` + tenant + ` AND o.id = ANY(` + p.Add(ids) + `) AND o.live
-			AND o.agent_session_id IS NOT NULL AND ` + f.Visible("o", &p) + `
-			GROUP BY o.agent_id, o.agent_session_id) x
+	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "most": maxSessionNotes}
+	query := `
+		SELECT x.of, array(
+			SELECT m.id
+			FROM memories m
+			WHERE m.agent_session_id = x.agent_session_id
+				AND m.agent_id = x.agent_id
+				AND m.type <> 'episodic'
+				AND ` + f.Where("m", args) + `
+			ORDER BY m.type = 'working' DESC, ` + f.ImportanceNow("m", args) + ` DESC, m.occurred_at, m.id
+			LIMIT @most
+		) AS ids
+		FROM (
+			SELECT o.agent_id, o.agent_session_id, array_agg(o.id ORDER BY o.id) AS of
+			FROM memories o
+			WHERE o.tenant = @tenant AND o.id = ANY(@ids) AND o.live AND o.agent_session_id IS NOT NULL
+				AND ` + f.Visible("o", args) + `
+			GROUP BY o.agent_id, o.agent_session_id
+		) x
 		ORDER BY x.of`
-	out, err := pg.QueryBatchRows[SessionNotes](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
+	out, err := pg.QueryBatchRows[SessionNotes](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read session notes: %w", err)
 	}
@@ -121,15 +141,19 @@ const isText = `(a.media_type LIKE 'text/%' OR a.media_type LIKE 'application/js
 // Artifacts returns the beginnings of the texts that those of the memories refer to which the filter
 // admits, in the order of the ids.
 func (s *Search) Artifacts(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]TextArtifact, error) {
-	var p pg.Params
-	query := `SELECT x.memory_id, x.sha256, a.size, m.occurred_at, substring(a.content FROM 1 FOR ` +
-		p.Add(artifactExcerpt) + `)
-		FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
+	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "bytes": artifactExcerpt, "most": maxArtifactsShown}
+	query := `
+		SELECT x.memory_id, x.sha256, a.size, m.occurred_at,
+			substring(a.content FROM 1 FOR @bytes) AS content
+		FROM memory_artifacts x
+		JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
 		JOIN artifacts a ON a.tenant = x.tenant AND a.sha256 = x.sha256
-		WHERE x.tenant = ` + p.Add(f.Principal.Tenant) + ` AND x.memory_id = ANY(` + p.Add(ids) + `)
-		AND ` + isText + ` AND ` + f.Where("m", &p) + `
-		ORDER BY array_position(` + p.Add(ids) + `::uuid[], x.memory_id), x.sha256 LIMIT ` + p.Add(maxArtifactsShown)
-	return s.textArtifacts(ctx, f, query, p)
+		WHERE x.tenant = @tenant AND x.memory_id = ANY(@ids)
+			AND ` + isText + `
+			AND ` + f.Where("m", args) + `
+		ORDER BY array_position(@ids::uuid[], x.memory_id), x.sha256
+		LIMIT @most`
+	return s.textArtifacts(ctx, f, query, args)
 }
 
 // SearchArtifacts returns the beginnings of the texts that memories refer to which the filter admits, and that hold
@@ -140,48 +164,67 @@ func (s *Search) SearchArtifacts(ctx context.Context, f pg.Filter, beginnings []
 	if len(beginnings) == 0 {
 		return nil, nil
 	}
-	var p pg.Params
-	tenant := p.Add(f.Principal.Tenant)
-	match, count := beginningsSQL("s.words", beginnings, &p)
-	query := `SELECT x.memory_id, x.sha256, a.size, x.occurred_at, substring(a.content FROM 1 FOR ` +
-		p.Add(rescueArtifactRead) + `)
-		FROM (SELECT z.* FROM (SELECT DISTINCT ON (y.sha256) y.* FROM (
-				SELECT s.sha256, s.score, k.memory_id, m.occurred_at
-				FROM (SELECT s.sha256, ` + count + ` AS score FROM artifact_search s WHERE ` + match + ` OFFSET 0) s
-				JOIN memory_artifacts k ON k.tenant = ` + tenant + ` AND k.sha256 = s.sha256
-				JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = k.memory_id AND ` + f.Where("m", &p) + `
-				LIMIT ` + p.Add(maxRescueMatches) + `) y ORDER BY y.sha256, y.memory_id DESC) z
-			ORDER BY z.score DESC, z.memory_id DESC, z.sha256 LIMIT ` + p.Add(min(limit, rescuedArtifacts)) + `) x
-		JOIN artifacts a ON a.tenant = ` + tenant + ` AND a.sha256 = x.sha256
+	args := pg.Args{"tenant": f.Principal.Tenant, "bytes": rescueArtifactRead, "compared": maxRescueMatches,
+		"most": min(limit, rescuedArtifacts)}
+	match, count := beginningsSQL("s.words", beginnings, args)
+	query := `
+		SELECT x.memory_id, x.sha256, a.size, x.occurred_at,
+			substring(a.content FROM 1 FOR @bytes) AS content
+		FROM (
+			SELECT z.*
+			FROM (
+				SELECT DISTINCT ON (y.sha256) y.*
+				FROM (
+					SELECT s.sha256, s.score, k.memory_id, m.occurred_at
+					FROM (
+						SELECT s.sha256, ` + count + ` AS score
+						FROM artifact_search s
+						WHERE ` + match + `
+						OFFSET 0
+					) s
+					JOIN memory_artifacts k ON k.tenant = @tenant AND k.sha256 = s.sha256
+					JOIN memories m ON m.tenant = @tenant AND m.id = k.memory_id AND ` + f.Where("m", args) + `
+					LIMIT @compared
+				) y
+				ORDER BY y.sha256, y.memory_id DESC
+			) z
+			ORDER BY z.score DESC, z.memory_id DESC, z.sha256
+			LIMIT @most
+		) x
+		JOIN artifacts a ON a.tenant = @tenant AND a.sha256 = x.sha256
 		ORDER BY x.score DESC, x.memory_id DESC, x.sha256`
-	return s.textArtifacts(ctx, f, query, p)
+	return s.textArtifacts(ctx, f, query, args)
 }
 
 // beginningsSQL renders that a column of words holds some that begin as the given ones do, and how many of these it
 // has.
-func beginningsSQL(column string, beginnings []string, p *pg.Params) (match, count string) {
+func beginningsSQL(column string, beginnings []string, args pg.Args) (match, count string) {
 	parts, counts := make([]string, len(beginnings)), make([]string, len(beginnings))
 	for i, b := range beginnings {
 		parts[i] = quoteLexeme(b) + ":*"
-		counts[i] = "(" + column + " @@ " + p.Add(parts[i]) + "::tsquery)::int"
+		counts[i] = fmt.Sprintf("(%s @@ @beginning_%d::tsquery)::int", column, i)
+		args[fmt.Sprint("beginning_", i)] = parts[i]
 	}
-	return column + " @@ " + p.Add(strings.Join(parts, " | ")) + "::tsquery", "(" + strings.Join(counts, " + ") +
-		")::float8"
+	args["match"] = strings.Join(parts, " | ")
+	return column + " @@ @match::tsquery", "(" + strings.Join(counts, " + ") + ")::float8"
 }
 
-func (s *Search) textArtifacts(ctx context.Context, f pg.Filter, query string, p pg.Params) ([]TextArtifact, error) {
-	var out []TextArtifact
-	var row TextArtifact
-	var sum, content []byte
-	err := s.EachRow(ctx, f, pg.PlanForValues, query, p, []any{&row.Of, &sum, &row.Size, &row.OccurredAt, &content},
-		func() {
-			one := row
-			one.Address = schema.ArtifactPrefix + hex.EncodeToString(sum)
-			one.Text = strings.ReplaceAll(strings.ToValidUTF8(string(content), ""), "\x00", "")
-			out = append(out, one)
-		})
+func (s *Search) textArtifacts(ctx context.Context, f pg.Filter, query string, args pg.Args) ([]TextArtifact, error) {
+	type artifactRow struct {
+		MemoryID        uuid.UUID
+		SHA256, Content []byte
+		Size            int64
+		OccurredAt      time.Time
+	}
+	found, err := pg.QueryBatchRows[artifactRow](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read artifacts: %w", err)
+	}
+	var out []TextArtifact
+	for _, a := range found {
+		out = append(out, TextArtifact{Of: a.MemoryID, OccurredAt: a.OccurredAt, Size: a.Size,
+			Address: schema.ArtifactPrefix + hex.EncodeToString(a.SHA256),
+			Text:    strings.ReplaceAll(strings.ToValidUTF8(string(a.Content), ""), "\x00", "")})
 	}
 	return out, nil
 }
@@ -196,46 +239,71 @@ type EntityClaims struct {
 // them: entities that most of the memories name first, and of each the most important claims first. The
 // number of statements does not depend on how much is known of an entity.
 func (s *Search) Cards(ctx context.Context, f pg.Filter, ids []uuid.UUID, limit int) ([]EntityClaims, error) {
-	var p pg.Params
-	tenant, of := p.Add(f.Principal.Tenant), p.Add(ids)
-	query := `WITH named AS (
-			SELECT e.canonical_name AS key, n.memory_id FROM memory_entity_mentions n
+	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "limit": limit, "most": maxClaimsPerCard}
+	query := `
+		WITH named AS (
+			SELECT e.canonical_name AS key, n.memory_id
+			FROM memory_entity_mentions n
 			JOIN entities e ON e.tenant = n.tenant AND e.id = n.entity_id
-			WHERE n.tenant = ` + tenant + ` AND n.memory_id = ANY(` + of + `)
-			UNION SELECT c.subject_key, c.memory_id FROM entity_claims c WHERE c.tenant = ` + tenant +
-		` AND c.memory_id = ANY(` + of + `)
+			WHERE n.tenant = @tenant AND n.memory_id = ANY(@ids)
+			UNION
+			SELECT c.subject_key, c.memory_id
+			FROM entity_claims c
+			WHERE c.tenant = @tenant AND c.memory_id = ANY(@ids)
 		), subjects AS (
-			SELECT n.key, array_agg(m.id ORDER BY m.id) AS of FROM named n JOIN memories m ON m.tenant = ` + tenant +
-		` AND m.id = n.memory_id
-			WHERE m.live AND ` + f.Visible("m", &p) + ` GROUP BY n.key)
-		SELECT s.key, s.of, k.memory_id, k.subject, k.predicate, k.object
-		FROM (SELECT s.* FROM subjects s WHERE EXISTS (SELECT FROM entity_claims c
-			JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
-				WHERE c.tenant = ` + tenant + ` AND c.subject_key = s.key AND ` + f.Where("m", &p) + `)
-			ORDER BY cardinality(s.of) DESC, s.key LIMIT ` + p.Add(limit) + `) s
-		CROSS JOIN LATERAL (SELECT c.memory_id, c.subject, c.predicate, c.object, ` + f.ImportanceNow("m", &p) +
-		` AS importance, m.occurred_at
-			FROM (SELECT DISTINCT i.memory_id FROM (SELECT c.memory_id FROM entity_claims c WHERE c.tenant = ` +
-		tenant + ` AND c.subject_key = s.key LIMIT ` + claimsRead + `) i) i
-			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = i.memory_id AND ` + f.Where("m", &p) + `
+			SELECT n.key, array_agg(m.id ORDER BY m.id) AS of
+			FROM named n
+			JOIN memories m ON m.tenant = @tenant AND m.id = n.memory_id
+			WHERE m.live AND ` + f.Visible("m", args) + `
+			GROUP BY n.key
+		)
+		SELECT s.key, s.of, k.memory_id AS memory, k.subject, k.predicate, k.object
+		FROM (
+			SELECT s.*
+			FROM subjects s
+			WHERE EXISTS (
+				SELECT
+				FROM entity_claims c
+				JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
+				WHERE c.tenant = @tenant AND c.subject_key = s.key AND ` + f.Where("m", args) + `)
+			ORDER BY cardinality(s.of) DESC, s.key
+			LIMIT @limit
+		) s
+		CROSS JOIN LATERAL (
+			SELECT c.memory_id, c.subject, c.predicate, c.object,
+				` + f.ImportanceNow("m", args) + ` AS importance,
+				m.occurred_at
+			FROM (
+				SELECT DISTINCT i.memory_id
+				FROM (
+					SELECT c.memory_id
+					FROM entity_claims c
+					WHERE c.tenant = @tenant AND c.subject_key = s.key
+					LIMIT ` + claimsRead + `
+				) i
+			) i
+			JOIN memories m ON m.tenant = @tenant AND m.id = i.memory_id AND ` + f.Where("m", args) + `
 			JOIN entity_claims c ON c.tenant = m.tenant AND c.memory_id = m.id AND c.subject_key = s.key
-			ORDER BY importance DESC, m.occurred_at DESC, c.memory_id LIMIT ` + p.Add(maxClaimsPerCard) + `) k
+			ORDER BY importance DESC, m.occurred_at DESC, c.memory_id
+			LIMIT @most
+		) k
 		ORDER BY cardinality(s.of) DESC, s.key, k.importance DESC, k.occurred_at DESC, k.memory_id, k.predicate`
-	var out []EntityClaims
-	var key, last string
-	var named []uuid.UUID
-	var c rank.CardClaim
-	err := s.EachRow(ctx, f, pg.PlanForValues, query, p, []any{&key, &named, &c.Memory, &c.Subject, &c.Predicate,
-		&c.Object}, func() {
-		if len(out) == 0 || key != last {
-			out = append(out, EntityClaims{Of: append([]uuid.UUID{}, named...)})
-			last = key
-		}
-		at := &out[len(out)-1]
-		at.Claims = append(at.Claims, c)
-	})
+	type claimRow struct {
+		Key string
+		Of  []uuid.UUID
+		rank.CardClaim
+	}
+	found, err := pg.QueryBatchRows[claimRow](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read claims of entities: %w", err)
+	}
+	var out []EntityClaims
+	for i, c := range found {
+		if i == 0 || c.Key != found[i-1].Key {
+			out = append(out, EntityClaims{Of: c.Of})
+		}
+		card := &out[len(out)-1]
+		card.Claims = append(card.Claims, c.CardClaim)
 	}
 	return out, nil
 }
@@ -247,13 +315,19 @@ func (s *Search) RescueText(ctx context.Context, f pg.Filter, beginnings []strin
 	if len(beginnings) == 0 {
 		return nil, nil
 	}
-	var p pg.Params
-	match, count := beginningsSQL("m.tsv", beginnings, &p)
-	query := `SELECT x.id, x.score, 0::bigint
-		FROM (SELECT m.id, ` + count + ` AS score FROM memory_text m WHERE ` + match + ` AND ` + f.Where("m", &p) + `
-			LIMIT ` + p.Add(maxRescueMatches) + `) x
-		ORDER BY x.score DESC, x.id DESC LIMIT ` + p.Add(limit)
-	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, p)
+	args := pg.Args{"compared": maxRescueMatches, "limit": limit}
+	match, count := beginningsSQL("m.tsv", beginnings, args)
+	query := `
+		SELECT x.id, x.score
+		FROM (
+			SELECT m.id, ` + count + ` AS score
+			FROM memory_text m
+			WHERE ` + match + ` AND ` + f.Where("m", args) + `
+			LIMIT @compared
+		) x
+		ORDER BY x.score DESC, x.id DESC
+		LIMIT @limit`
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("search by beginnings: %w", err)
 	}

@@ -21,30 +21,46 @@ func (s *Search) SearchTime(ctx context.Context, f pg.Filter, windows []timeexpr
 	if len(windows) == 0 {
 		return nil, nil
 	}
-	var p pg.Params
+	args := pg.Args{"most": timeMatches, "limit": limit}
+	admitted := f.Where("m", args)
 	var parts []string
-	const columns = "m.id, m.importance, m.pinned, m.created_at"
-	admitted, most := f.Where("m", &p), p.Add(timeMatches)
-	for _, w := range windows {
-		from, to := p.Add(w.Start.UTC()), p.Add(w.End.UTC())
-		parts = append(parts,
-			`(SELECT `+columns+` FROM memories m WHERE `+admitted+` AND m.occurred_at >= `+from+`
-			AND m.occurred_at < `+to+` ORDER BY m.occurred_at DESC LIMIT `+most+`)`,
-			`(SELECT `+columns+` FROM memories m WHERE `+admitted+` AND m.validity = 'timeboxed'
-				AND (m.valid_from IS NULL OR m.valid_from < `+to+`)
-				AND (m.valid_until IS NULL OR m.valid_until > `+from+`) LIMIT `+most+`)`)
+	for i, w := range windows {
+		start, end := fmt.Sprint("start_", i), fmt.Sprint("end_", i)
+		args[start], args[end] = w.Start.UTC(), w.End.UTC()
+		parts = append(parts, fmt.Sprintf(inWindow, admitted, start, end))
 	}
-	query := `SELECT x.id, ` + f.ImportanceNow("x", &p) + ` AS importance FROM (` + strings.Join(parts, " UNION ") +
-		`) x
-		ORDER BY importance DESC, x.id DESC LIMIT ` + p.Add(limit)
-	var out []Hit
-	var id uuid.UUID
-	var importance float64
-	err := s.EachRow(ctx, f, pg.PlanForValues, query, p, []any{&id, &importance}, func() {
-		out = append(out, Hit{ID: id, Score: timeexpr.TimeScore(importance)})
-	})
+	query := `
+		SELECT x.id, ` + f.ImportanceNow("x", args) + ` AS importance
+		FROM (` + strings.Join(parts, " UNION ") + `) x
+		ORDER BY importance DESC, x.id DESC
+		LIMIT @limit`
+	type timeRow struct {
+		ID         uuid.UUID
+		Importance float64
+	}
+	found, err := pg.QueryBatchRows[timeRow](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("search time: %w", err)
 	}
+	var out []Hit
+	for _, m := range found {
+		out = append(out, Hit{ID: m.ID, Score: timeexpr.TimeScore(m.Importance)})
+	}
 	return out, nil
 }
+
+// inWindow selects what occurred in a window, and what holds in it for a time. It has the filter's conditions and the
+// names of the window's start and end.
+const inWindow = `
+	(SELECT m.id, m.importance, m.pinned, m.created_at
+		FROM memories m
+		WHERE %[1]s AND m.occurred_at >= @%[2]s AND m.occurred_at < @%[3]s
+		ORDER BY m.occurred_at DESC
+		LIMIT @most)
+	UNION
+	(SELECT m.id, m.importance, m.pinned, m.created_at
+		FROM memories m
+		WHERE %[1]s AND m.validity = 'timeboxed'
+			AND (m.valid_from IS NULL OR m.valid_from < @%[3]s)
+			AND (m.valid_until IS NULL OR m.valid_until > @%[2]s)
+		LIMIT @most)`

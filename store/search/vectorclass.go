@@ -42,10 +42,15 @@ func (c VectorClass) where() string {
 //
 // Each memory is read by its whole key, whatever the planner thinks of the tenant (byKey).
 func NearestSQL(model inference.EmbeddingModel, class VectorClass, tenant, vector, limit, condition string) string {
-	return fmt.Sprintf(`SELECT e.memory_id, greatest(0,
-		1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
-		FROM memory_embeddings e CROSS JOIN `+pg.ByKey("m", "e.tenant", "e.memory_id")+`
-		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d AND %[5]s AND %[7]s
-		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d) LIMIT %[6]s`,
+	return fmt.Sprintf(`
+		SELECT e.memory_id AS id,
+			greatest(0, 1 - (e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)))::float8 AS score
+		FROM memory_embeddings e
+		CROSS JOIN `+pg.ByKey("m", "e.tenant", "e.memory_id")+`
+		WHERE e.tenant = %[3]s AND e.model = %[4]s AND e.dims = %[1]d
+			AND %[5]s
+			AND %[7]s
+		ORDER BY e.embedding::halfvec(%[1]d) <=> %[2]s::vector::halfvec(%[1]d)
+		LIMIT %[6]s`,
 		model.Dimensions, vector, tenant, pg.QuoteLiteral(model.Name), class.where(), limit, condition)
 }

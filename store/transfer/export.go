@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,25 +45,31 @@ type ExportSelection struct {
 	IncludeDeleted bool      // and what is forgotten or erased
 }
 
-func (x ExportSelection) where(m string, p *pg.Params) string {
+// where renders the selection as conditions on the alias. The names of their arguments begin with x_ or f_.
+func (x ExportSelection) where(m string, args pg.Args) string {
 	pr := x.Filter.Principal
-	q := m + ".tenant = " + p.Add(pr.Tenant)
+	args["x_tenant"] = pr.Tenant
+	q := m + ".tenant = @x_tenant"
 	if !x.AllAgents {
-		q += " AND " + m + ".agent_id = " + p.Add(pr.Agent)
+		args["x_agent"] = pr.Agent
+		q += " AND " + m + ".agent_id = @x_agent"
 	}
 	if !x.IncludeDeleted {
 		q += " AND " + m + ".deleted_at IS NULL"
 	}
 	if pr.Project != "" {
-		q += " AND " + m + ".project = " + p.Add(pr.Project)
+		args["x_project"] = pr.Project
+		q += " AND " + m + ".project = @x_project"
 	}
 	if scope := pr.EffectiveScope(); scope != "" {
-		q += " AND " + m + ".scope = " + p.Add(scope)
+		args["x_scope"] = scope
+		q += " AND " + m + ".scope = @x_scope"
 	}
 	if x.Filter.MaxSensitivity != "" {
-		q += " AND " + m + ".sensitivity = ANY(" + p.Add(x.Filter.MaxSensitivity.AtMost()) + ")"
+		args["x_sensitivities"] = x.Filter.MaxSensitivity.AtMost()
+		q += " AND " + m + ".sensitivity = ANY(@x_sensitivities)"
 	}
-	return q + x.Filter.Narrowed(m, p)
+	return q + x.Filter.Narrowed(m, args)
 }
 
 // isWhole reports whether the selection is the whole tenant: then what belongs to no memory any more is
@@ -72,7 +77,7 @@ func (x ExportSelection) where(m string, p *pg.Params) string {
 func (x ExportSelection) isWhole() bool {
 	f := x.Filter
 	return x.AllAgents && x.IncludeDeleted && f.Principal.Project == "" && f.Principal.EffectiveScope() == "" &&
-		f.MaxSensitivity == "" && f.Narrowed("m", &pg.Params{}) == ""
+		f.MaxSensitivity == "" && f.Narrowed("m", pg.Args{}) == ""
 }
 
 // exportPage is how many memories an export reads at a time.
@@ -111,15 +116,15 @@ func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 				if a == nil {
 					break
 				}
-				after, counts.Artifacts = a.sum, counts.Artifacts+1
+				after, counts.Artifacts = a.Sum, counts.Artifacts+1
 				if err := send(ExportLine{Kind: LineArtifact, Artifact: &a.ExportArtifact}); err != nil {
 					return err
 				}
 			}
 			for after := uuid.Nil; ; {
-				var p pg.Params
-				where := x.where("m", &p) + ` AND m.id > ` + p.Add(after)
-				lines, err := exportLines(ctx, tx, where, `ORDER BY m.id LIMIT `+p.Add(exportPage), p)
+				args := pg.Args{"after": after, "limit": exportPage}
+				where := x.where("m", args) + ` AND m.id > @after`
+				lines, err := exportLines(ctx, tx, where+` ORDER BY m.id LIMIT @limit`, args)
 				if err != nil {
 					return err
 				}
@@ -184,45 +189,9 @@ func plainTimes(ctx context.Context, tx pgx.Tx) error {
 // derivedColumns of memories follow from the others, or from where the row is.
 const derivedColumns = `'{tenant,tsv,claim_space,subject_key,claim_key,live}'::text[]`
 
-// exportLines reads memories with all that they own. Conditions and parameters are on the alias m.
-func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p pg.Params) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, `SELECT `+commit.RecordColumns+`, `+read.AuditLog("", false)+`,
-		to_jsonb(m) - `+derivedColumns+`,
-		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq) FROM memory_history h
-			WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] || jsonb_build_object('record',
-			v.record - 'tenant') ORDER BY v.version)
-			FROM memory_versions v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position)
-			FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id)
-			FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(c) - '{tenant,memory_id,subject_key}'::text[] ORDER BY c.subject,
-			c.predicate) FROM entity_claims c WHERE c.tenant = m.tenant AND c.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,tsv}'::text[] ORDER BY h.position)
-			FROM memory_hints h WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg(jsonb_build_object('id', e.id, 'canonical_name', e.canonical_name, 'name', e.name,
-			'created_at', e.created_at,
-				'updated_at', e.updated_at, 'mentioned_at', x.created_at) ORDER BY e.canonical_name)
-			FROM entities e LEFT JOIN memory_entity_mentions x ON x.tenant = e.tenant AND x.memory_id = m.id
-			AND x.entity_id = e.id
-			WHERE e.tenant = m.tenant AND e.id IN (
-				SELECT n.entity_id FROM memory_entity_mentions n WHERE n.tenant = m.tenant AND n.memory_id = m.id
-				UNION SELECT unnest(ARRAY[g.source_id, g.target_id]) FROM memory_entity_relations g
-				WHERE g.tenant = m.tenant AND g.memory_id = m.id)), '[]'),
-		coalesce((SELECT jsonb_agg(jsonb_build_object('source', f.canonical_name, 'relationship', g.relationship,
-			'target', t.canonical_name,
-				'confidence', r.confidence, 'created_at', r.created_at, 'updated_at', r.updated_at)
-				ORDER BY f.canonical_name, g.relationship, t.canonical_name)
-			FROM memory_entity_relations g
-			JOIN entity_relations r ON r.tenant = g.tenant AND r.source_id = g.source_id
-			AND r.relationship = g.relationship AND r.target_id = g.target_id
-			JOIN entities f ON f.tenant = g.tenant AND f.id = g.source_id
-			JOIN entities t ON t.tenant = g.tenant AND t.id = g.target_id
-			WHERE g.tenant = m.tenant AND g.memory_id = m.id), '[]'),
-		coalesce((SELECT jsonb_agg('sha256:' || encode(x.sha256, 'hex') ORDER BY x.sha256) FROM memory_artifacts x
-			WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]')`+
-		commit.RecordTables+`WHERE `+where+` `+order, p...)
+// exportLines reads memories m with all that they own, which meet the conditions.
+func exportLines(ctx context.Context, tx pgx.Tx, where string, args pg.Args) ([]ExportLine, error) {
+	rows, err := tx.Query(ctx, exportSQL+where, args)
 	if err != nil {
 		return nil, err
 	}
@@ -230,8 +199,7 @@ func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p pg.Param
 		line := ExportLine{Kind: LineMemory, Record: &schema.MemoryRecord{}}
 		m := line.Record
 		err := commit.ScanRecordAnd(row, m, &m.AuditLog, &line.Columns, &line.History, &line.Versions, &line.Provenance,
-			&line.Relations, &line.Claims, &line.Hints,
-			&line.Entities, &line.Edges, &line.Artifacts)
+			&line.Relations, &line.Claims, &line.Hints, &line.Entities, &line.Edges, &line.Artifacts)
 		if err != nil {
 			return line, err
 		}
@@ -241,6 +209,69 @@ func exportLines(ctx context.Context, tx pgx.Tx, where, order string, p pg.Param
 		return line, nil
 	})
 }
+
+// exportSQL selects a record, and after it the other fields of a memory's line in the order in which exportLines scans
+// them. Conditions follow.
+var exportSQL = `
+	SELECT ` + commit.RecordColumns + `,
+		` + read.AuditLog("", false) + ` AS audit_log,
+		to_jsonb(m) - ` + derivedColumns + ` AS columns,
+		coalesce((
+			SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
+			FROM memory_history h
+			WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]') AS history,
+		coalesce((
+			SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[]
+				|| jsonb_build_object('record', v.record - 'tenant') ORDER BY v.version)
+			FROM memory_versions v
+			WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]') AS versions,
+		coalesce((
+			SELECT jsonb_agg(to_jsonb(v) - '{tenant,memory_id}'::text[] ORDER BY v.position)
+			FROM memory_provenance v
+			WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]') AS provenance,
+		coalesce((
+			SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id)
+			FROM memory_relations r
+			WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]') AS relations,
+		coalesce((
+			SELECT jsonb_agg(to_jsonb(c) - '{tenant,memory_id,subject_key}'::text[] ORDER BY c.subject, c.predicate)
+			FROM entity_claims c
+			WHERE c.tenant = m.tenant AND c.memory_id = m.id), '[]') AS claims,
+		coalesce((
+			SELECT jsonb_agg(to_jsonb(h) - '{tenant,memory_id,tsv}'::text[] ORDER BY h.position)
+			FROM memory_hints h
+			WHERE h.tenant = m.tenant AND h.memory_id = m.id), '[]') AS hints,
+		coalesce((
+			SELECT jsonb_agg(jsonb_build_object('id', e.id, 'canonical_name', e.canonical_name, 'name', e.name,
+				'created_at', e.created_at, 'updated_at', e.updated_at, 'mentioned_at', x.created_at)
+				ORDER BY e.canonical_name)
+			FROM entities e
+			LEFT JOIN memory_entity_mentions x ON x.tenant = e.tenant AND x.memory_id = m.id AND x.entity_id = e.id
+			WHERE e.tenant = m.tenant AND e.id IN (
+				SELECT n.entity_id
+				FROM memory_entity_mentions n
+				WHERE n.tenant = m.tenant AND n.memory_id = m.id
+				UNION
+				SELECT unnest(ARRAY[g.source_id, g.target_id])
+				FROM memory_entity_relations g
+				WHERE g.tenant = m.tenant AND g.memory_id = m.id)), '[]') AS entities,
+		coalesce((
+			SELECT jsonb_agg(jsonb_build_object('source', f.canonical_name, 'relationship', g.relationship,
+				'target', t.canonical_name, 'confidence', r.confidence, 'created_at', r.created_at,
+				'updated_at', r.updated_at)
+				ORDER BY f.canonical_name, g.relationship, t.canonical_name)
+			FROM memory_entity_relations g
+			JOIN entity_relations r ON r.tenant = g.tenant AND r.source_id = g.source_id
+				AND r.relationship = g.relationship AND r.target_id = g.target_id
+			JOIN entities f ON f.tenant = g.tenant AND f.id = g.source_id
+			JOIN entities t ON t.tenant = g.tenant AND t.id = g.target_id
+			WHERE g.tenant = m.tenant AND g.memory_id = m.id), '[]') AS edges,
+		coalesce((
+			SELECT jsonb_agg('sha256:' || encode(x.sha256, 'hex') ORDER BY x.sha256)
+			FROM memory_artifacts x
+			WHERE x.tenant = m.tenant AND x.memory_id = m.id), '[]') AS artifacts
+	` + commit.RecordTables + `
+	WHERE `
 
 // recordRow is what a record says of its row, by column.
 func recordRow(m schema.MemoryRecord) map[string]any {
@@ -288,11 +319,14 @@ func recordRow(m schema.MemoryRecord) map[string]any {
 
 // orphanHistory reads the history of the next memories that are gone.
 func orphanHistory(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUID) ([]ExportLine, error) {
-	rows, err := tx.Query(ctx, `SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[]
-		ORDER BY h.seq)
-		FROM memory_history h WHERE h.tenant = $1 AND h.memory_id > $2 AND NOT EXISTS (SELECT FROM memories m
-			WHERE m.tenant = $1 AND m.id = h.memory_id)
-		GROUP BY h.memory_id ORDER BY h.memory_id LIMIT $3`, tenant, after, exportPage)
+	rows, err := tx.Query(ctx, `
+		SELECT h.memory_id, jsonb_agg(to_jsonb(h) - '{tenant,memory_id,seq}'::text[] ORDER BY h.seq)
+		FROM memory_history h
+		WHERE h.tenant = @tenant AND h.memory_id > @after
+			AND NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = h.memory_id)
+		GROUP BY h.memory_id
+		ORDER BY h.memory_id
+		LIMIT @limit`, pg.Args{"tenant": tenant, "after": after, "limit": exportPage})
 	if err != nil {
 		return nil, err
 	}
@@ -306,40 +340,50 @@ func orphanHistory(ctx context.Context, tx pgx.Tx, tenant string, after uuid.UUI
 // storedArtifact is an artifact with its key.
 type storedArtifact struct {
 	ExportArtifact
-	sum []byte
+	Sum []byte
 }
 
 // nextArtifact reads the next artifact after a key: one that a selected memory refers to, or that nothing refers to
 // and a selected agent or user holds. One at a time: they may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
-	var p pg.Params
 	if after == nil {
 		after = []byte{}
 	}
-	tenant, agent, all := p.Add(x.Filter.Principal.Tenant), p.Add(x.Filter.Principal.Agent), p.Add(x.AllAgents)
-	user := p.Add(pg.UserScope(x.Filter.Principal)) + "::text"
-	held := "(" + all + " OR h.agent_id = " + agent + ") AND (" + user + " = '' OR h.scope = " + user + ")"
-	var a storedArtifact
-	err := tx.QueryRow(ctx, `SELECT a.sha256, encode(a.sha256, 'hex'), a.media_type, a.agent_id, a.created_at,
-		a.content,
-			ARRAY(SELECT h.agent_id FROM artifact_holders h WHERE h.tenant = a.tenant AND h.sha256 = a.sha256
-				AND h.scope = '' AND `+held+` ORDER BY 1),
-			coalesce((SELECT jsonb_agg(jsonb_build_object('agent', h.agent_id, 'scope', h.scope) ORDER BY h.agent_id,
-				h.scope) FROM artifact_holders h
-				WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope <> '' AND `+held+`), '[]')
-		FROM artifacts a WHERE a.tenant = `+tenant+` AND a.sha256 > `+p.Add(after)+`
-			AND (EXISTS (SELECT FROM memory_artifacts x JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
-					WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND `+x.where("m", &p)+`)
+	pr := x.Filter.Principal
+	args := pg.Args{"tenant": pr.Tenant, "agent": pr.Agent, "all_agents": x.AllAgents, "user": pg.UserScope(pr),
+		"after": after}
+	const held = "(@all_agents OR h.agent_id = @agent) AND (@user::text = '' OR h.scope = @user::text)"
+	found, err := pg.CollectByName[storedArtifact](ctx, tx, `
+		SELECT a.sha256 AS sum,
+			encode(a.sha256, 'hex') AS sha256,
+			a.media_type,
+			a.agent_id AS agent,
+			a.created_at, a.content,
+			ARRAY(
+				SELECT h.agent_id
+				FROM artifact_holders h
+				WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope = '' AND `+held+`
+				ORDER BY 1) AS holders,
+			coalesce((
+				SELECT jsonb_agg(jsonb_build_object('agent', h.agent_id, 'scope', h.scope) ORDER BY h.agent_id, h.scope)
+				FROM artifact_holders h
+				WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND h.scope <> '' AND `+held+`), '[]') AS user_holders
+		FROM artifacts a
+		WHERE a.tenant = @tenant AND a.sha256 > @after
+			AND (EXISTS (
+					SELECT
+					FROM memory_artifacts x
+					JOIN memories m ON m.tenant = x.tenant AND m.id = x.memory_id
+					WHERE x.tenant = a.tenant AND x.sha256 = a.sha256 AND `+x.where("m", args)+`)
 				OR NOT EXISTS (SELECT FROM memory_artifacts x WHERE x.tenant = a.tenant AND x.sha256 = a.sha256)
-					AND (`+all+` AND `+user+` = '' OR EXISTS (SELECT FROM artifact_holders h WHERE h.tenant = a.tenant
-						AND h.sha256 = a.sha256 AND `+held+`)))
-		ORDER BY a.sha256 LIMIT 1`, p...).Scan(&a.sum, &a.SHA256, &a.MediaType, &a.Agent, &a.CreatedAt, &a.Content,
-		&a.Holders, &a.UserHolders)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
+					AND (@all_agents AND @user::text = '' OR EXISTS (
+						SELECT
+						FROM artifact_holders h
+						WHERE h.tenant = a.tenant AND h.sha256 = a.sha256 AND `+held+`)))
+		ORDER BY a.sha256
+		LIMIT 1`, args)
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return &a, nil
+	return &found[0], nil
 }

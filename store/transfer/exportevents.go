@@ -23,14 +23,19 @@ type eventCursor struct {
 func exportEvents(
 	ctx context.Context, tx pgx.Tx, x ExportSelection, after eventCursor,
 ) ([]ExportLine, eventCursor, error) {
-	var p pg.Params
-	query := `SELECT e.recorded_at, e.id, to_jsonb(e) - '{tenant,seq}'::text[] FROM events e
-		WHERE e.tenant = ` + p.Add(x.Filter.Principal.Tenant) +
-		` AND (e.recorded_at, e.id) > (` + p.Add(after.at) + `, ` + p.Add(after.id) + `)`
+	args := pg.Args{"tenant": x.Filter.Principal.Tenant, "after_time": after.at, "after_id": after.id,
+		"limit": exportPage}
+	selected := ""
 	if !x.isWhole() {
-		query += ` AND EXISTS (SELECT FROM memories m WHERE m.id = e.memory_id AND ` + x.where("m", &p) + `)`
+		selected = `
+			AND EXISTS (SELECT FROM memories m WHERE m.id = e.memory_id AND ` + x.where("m", args) + `)`
 	}
-	rows, err := tx.Query(ctx, query+` ORDER BY e.recorded_at, e.id LIMIT `+p.Add(exportPage), p...)
+	rows, err := tx.Query(ctx, `
+		SELECT e.recorded_at, e.id, to_jsonb(e) - '{tenant,seq}'::text[]
+		FROM events e
+		WHERE e.tenant = @tenant AND (e.recorded_at, e.id) > (@after_time, @after_id)`+selected+`
+		ORDER BY e.recorded_at, e.id
+		LIMIT @limit`, args)
 	if err != nil {
 		return nil, after, err
 	}
@@ -67,8 +72,10 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 			of[i] = *about.Memory
 		}
 	}
-	standing, err := r.IdSet(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL`,
-		r.Tenant, of)
+	standing, err := r.IdSet(ctx, `
+		SELECT id
+		FROM memories
+		WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL`, r.Tenant, of)
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,7 @@ func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLin
 	err := pg.RetryChange(ctx, func() error {
 		out = RestoreResult{}
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-			return restore(ctx, c, lines,
-				&out)
+			return restore(ctx, c, lines, &out)
 		})
 	})
 	if err != nil {
@@ -162,20 +161,29 @@ func (r *restoring) artifact(ctx context.Context, a *ExportArtifact) error {
 			Problem: "must be hexadecimal"}}}
 	}
 	// The table checks that the bytes match the address.
-	tag, err := r.Tx.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT DO NOTHING`, r.Tenant, sum, a.MediaType, len(a.Content), a.Content, a.Agent, a.CreatedAt)
+	tag, err := r.Tx.Exec(ctx, `
+		INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+		VALUES (@tenant, @sum, @media_type, @size, @content, @agent, @created_at)
+		ON CONFLICT DO NOTHING`,
+		pg.Args{"tenant": r.Tenant, "sum": sum, "media_type": a.MediaType, "size": len(a.Content),
+			"content": a.Content, "agent": a.Agent, "created_at": a.CreatedAt})
 	if err != nil {
 		return err
 	}
 	r.out.Artifacts += int(tag.RowsAffected())
-	_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id) SELECT $1, $2, h
-		FROM unnest($3::text[]) h ON CONFLICT DO NOTHING`, r.Tenant, sum, a.Holders)
+	_, err = r.Tx.Exec(ctx, `
+		INSERT INTO artifact_holders (tenant, sha256, agent_id)
+		SELECT @tenant, @sum, h
+		FROM unnest(@agents::text[]) h
+		ON CONFLICT DO NOTHING`,
+		pg.Args{"tenant": r.Tenant, "sum": sum, "agents": a.Holders})
 	for _, h := range a.UserHolders {
 		if err == nil {
-			_, err = r.Tx.Exec(ctx, `INSERT INTO artifact_holders (tenant, sha256, agent_id, scope)
-				VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-				r.Tenant, sum, h.Agent, h.Scope)
+			_, err = r.Tx.Exec(ctx, `
+				INSERT INTO artifact_holders (tenant, sha256, agent_id, scope)
+				VALUES (@tenant, @sum, @agent, @scope)
+				ON CONFLICT DO NOTHING`,
+				pg.Args{"tenant": r.Tenant, "sum": sum, "agent": h.Agent, "scope": h.Scope})
 		}
 	}
 	return err
@@ -304,9 +312,13 @@ func (r *restoring) insertColumns(ctx context.Context, table, columns string, ro
 	if err != nil {
 		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: table, Problem: "is not valid JSON"}}}
 	}
-	found, err := r.Tx.Query(ctx, `INSERT INTO `+table+` (`+columns+`) SELECT `+columns+`
+	found, err := r.Tx.Query(ctx, `
+		INSERT INTO `+table+` (`+columns+`)
+		SELECT `+columns+`
 		FROM jsonb_populate_recordset(NULL::`+table+`, $1) WITH ORDINALITY
-		ORDER BY ordinality ON CONFLICT DO NOTHING RETURNING `+returning, string(encoded))
+		ORDER BY ordinality
+		ON CONFLICT DO NOTHING
+		RETURNING `+returning, string(encoded))
 	if err != nil {
 		return nil, err
 	}
@@ -319,9 +331,11 @@ func (r *restoring) columnsOf(ctx context.Context, table string) ([]string, erro
 		return columns, nil
 	}
 	var columns []string
-	err := r.Tx.QueryRow(ctx, `SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute
-		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
-		AND attidentity = ''`, table).Scan(&columns)
+	err := r.Tx.QueryRow(ctx, `
+		SELECT array_agg(attname::text ORDER BY attnum)
+		FROM pg_attribute
+		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped
+			AND attgenerated = '' AND attidentity = ''`, table).Scan(&columns)
 	if r.columns == nil {
 		r.columns = map[string][]string{}
 	}
@@ -335,8 +349,8 @@ func (r *restoring) settleStanding(ctx context.Context, byID map[uuid.UUID]*Expo
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	standing, err := exportLines(ctx, r.Tx, `m.tenant = $1 AND m.id = ANY($2)`, `ORDER BY m.id`,
-		pg.Params{r.Tenant, ids})
+	standing, err := exportLines(ctx, r.Tx, `m.tenant = @tenant AND m.id = ANY(@ids) ORDER BY m.id`,
+		pg.Args{"tenant": r.Tenant, "ids": ids})
 	if err != nil {
 		return nil, err
 	}
@@ -380,12 +394,17 @@ func (r *restoring) obstacle(ctx context.Context, line ExportLine) (string, erro
 		return "", err
 	}
 	var external, duplicate bool
-	err = r.Tx.QueryRow(ctx, `SELECT
-			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.external_id = x.external_id),
-			EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.content_hash = x.content_hash
-				AND m.agent_id = x.agent_id AND m.project = x.project
-				AND m.scope = x.scope AND m.visibility = x.visibility AND m.type = x.type AND m.live)
-		FROM jsonb_populate_record(NULL::memories, $2) x`, r.Tenant, string(encoded)).Scan(&external, &duplicate)
+	err = r.Tx.QueryRow(ctx, `
+		SELECT
+			EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.external_id = x.external_id),
+			EXISTS (
+				SELECT
+				FROM memories m
+				WHERE m.tenant = @tenant AND m.content_hash = x.content_hash AND m.agent_id = x.agent_id
+					AND m.project = x.project AND m.scope = x.scope AND m.visibility = x.visibility
+					AND m.type = x.type AND m.live)
+		FROM jsonb_populate_record(NULL::memories, @row) x`,
+		pg.Args{"tenant": r.Tenant, "row": string(encoded)}).Scan(&external, &duplicate)
 	switch {
 	case err != nil:
 		return "", err

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // dependents writes the rows that belong to the new memories.
@@ -34,9 +35,11 @@ func (r *restoring) dependents(ctx context.Context, byID map[uuid.UUID]*ExportLi
 			*part.out = append(*part.out, rows...)
 		}
 		if m.AccessCount > 0 && m.LastAccessed != nil {
-			r.Queue.Queue(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at)
-				VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-				r.Tenant, id, m.AccessCount, m.LastAccessed)
+			r.Queue.Queue(`
+				INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at)
+				VALUES (@tenant, @id, @count, @last)
+				ON CONFLICT DO NOTHING`,
+				pg.Args{"tenant": r.Tenant, "id": id, "count": m.AccessCount, "last": m.LastAccessed})
 		}
 		for _, name := range line.Artifacts {
 			sum, err := hex.DecodeString(strings.TrimPrefix(name, "sha256:"))
@@ -44,8 +47,10 @@ func (r *restoring) dependents(ctx context.Context, byID map[uuid.UUID]*ExportLi
 				return &schema.ValidationError{Fields: []schema.FieldError{{Field: "artifacts",
 					Problem: "must be sha256:<hex>"}}}
 			}
-			r.Queue.Queue(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ($1, $2, $3)
-				ON CONFLICT DO NOTHING`, r.Tenant, id, sum)
+			r.Queue.Queue(`
+				INSERT INTO memory_artifacts (tenant, memory_id, sha256)
+				VALUES (@tenant, @id, @sum)
+				ON CONFLICT DO NOTHING`, pg.Args{"tenant": r.Tenant, "id": id, "sum": sum})
 		}
 		live := m.DeletedAt == nil && m.ArchivedAt == nil && m.Status.Live()
 		if live {
@@ -120,60 +125,97 @@ func (r *restoring) graph(ctx context.Context, byID map[uuid.UUID]*ExportLine, f
 		return err
 	}
 	// Entities by name and edges by their ends, as Link takes them, so that the two do not deadlock.
-	for _, query := range []string{
-		`INSERT INTO entities AS e (tenant, id, canonical_name, name, mentions, created_at, updated_at)
-			SELECT $1, x.id, x.canonical_name, x.name, 0, x.created_at, x.updated_at
-			FROM (SELECT DISTINCT ON (canonical_name) * FROM jsonb_to_recordset($2) x(id uuid, canonical_name text,
-				name text, created_at timestamptz, updated_at timestamptz)
-				ORDER BY canonical_name) x
-			ORDER BY x.canonical_name
-			ON CONFLICT DO NOTHING`,
-		`WITH fresh AS (
-				INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
-				SELECT $1, x.memory, e.id, x.mentioned_at FROM jsonb_to_recordset($2) x(memory uuid,
-					canonical_name text, mentioned_at timestamptz)
-				JOIN entities e ON e.tenant = $1 AND e.canonical_name = x.canonical_name
-				WHERE x.mentioned_at IS NOT NULL ON CONFLICT DO NOTHING RETURNING entity_id
-			), per AS (SELECT entity_id, count(*) AS n FROM fresh GROUP BY entity_id),
-			locked AS (SELECT e.id, per.n FROM entities e JOIN per ON per.entity_id = e.id WHERE e.tenant = $1
-				ORDER BY e.canonical_name FOR UPDATE OF e)
-			UPDATE entities e SET mentions = e.mentions + l.n FROM locked l WHERE e.tenant = $1 AND e.id = l.id`,
-	} {
-		if _, err := r.Tx.Exec(ctx, query, r.Tenant, string(m)); err != nil {
+	for _, query := range []string{restoreEntities, restoreMentions} {
+		if _, err := r.Tx.Exec(ctx, query, pg.Args{"tenant": r.Tenant, "mentions": string(m)}); err != nil {
 			return err
 		}
 	}
 	if len(edges) == 0 {
 		return nil
 	}
-	const ends = `jsonb_to_recordset($2) x(memory uuid, source text, relationship text, target text, confidence float8,
-		created_at timestamptz, updated_at timestamptz)
-		JOIN entities f ON f.tenant = $1 AND f.canonical_name = x.source JOIN entities t ON t.tenant = $1
-		AND t.canonical_name = x.target`
-	for _, query := range []string{
-		`INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence,
-			created_at, updated_at)
-			SELECT $1, f.id, x.relationship, t.id, 0, max(x.confidence), min(x.created_at), max(x.updated_at) FROM ` +
-			ends + `
-			GROUP BY f.id, x.relationship, t.id ORDER BY f.id, x.relationship, t.id
-			ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
-			SET confidence = greatest(r.confidence, excluded.confidence), updated_at = greatest(r.updated_at,
-				excluded.updated_at)`,
-		`WITH fresh AS (
-				INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
-				SELECT $1, x.memory, f.id, x.relationship, t.id FROM ` + ends + ` ON CONFLICT DO NOTHING
-				RETURNING source_id, relationship, target_id
-			), per AS (SELECT source_id, relationship, target_id, count(*) AS n FROM fresh GROUP BY 1, 2, 3)
-			UPDATE entity_relations r SET mentions = r.mentions + per.n FROM per
-			WHERE r.tenant = $1 AND (r.source_id, r.relationship, r.target_id) = (per.source_id, per.relationship,
-				per.target_id)`,
-	} {
-		if _, err := r.Tx.Exec(ctx, query, r.Tenant, string(e)); err != nil {
+	for _, query := range []string{restoreEntityRelations, restoreStatedRelations} {
+		if _, err := r.Tx.Exec(ctx, query, pg.Args{"tenant": r.Tenant, "edges": string(e)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+const (
+	restoreEntities = `
+		INSERT INTO entities AS e (tenant, id, canonical_name, name, mentions, created_at, updated_at)
+		SELECT @tenant, x.id, x.canonical_name, x.name, 0, x.created_at, x.updated_at
+		FROM (
+			SELECT DISTINCT ON (canonical_name) *
+			FROM jsonb_to_recordset(@mentions) x(id uuid, canonical_name text, name text, created_at timestamptz,
+				updated_at timestamptz)
+			ORDER BY canonical_name
+		) x
+		ORDER BY x.canonical_name
+		ON CONFLICT DO NOTHING`
+
+	restoreMentions = `
+		WITH fresh AS (
+			INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
+			SELECT @tenant, x.memory, e.id, x.mentioned_at
+			FROM jsonb_to_recordset(@mentions) x(memory uuid, canonical_name text, mentioned_at timestamptz)
+			JOIN entities e ON e.tenant = @tenant AND e.canonical_name = x.canonical_name
+			WHERE x.mentioned_at IS NOT NULL
+			ON CONFLICT DO NOTHING
+			RETURNING entity_id
+		), per AS (
+			SELECT entity_id, count(*) AS n
+			FROM fresh
+			GROUP BY entity_id
+		), locked AS (
+			SELECT e.id, per.n
+			FROM entities e
+			JOIN per ON per.entity_id = e.id
+			WHERE e.tenant = @tenant
+			ORDER BY e.canonical_name
+			FOR UPDATE OF e
+		)
+		UPDATE entities e
+		SET mentions = e.mentions + l.n
+		FROM locked l
+		WHERE e.tenant = @tenant AND e.id = l.id`
+
+	// edgeRows are the edges x with their entities f and t.
+	edgeRows = `
+		FROM jsonb_to_recordset(@edges) x(memory uuid, source text, relationship text, target text, confidence float8,
+			created_at timestamptz, updated_at timestamptz)
+		JOIN entities f ON f.tenant = @tenant AND f.canonical_name = x.source
+		JOIN entities t ON t.tenant = @tenant AND t.canonical_name = x.target`
+
+	restoreEntityRelations = `
+		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence, created_at,
+			updated_at)
+		SELECT @tenant, f.id, x.relationship, t.id, 0, max(x.confidence), min(x.created_at), max(x.updated_at)` +
+		edgeRows + `
+		GROUP BY f.id, x.relationship, t.id
+		ORDER BY f.id, x.relationship, t.id
+		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
+		SET confidence = greatest(r.confidence, excluded.confidence),
+			updated_at = greatest(r.updated_at, excluded.updated_at)`
+
+	restoreStatedRelations = `
+		WITH fresh AS (
+			INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
+			SELECT @tenant, x.memory, f.id, x.relationship, t.id` +
+		edgeRows + `
+			ON CONFLICT DO NOTHING
+			RETURNING source_id, relationship, target_id
+		), per AS (
+			SELECT source_id, relationship, target_id, count(*) AS n
+			FROM fresh
+			GROUP BY 1, 2, 3
+		)
+		UPDATE entity_relations r
+		SET mentions = r.mentions + per.n
+		FROM per
+		WHERE r.tenant = @tenant
+			AND (r.source_id, r.relationship, r.target_id) = (per.source_id, per.relationship, per.target_id)`
+)
 
 // relations adds those whose both ends are there; the others become pending.
 func (r *restoring) relations(ctx context.Context, relations []PendingRelation) error {
@@ -181,37 +223,41 @@ func (r *restoring) relations(ctx context.Context, relations []PendingRelation) 
 		return nil
 	}
 	n := len(relations)
-	sources, targets, predicates, reasons := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]string, n),
-		make([]string, n)
+	sources, targets := make([]uuid.UUID, n), make([]uuid.UUID, n)
+	predicates, reasons := make([]string, n), make([]string, n)
 	weights, times := make([]float64, n), make([]time.Time, n)
 	for i, x := range relations {
-		sources[i], targets[i], predicates[i], reasons[i], weights[i], times[i] = x.Source, x.TargetID, x.Predicate,
-			x.Reason, x.Weight, x.CreatedAt
+		sources[i], predicates[i], targets[i] = x.Source, x.Predicate, x.TargetID
+		weights[i], reasons[i], times[i] = x.Weight, x.Reason, x.CreatedAt
 	}
-	rows, err := r.Tx.Query(ctx, `SELECT x.n - 1 FROM unnest($2::uuid[], $3::uuid[]) WITH ORDINALITY x(source, target,
-		n)
-		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.target)
-			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.source) ORDER BY x.n`, r.Tenant,
-		sources, targets)
+	rows, err := r.Tx.Query(ctx, `
+		SELECT x.n - 1
+		FROM unnest(@sources::uuid[], @targets::uuid[]) WITH ORDINALITY x(source, target, n)
+		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = x.target)
+			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = x.source)
+		ORDER BY x.n`,
+		pg.Args{"tenant": r.Tenant, "sources": sources, "targets": targets})
 	if err != nil {
 		return err
 	}
-	var missing int
-	if _, err := pgx.ForEachRow(rows, []any{&missing}, func() error {
-		r.out.Pending = append(r.out.Pending, relations[missing])
-		return nil
-	}); err != nil {
+	missing, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
 		return err
 	}
-	tag, err := r.Tx.Exec(ctx, `INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason,
-		created_at)
-		SELECT $1, x.source, x.predicate, x.target, x.weight, x.reason, x.at
-		FROM unnest($2::uuid[], $3::text[], $4::uuid[], $5::float8[], $6::text[], $7::timestamptz[]) x(source,
-			predicate, target, weight, reason, at)
-		WHERE EXISTS (SELECT FROM memories m WHERE m.tenant = $1 AND m.id = x.target) AND EXISTS (SELECT FROM memories m
-			WHERE m.tenant = $1 AND m.id = x.source)
+	for _, i := range missing {
+		r.out.Pending = append(r.out.Pending, relations[i])
+	}
+	tag, err := r.Tx.Exec(ctx, `
+		INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason, created_at)
+		SELECT @tenant, x.source, x.predicate, x.target, x.weight, x.reason, x.at
+		FROM unnest(@sources::uuid[], @predicates::text[], @targets::uuid[], @weights::float8[], @reasons::text[],
+			@times::timestamptz[]) x(source, predicate, target, weight, reason, at)
+		WHERE EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = x.target)
+			AND EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = x.source)
 		ORDER BY x.source, x.predicate, x.target
-		ON CONFLICT DO NOTHING`, r.Tenant, sources, predicates, targets, weights, reasons, times)
+		ON CONFLICT DO NOTHING`,
+		pg.Args{"tenant": r.Tenant, "sources": sources, "predicates": predicates, "targets": targets,
+			"weights": weights, "reasons": reasons, "times": times})
 	if err != nil {
 		return err
 	}

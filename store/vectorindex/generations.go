@@ -40,19 +40,33 @@ type Generation struct {
 	RetiredAt   *time.Time
 }
 
+// generationColumns are the columns of generationRow.
 const generationColumns = `id, index_name, model, dims, state, created_at, activated_at, retired_at`
 
+type generationRow struct {
+	ID          uuid.UUID
+	IndexName   string
+	Model       string
+	Dims        int
+	State       GenerationState
+	CreatedAt   time.Time
+	ActivatedAt *time.Time
+	RetiredAt   *time.Time
+}
+
 func scanGeneration(row pgx.CollectableRow) (Generation, error) {
-	var g Generation
-	err := row.Scan(&g.ID, &g.Index, &g.Model.Name, &g.Model.Dimensions, &g.State, &g.CreatedAt, &g.ActivatedAt,
-		&g.RetiredAt)
-	return g, err
+	g, err := pgx.RowToStructByName[generationRow](row)
+	return Generation{ID: g.ID, Index: g.IndexName, Model: inference.EmbeddingModel{Name: g.Model, Dimensions: g.Dims},
+		State: g.State, CreatedAt: g.CreatedAt, ActivatedAt: g.ActivatedAt, RetiredAt: g.RetiredAt}, err
 }
 
 // Generations returns an index's generations: the active one first, then the one being built, then what
 // waits to be dropped.
 func (s *VectorIndex) Generations(ctx context.Context, index string) ([]Generation, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT `+generationColumns+` FROM index_generations WHERE index_name = $1
+	rows, err := s.Pool.Query(ctx, `
+		SELECT `+generationColumns+`
+		FROM index_generations
+		WHERE index_name = $1
 		ORDER BY array_position(ARRAY['active', 'building', 'retired'], state), created_at, id`, index)
 	if err != nil {
 		return nil, fmt.Errorf("list generations: %w", err)
@@ -66,7 +80,10 @@ func (s *VectorIndex) Generations(ctx context.Context, index string) ([]Generati
 
 // Generation returns one generation; ErrNotFound when it has been dropped.
 func (s *VectorIndex) Generation(ctx context.Context, id uuid.UUID) (Generation, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT `+generationColumns+` FROM index_generations WHERE id = $1`, id)
+	rows, err := s.Pool.Query(ctx, `
+		SELECT `+generationColumns+`
+		FROM index_generations
+		WHERE id = $1`, id)
 	if err != nil {
 		return Generation{}, fmt.Errorf("read generation: %w", err)
 	}
@@ -87,16 +104,23 @@ func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model i
 	rows, err := s.Pool.Query(ctx, `
 		WITH made AS (
 			INSERT INTO index_generations (id, index_name, model, dims, state, created_at, activated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, CASE WHEN $5 = 'active' THEN $6::timestamptz END)
-			ON CONFLICT DO NOTHING RETURNING `+generationColumns+`)
-		SELECT * FROM made UNION ALL SELECT `+generationColumns+` FROM index_generations WHERE index_name = $2
-			AND state = $5 LIMIT 1`,
-		pg.NewID(), index, model.Name, model.Dimensions, state, now.UTC())
+			VALUES (@id, @index, @model, @dims, @state, @now, CASE WHEN @state = 'active' THEN @now::timestamptz END)
+			ON CONFLICT DO NOTHING
+			RETURNING `+generationColumns+`
+		)
+		SELECT * FROM made
+		UNION ALL
+		SELECT `+generationColumns+`
+		FROM index_generations
+		WHERE index_name = @index AND state = @state
+		LIMIT 1`,
+		pg.Args{"id": pg.NewID(), "index": index, "model": model.Name, "dims": model.Dimensions, "state": state,
+			"now": now.UTC()})
 	if err != nil {
 		return Generation{}, fmt.Errorf("start generation: %w", err)
 	}
 	g, err := pgx.CollectExactlyOneRow(rows, scanGeneration)
-	if errors.Is(err, pgx.ErrNoRows) { // the other one was not yet to be seen
+	if errors.Is(err, pgx.ErrNoRows) { // the other caller has not committed yet
 		return s.StartGeneration(ctx, index, model, state, now)
 	}
 	if err != nil {
@@ -109,14 +133,19 @@ func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model i
 // call changes nothing.
 func (s *VectorIndex) ActivateGeneration(ctx context.Context, g Generation, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE index_generations SET state = 'retired', retired_at = $3
-			WHERE index_name = $1 AND id <> $2 AND state = 'active' AND EXISTS (SELECT FROM index_generations
-				WHERE id = $2 AND state = 'building')`,
-			g.Index, g.ID, now.UTC()); err != nil {
+		if _, err := tx.Exec(ctx, `
+			UPDATE index_generations
+			SET state = 'retired', retired_at = @now
+			WHERE index_name = @index AND id <> @id AND state = 'active'
+				AND EXISTS (SELECT FROM index_generations WHERE id = @id AND state = 'building')`,
+			pg.Args{"index": g.Index, "id": g.ID, "now": now.UTC()}); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `UPDATE index_generations SET state = 'active', activated_at = $2 WHERE id = $1
-			AND state = 'building'`, g.ID, now.UTC())
+		_, err := tx.Exec(ctx, `
+			UPDATE index_generations
+			SET state = 'active', activated_at = @now
+			WHERE id = @id AND state = 'building'`,
+			pg.Args{"id": g.ID, "now": now.UTC()})
 		return err
 	})
 	if err != nil {
@@ -151,8 +180,8 @@ func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.Em
 	return built, nil
 }
 
-// RebuildVectorIndexes builds all of them again, without the first classes that are done already. After each class it
-// calls done with how many are.
+// RebuildVectorIndexes builds the indexes of all classes again, except the first ones that are done already. After each
+// class it calls done with the number of classes that are.
 func (s *VectorIndex) RebuildVectorIndexes(
 	ctx context.Context,
 	model inference.EmbeddingModel,
@@ -175,8 +204,9 @@ func (s *VectorIndex) buildVectorIndex(
 	rebuild bool,
 ) (made bool, err error) {
 	err = s.Long(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`,
-			model.Name, model.Dimensions, class.Tier, class.Typology, rebuild).Scan(&made)
+		return tx.QueryRow(ctx, `SELECT mneme_build_vector_index(@model, @dims, @tier, @typology, @rebuild)`,
+			pg.Args{"model": model.Name, "dims": model.Dimensions, "tier": class.Tier, "typology": class.Typology,
+				"rebuild": rebuild}).Scan(&made)
 	})
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == "22023" { // invalid_parameter_value
@@ -209,8 +239,7 @@ func (s *VectorIndex) MemoryTenants(ctx context.Context, after string, limit int
 func (s *VectorIndex) LiveTotal(ctx context.Context) (int64, error) {
 	var n int64
 	if err := s.Long(ctx, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx,
-			`SELECT mneme_live_total()`).Scan(&n)
+		return tx.QueryRow(ctx, `SELECT mneme_live_total()`).Scan(&n)
 	}); err != nil {
 		return 0, fmt.Errorf("count memories: %w", err)
 	}
@@ -223,34 +252,57 @@ type IndexState struct {
 	Version  int // 0 when the memory is not there
 	Live     bool
 	Embedded bool // it has a vector of the model, made of its present content
-	Pending  bool // the outbox still has something to say about it
-	Parked   bool // the outbox has given up on it
+	Pending  bool // the outbox has a change of it that is still tried
+	Parked   bool // the outbox has a change of it that is no longer tried
 }
 
-// indexStateColumns are those of a memory m that may be missing, whose id is given. The tenant is $1.
+// indexStateColumns are the columns of IndexState, of a memory m that may be missing, whose id is given.
 func indexStateColumns(id string) string {
-	return id + `, coalesce(m.version, 0), coalesce(m.live, false),
-	EXISTS (SELECT FROM memory_embeddings e WHERE e.tenant = $1 AND e.memory_id = m.id AND e.model = $2 AND e.dims = $3
-		AND e.content_hash = m.content_hash),
-	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NULL),
-	EXISTS (SELECT FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ` + id + ` AND o.parked_at IS NOT NULL)`
+	return fmt.Sprintf(`%[1]s AS id,
+			coalesce(m.version, 0) AS version,
+			coalesce(m.live, false) AS live,
+			EXISTS (
+				SELECT
+				FROM memory_embeddings e
+				WHERE e.tenant = @tenant AND e.memory_id = m.id AND e.model = @model AND e.dims = @dims
+					AND e.content_hash = m.content_hash) AS embedded,
+			EXISTS (
+				SELECT
+				FROM index_outbox o
+				WHERE o.tenant = @tenant AND o.memory_id = %[1]s AND o.parked_at IS NULL) AS pending,
+			EXISTS (
+				SELECT
+				FROM index_outbox o
+				WHERE o.tenant = @tenant AND o.memory_id = %[1]s AND o.parked_at IS NOT NULL) AS parked`, id)
 }
+
+var (
+	livePageSQL = `
+		SELECT ` + indexStateColumns("m.id") + `
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.live AND m.id > @after
+		ORDER BY m.id
+		LIMIT @limit`
+
+	indexStatesSQL = `
+		SELECT ` + indexStateColumns("x.id") + `
+		FROM unnest(@ids::uuid[]) x(id)
+		LEFT JOIN ` + pg.ByKey("m", "@tenant", "x.id") + ` ON true`
+)
 
 // LivePage returns the states of a tenant's live memories by id, at most limit of them, after the given one.
 func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inference.EmbeddingModel, after uuid.UUID,
 	limit int) ([]IndexState, error) {
-	return s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("m.id")+` FROM memories m WHERE m.tenant = $1
-		AND m.live AND m.id > $4 ORDER BY m.id LIMIT $5`,
-		tenant, model.Name, model.Dimensions, after, limit)
+	return s.indexStates(ctx, tenant, livePageSQL, pg.Args{"tenant": tenant, "model": model.Name,
+		"dims": model.Dimensions, "after": after, "limit": limit})
 }
 
 // IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
 // for good or never was, has version 0; the outbox may still have its deletion.
 func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
-	found, err := s.indexStates(ctx, tenant, `SELECT `+indexStateColumns("x.id")+` FROM unnest($4::uuid[]) x(id)
-		LEFT JOIN `+pg.ByKey("m", "$1", "x.id")+` ON true`,
-		tenant, model.Name, model.Dimensions, ids)
+	found, err := s.indexStates(ctx, tenant, indexStatesSQL, pg.Args{"tenant": tenant, "model": model.Name,
+		"dims": model.Dimensions, "ids": ids})
 	out := make(map[uuid.UUID]IndexState, len(found))
 	for _, state := range found {
 		out[state.ID] = state
@@ -258,12 +310,11 @@ func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model infe
 	return out, err
 }
 
-func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, args ...any) ([]IndexState, error) {
+func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, args pg.Args) ([]IndexState, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []IndexState
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		var err error
-		out, err = pg.Collect[IndexState](ctx, tx, query, args...)
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		out, err = pg.CollectByName[IndexState](ctx, tx, query, args)
 		return err
 	})
 	if err != nil {
@@ -272,16 +323,21 @@ func (s *VectorIndex) indexStates(ctx context.Context, tenant, query string, arg
 	return out, nil
 }
 
+// embeddedRows are the tenant's live memories m that have a vector e of the model, made of their present content.
+const embeddedRows = `
+			FROM memory_embeddings e
+			JOIN memories m ON m.tenant = e.tenant AND m.id = e.memory_id AND m.live AND m.content_hash = e.content_hash
+			WHERE e.tenant = @tenant AND e.model = @model AND e.dims = @dims`
+
 // CountEmbedded counts the tenant's live memories that have a vector of the model, made of their present
 // content.
 func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model inference.EmbeddingModel) (int64, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var n int64
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT count(*) FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant
-			AND m.id = e.memory_id AND m.live
-				AND m.content_hash = e.content_hash
-			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3`, tenant, model.Name, model.Dimensions).Scan(&n)
+		return tx.QueryRow(ctx, `
+			SELECT count(*)`+embeddedRows,
+			pg.Args{"tenant": tenant, "model": model.Name, "dims": model.Dimensions}).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("count embeddings: %w", err)
@@ -294,24 +350,18 @@ func (s *VectorIndex) CountEmbedded(ctx context.Context, tenant string, model in
 func (s *VectorIndex) NearestEmbedded(ctx context.Context, tenant string, e pg.Embedding,
 	limit int) ([]search.Hit, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
-	var p pg.Params
-	t, vector, l := p.Add(tenant), p.Add(pgvector.NewVector(e.Vector)), p.Add(limit)
+	args := pg.Args{"tenant": tenant, "vector": pgvector.NewVector(e.Vector), "limit": limit}
 	parts := make([]string, 0, len(search.VectorClasses))
 	for _, class := range search.VectorClasses {
-		parts = append(parts, "("+search.NearestSQL(e.Model, class, t, vector, l, "m.live")+")")
+		parts = append(parts, "("+search.NearestSQL(e.Model, class, "@tenant", "@vector", "@limit", "m.live")+")")
 	}
 	var out []search.Hit
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT memory_id, score FROM (`+strings.Join(parts, " UNION ALL ")+`) u
-			ORDER BY score DESC, memory_id LIMIT `+l, p...)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (search.Hit, error) {
-			var h search.Hit
-			err := row.Scan(&h.ID, &h.Score)
-			return h, err
-		})
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		out, err = pg.CollectByName[search.Hit](ctx, tx, `
+			SELECT id, score
+			FROM (`+strings.Join(parts, " UNION ALL ")+`) u
+			ORDER BY score DESC, id
+			LIMIT @limit`, args)
 		return err
 	})
 	if err != nil {
@@ -326,11 +376,11 @@ func (s *VectorIndex) SampleEmbedded(ctx context.Context, tenant string, model i
 	ctx = pg.WithClass(ctx, pg.ClassLong) // it goes through all of them
 	var out []uuid.UUID
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `SELECT e.memory_id FROM memory_embeddings e JOIN memories m ON m.tenant = e.tenant
-			AND m.id = e.memory_id AND m.live
-				AND m.content_hash = e.content_hash
-			WHERE e.tenant = $1 AND e.model = $2 AND e.dims = $3 ORDER BY random() LIMIT $4`, tenant, model.Name,
-			model.Dimensions, n)
+		rows, err := tx.Query(ctx, `
+			SELECT e.memory_id`+embeddedRows+`
+			ORDER BY random()
+			LIMIT @limit`,
+			pg.Args{"tenant": tenant, "model": model.Name, "dims": model.Dimensions, "limit": n})
 		if err != nil {
 			return err
 		}

@@ -56,19 +56,25 @@ type OutboxEntry struct {
 const outboxDue = `parked_at IS NULL AND (retry_at IS NULL OR retry_at <= now())`
 
 // Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. Those that have
-// failed come again when their time has come, and those that are parked do not. When only is not empty,
-// it looks at those memories alone.
+// failed come again when they are due, and those that are parked do not. When only is not empty, it reads the changes of
+// those memories only.
 func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference.EmbeddingModel, only []uuid.UUID,
 	limit int) ([]OutboxEntry, error) {
-	var p pg.Params
-	t := p.Add(tenant)
-	pending := `SELECT memory_id, max(seq) AS seq, count(*) AS changes, max(attempts) AS attempts
-		FROM (SELECT memory_id, seq, attempts FROM index_outbox WHERE tenant = ` + t + ` AND ` + outboxDue
+	args := pg.Args{"tenant": tenant, "limit": limit}
+	among := ""
 	if len(only) > 0 {
-		pending += ` AND memory_id = ANY(` + p.Add(only) + `)`
+		args["only"], among = only, ` AND memory_id = ANY(@only)`
 	}
-	pending += ` ORDER BY seq LIMIT ` + p.Add(limit) + `) o GROUP BY memory_id`
-	out, err := s.indexEntries(ctx, tenant, model, pending, &p)
+	out, err := s.indexEntries(ctx, tenant, model, `
+			SELECT memory_id, max(seq) AS seq, count(*) AS changes, max(attempts) AS attempts
+			FROM (
+				SELECT memory_id, seq, attempts
+				FROM index_outbox
+				WHERE tenant = @tenant AND `+outboxDue+among+`
+				ORDER BY seq
+				LIMIT @limit
+			) o
+			GROUP BY memory_id`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read outbox: %w", err)
 	}
@@ -79,61 +85,85 @@ func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference
 // or not live is an entry to delete.
 func (s *VectorIndex) IndexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	ids []uuid.UUID) ([]OutboxEntry, error) {
-	var p pg.Params
-	p.Add(tenant)
-	out, err := s.indexEntries(ctx, tenant, model, `SELECT id AS memory_id, 0::bigint AS seq, 0::bigint AS changes,
-		0 AS attempts FROM unnest(`+p.Add(ids)+`::uuid[]) id`, &p)
+	out, err := s.indexEntries(ctx, tenant, model, `
+			SELECT id AS memory_id, 0::bigint AS seq, 0::bigint AS changes, 0 AS attempts
+			FROM unnest(@ids::uuid[]) id`, pg.Args{"tenant": tenant, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read index entries: %w", err)
 	}
 	return out, nil
 }
 
-// indexEntries joins the memories that source names to what is known of them. The tenant is $1.
+// indexEntries joins the memories that source names to what is known of them. The arguments name the tenant, and what
+// source needs.
 func (s *VectorIndex) indexEntries(ctx context.Context, tenant string, model inference.EmbeddingModel, source string,
-	p *pg.Params) ([]OutboxEntry, error) {
+	args pg.Args) ([]OutboxEntry, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
-	query := `SELECT o.memory_id, o.seq, o.changes, o.attempts, m.id IS NULL OR NOT m.live, coalesce(m.version, 0),
-		coalesce(m.tier, ''), coalesce(m.typology, ''),
-			coalesce(m.agent_id, ''), coalesce(m.project, ''), coalesce(m.scope, ''), coalesce(m.visibility, ''),
-			coalesce(m.policy_group, ''),
-			coalesce(m.type, ''), coalesce(m.category, ''), m.tags, lower(coalesce(m.who, '')),
-			coalesce(m.pinned, false), coalesce(m.importance, 0),
-			coalesce(m.sensitivity, ''), coalesce(m.occurred_at, 'epoch'), m.valid_from, m.valid_until,
-			CASE WHEN e.embedding IS NULL AND m.live THEN m.content ELSE '' END, coalesce(m.content_hash, ''),
-			e.embedding
-		FROM (` + source + `) o
-		LEFT JOIN ` + pg.ByKey("m", "$1", "o.memory_id") + ` ON true
-		LEFT JOIN LATERAL (SELECT * FROM memory_embeddings x WHERE x.tenant = $1 AND x.memory_id = o.memory_id
-			AND x.model = ` + p.Add(model.Name) + ` OFFSET 0) e
-			ON e.dims = ` + p.Add(model.Dimensions) + ` AND e.content_hash = m.content_hash
+	args["model"], args["dims"] = model.Name, model.Dimensions
+	query := `
+		SELECT ` + entryColumns + `
+		FROM (` + source + `
+		) o
+		LEFT JOIN ` + pg.ByKey("m", "@tenant", "o.memory_id") + ` ON true
+		LEFT JOIN LATERAL (
+			SELECT *
+			FROM memory_embeddings x
+			WHERE x.tenant = @tenant AND x.memory_id = o.memory_id AND x.model = @model
+			OFFSET 0
+		) e ON e.dims = @dims AND e.content_hash = m.content_hash
 		ORDER BY o.seq, o.memory_id`
-	var out []OutboxEntry
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, *p...)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (OutboxEntry, error) {
-			var e OutboxEntry
-			var v *pgvector.Vector
-			err := row.Scan(&e.MemoryID, &e.Seq, &e.Changes, &e.Attempts, &e.Delete, &e.Version, &e.Tier, &e.Typology,
-				&e.Agent, &e.Project, &e.Scope, &e.Visibility, &e.PolicyGroup, &e.Type, &e.Category, &e.Tags, &e.Who,
-				&e.Pinned, &e.Importance,
-				&e.Sensitivity, &e.OccurredAt, &e.ValidFrom, &e.ValidUntil, &e.Content, &e.Hash, &v)
-			if v != nil {
-				e.Vector = v.Slice()
-			}
-			return e, err
-		})
+	var found []entryRow
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		found, err = pg.CollectByName[entryRow](ctx, tx, query, args)
 		return err
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	out := make([]OutboxEntry, len(found))
+	for i, row := range found {
+		if row.Embedding != nil {
+			row.Vector = row.Embedding.Slice()
+		}
+		out[i] = row.OutboxEntry
+	}
+	return out, nil
 }
 
-// SettleOutbox removes the changes that the index now knows: those up to each entry's Seq. A change that came later
-// stays. A memory that has become another since it was read, while another writer told the index of that, is asked for
-// again: of two writers at the same time, the one with the older version may come last.
+// entryRow is an entry with its vector as it is stored.
+type entryRow struct {
+	OutboxEntry
+	Embedding *pgvector.Vector
+}
+
+// entryColumns are the columns of entryRow: of the pending change o, its memory m and the memory's embedding e.
+const entryColumns = `
+			o.memory_id, o.seq, o.changes, o.attempts,
+			m.id IS NULL OR NOT m.live AS delete,
+			coalesce(m.version, 0) AS version,
+			coalesce(m.tier, '') AS tier,
+			coalesce(m.typology, '') AS typology,
+			coalesce(m.agent_id, '') AS agent,
+			coalesce(m.project, '') AS project,
+			coalesce(m.scope, '') AS scope,
+			coalesce(m.visibility, '') AS visibility,
+			coalesce(m.policy_group, '') AS policy_group,
+			coalesce(m.type, '') AS type,
+			coalesce(m.category, '') AS category,
+			m.tags,
+			lower(coalesce(m.who, '')) AS who,
+			coalesce(m.pinned, false) AS pinned,
+			coalesce(m.importance, 0) AS importance,
+			coalesce(m.sensitivity, '') AS sensitivity,
+			coalesce(m.occurred_at, 'epoch') AS occurred_at,
+			m.valid_from, m.valid_until,
+			CASE WHEN e.embedding IS NULL AND m.live THEN m.content ELSE '' END AS content,
+			coalesce(m.content_hash, '') AS hash,
+			e.embedding`
+
+// SettleOutbox removes the changes that the index now knows: those up to each entry's Seq. Later changes stay. A memory
+// that changed after it was read, and whose change another writer has settled, is queued again: of two writers at the
+// same time, the one with the older version may come last.
 func (s *VectorIndex) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
 	err := pg.RetryChange(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
 	if err != nil {
@@ -149,16 +179,22 @@ func (s *VectorIndex) settleOutbox(ctx context.Context, tenant string, entries [
 		for i, e := range entries {
 			ids[i], seqs[i], versions[i], live[i] = e.MemoryID, e.Seq, e.Version, !e.Delete
 		}
-		c.Queue.Queue(`DELETE FROM index_outbox o WHERE o.tenant = $1 AND o.memory_id = ANY($2::uuid[])
-				AND o.seq <= ($3::bigint[])[array_position($2::uuid[], o.memory_id)]`, tenant, ids, seqs)
-		c.Queue.Queue(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
-			SELECT m.tenant, m.id, m.version, CASE WHEN m.live THEN 'upsert' ELSE 'delete' END, $5
-			FROM unnest($2::uuid[], $3::int[], $4::boolean[]) x(id, version, live) CROSS JOIN `+pg.ByKey("m", "$1",
-			"x.id")+`
+		c.Queue.Queue(`
+			DELETE FROM index_outbox o
+			WHERE o.tenant = @tenant AND o.memory_id = ANY(@ids::uuid[])
+				AND o.seq <= (@seqs::bigint[])[array_position(@ids::uuid[], o.memory_id)]`,
+			pg.Args{"tenant": tenant, "ids": ids, "seqs": seqs})
+		c.Queue.Queue(`
+			INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			SELECT m.tenant, m.id, m.version, CASE WHEN m.live THEN 'upsert' ELSE 'delete' END, @now
+			FROM unnest(@ids::uuid[], @versions::int[], @live::boolean[]) x(id, version, live)
+			CROSS JOIN `+pg.ByKey("m", "@tenant", "x.id")+`
 			WHERE (m.live <> x.live OR x.version > 0 AND m.version <> x.version)
-				AND m.id <> ALL(ARRAY(SELECT o.memory_id FROM index_outbox o WHERE o.tenant = $1
-					AND o.memory_id = ANY($2) AND o.parked_at IS NULL))`,
-			tenant, ids, versions, live, c.Now)
+				AND m.id <> ALL(ARRAY(
+					SELECT o.memory_id
+					FROM index_outbox o
+					WHERE o.tenant = @tenant AND o.memory_id = ANY(@ids) AND o.parked_at IS NULL))`,
+			pg.Args{"tenant": tenant, "ids": ids, "versions": versions, "live": live, "now": c.Now})
 		return nil
 	})
 }
@@ -171,8 +207,7 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	}
 	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-			keepEmbeddings(c, model, entries,
-				embedded)
+			keepEmbeddings(c, model, entries, embedded)
 			return nil
 		})
 	})
@@ -182,8 +217,8 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	return nil
 }
 
-// keepEmbeddings stores vectors only while the content is still what was embedded: locked, or a memory
-// that is being erased would get its vector back.
+// keepEmbeddings stores vectors only while the content is still what was embedded. It locks the memory; otherwise one
+// that is being erased could get its vector back.
 func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []OutboxEntry,
 	embedded map[uuid.UUID][]float32) {
 	for _, e := range entries {
@@ -191,14 +226,20 @@ func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []
 		if !ok {
 			continue
 		}
-		c.Queue.Queue(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology,
-			content_hash, created_at)
-			SELECT m.tenant, $3, m.id, $4, $5, $6, m.tier, m.typology, m.content_hash, $8 FROM memories m
-			WHERE m.tenant = $1 AND m.id = $2 AND m.live AND m.content_hash = $7 FOR SHARE OF m
+		c.Queue.Queue(`
+			INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
+				created_at)
+			SELECT m.tenant, @id, m.id, @model, @dims, @embedding, m.tier, m.typology, m.content_hash, @now
+			FROM memories m
+			WHERE m.tenant = @tenant AND m.id = @memory_id AND m.live AND m.content_hash = @hash
+			FOR SHARE OF m
 			ON CONFLICT (tenant, memory_id, model) DO UPDATE
-			SET embedding = excluded.embedding, dims = excluded.dims, content_hash = excluded.content_hash,
-			created_at = excluded.created_at`,
-			c.Tenant, e.MemoryID, pg.NewID(), model.Name, len(v), pgvector.NewVector(v), e.Hash, c.Now)
+			SET embedding = excluded.embedding,
+				dims = excluded.dims,
+				content_hash = excluded.content_hash,
+				created_at = excluded.created_at`,
+			pg.Args{"tenant": c.Tenant, "memory_id": e.MemoryID, "id": pg.NewID(), "model": model.Name,
+				"dims": len(v), "embedding": pgvector.NewVector(v), "hash": e.Hash, "now": c.Now})
 	}
 }
 
@@ -209,17 +250,16 @@ type OutboxFailure struct {
 }
 
 // Backoff of a change that fails by itself: doubling from outboxBackoff to outboxBackoffMax, and parked when it has
-// failed outboxAttempts times. That is about four hours: an endpoint that is repaired within half a working day finds
-// everything still waiting.
+// failed outboxAttempts times, after about four hours. An endpoint that is repaired within half a working day misses
+// nothing.
 const (
 	outboxAttempts   = 8
 	outboxBackoff    = 2 * time.Minute
 	outboxBackoffMax = 2 * time.Hour
 )
 
-// PostponeOutbox notes that the index could not be told of some memories, whatever was tried with others:
-// their changes wait, longer each time, and are parked in the end. It returns how many were parked. A
-// change that came later does not wait.
+// PostponeOutbox records that the index could not be told of some memories. Their changes wait, longer each time, and
+// are parked in the end. Later changes do not wait. It returns how many were parked.
 func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failures []OutboxFailure,
 	now time.Time) (parked int, err error) {
 	ids, seqs, reasons := make([]uuid.UUID, len(failures)), make([]int64, len(failures)), make([]string, len(failures))
@@ -229,15 +269,22 @@ func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failure
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		return c.Tx.QueryRow(ctx, `
 			WITH failed AS (
-				UPDATE index_outbox o SET attempts = o.attempts + 1,
-				last_error = ($4::text[])[array_position($2::uuid[], o.memory_id)],
-					retry_at = now() + least($5::interval * power(2, least(o.attempts, 20)), $6::interval),
-					parked_at = CASE WHEN o.attempts + 1 >= $7 THEN $8::timestamptz END
-				WHERE o.tenant = $1 AND o.memory_id = ANY($2::uuid[])
-				AND o.seq <= ($3::bigint[])[array_position($2::uuid[], o.memory_id)] AND o.parked_at IS NULL
-				RETURNING o.memory_id, o.parked_at)
-			SELECT count(DISTINCT memory_id) FROM failed WHERE parked_at IS NOT NULL`,
-			tenant, ids, seqs, reasons, outboxBackoff, outboxBackoffMax, outboxAttempts, c.Now).Scan(&parked)
+				UPDATE index_outbox o
+				SET attempts = o.attempts + 1,
+					last_error = (@reasons::text[])[array_position(@ids::uuid[], o.memory_id)],
+					retry_at = now() + least(@backoff::interval * power(2, least(o.attempts, 20)),
+						@backoff_max::interval),
+					parked_at = CASE WHEN o.attempts + 1 >= @attempts THEN @now::timestamptz END
+				WHERE o.tenant = @tenant AND o.memory_id = ANY(@ids::uuid[])
+					AND o.seq <= (@seqs::bigint[])[array_position(@ids::uuid[], o.memory_id)]
+					AND o.parked_at IS NULL
+				RETURNING o.memory_id, o.parked_at
+			)
+			SELECT count(DISTINCT memory_id)
+			FROM failed
+			WHERE parked_at IS NOT NULL`,
+			pg.Args{"tenant": tenant, "ids": ids, "seqs": seqs, "reasons": reasons, "backoff": outboxBackoff,
+				"backoff_max": outboxBackoffMax, "attempts": outboxAttempts, "now": c.Now}).Scan(&parked)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("postpone outbox: %w", err)
@@ -245,19 +292,22 @@ func (s *VectorIndex) PostponeOutbox(ctx context.Context, tenant string, failure
 	return parked, nil
 }
 
-// EnqueueOutbox queues the current state of memories for the index. Those that something is pending are left to that;
-// those that are parked stay so. It returns how many were asked for.
+// EnqueueOutbox queues the current state of memories for the index, except of those that have a pending or parked
+// change. It returns how many were queued.
 func (s *VectorIndex) EnqueueOutbox(ctx context.Context, tenant string, ids []uuid.UUID, now time.Time) (int, error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
 	n := 0
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		tag, err := c.Tx.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
-			SELECT m.tenant, m.id, m.version, CASE WHEN m.live THEN 'upsert' ELSE 'delete' END, $3 FROM memories m
-			WHERE m.tenant = $1 AND m.id = ANY($2) AND NOT EXISTS (SELECT FROM index_outbox o WHERE o.tenant = m.tenant
-				AND o.memory_id = m.id)
-			ORDER BY m.id`, tenant, ids, c.Now)
+		tag, err := c.Tx.Exec(ctx, `
+			INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			SELECT m.tenant, m.id, m.version, CASE WHEN m.live THEN 'upsert' ELSE 'delete' END, @now
+			FROM memories m
+			WHERE m.tenant = @tenant AND m.id = ANY(@ids)
+				AND NOT EXISTS (SELECT FROM index_outbox o WHERE o.tenant = m.tenant AND o.memory_id = m.id)
+			ORDER BY m.id`,
+			pg.Args{"tenant": tenant, "ids": ids, "now": c.Now})
 		n = int(tag.RowsAffected())
 		return err
 	})
@@ -279,12 +329,13 @@ type ParkedChange struct {
 func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, after uuid.UUID,
 	limit int) ([]ParkedChange, error) {
 	var out []ParkedChange
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		var err error
-		out, err = pg.Collect[ParkedChange](ctx, tx, `SELECT DISTINCT ON (memory_id) memory_id, attempts, last_error,
-			parked_at FROM index_outbox
-			WHERE tenant = $1 AND parked_at IS NOT NULL AND memory_id > $2 ORDER BY memory_id, seq DESC LIMIT $3`,
-			tenant, after, limit)
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		out, err = pg.CollectByName[ParkedChange](ctx, tx, `
+			SELECT DISTINCT ON (memory_id) memory_id, attempts, last_error, parked_at
+			FROM index_outbox
+			WHERE tenant = @tenant AND parked_at IS NOT NULL AND memory_id > @after
+			ORDER BY memory_id, seq DESC
+			LIMIT @limit`, pg.Args{"tenant": tenant, "after": after, "limit": limit})
 		return err
 	})
 	if err != nil {
@@ -293,16 +344,20 @@ func (s *VectorIndex) ParkedOutbox(ctx context.Context, tenant string, after uui
 	return out, nil
 }
 
-// ReleaseOutbox has the tenant's parked and waiting changes tried again at once, as if they had never
-// failed. It returns of how many memories.
+// ReleaseOutbox makes the tenant's parked and waiting changes due at once, as if they had never failed. It returns the
+// number of their memories.
 func (s *VectorIndex) ReleaseOutbox(ctx context.Context, tenant string, now time.Time) (int, error) {
 	n := 0
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
-		return c.Tx.QueryRow(ctx, `WITH released AS (
-				UPDATE index_outbox SET attempts = 0, retry_at = NULL, parked_at = NULL WHERE tenant = $1
-				AND (parked_at IS NOT NULL OR retry_at IS NOT NULL)
-				RETURNING memory_id)
-			SELECT count(DISTINCT memory_id) FROM released`, tenant).Scan(&n)
+		return c.Tx.QueryRow(ctx, `
+			WITH released AS (
+				UPDATE index_outbox
+				SET attempts = 0, retry_at = NULL, parked_at = NULL
+				WHERE tenant = $1 AND (parked_at IS NOT NULL OR retry_at IS NOT NULL)
+				RETURNING memory_id
+			)
+			SELECT count(DISTINCT memory_id)
+			FROM released`, tenant).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("release outbox: %w", err)
@@ -313,8 +368,8 @@ func (s *VectorIndex) ReleaseOutbox(ctx context.Context, tenant string, now time
 // OutboxLag returns the lag over all tenants.
 func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
 	var lag schema.IndexLag
-	if err := s.Pool.QueryRow(ctx, `SELECT * FROM mneme_outbox_lag()`).Scan(&lag.Pending, &lag.Parked,
-		&lag.Oldest); err != nil {
+	if err := s.Pool.QueryRow(ctx, `SELECT pending, parked, oldest FROM mneme_outbox_lag()`).
+		Scan(&lag.Pending, &lag.Parked, &lag.Oldest); err != nil {
 		return lag, fmt.Errorf("measure index lag: %w", err)
 	}
 	return lag, nil
@@ -340,14 +395,22 @@ func (s *VectorIndex) BatchMemories(ctx context.Context, r pipeline.Range) ([]uu
 	var out []uuid.UUID
 	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
-			WITH `+pipeline.InRange+`, own AS MATERIALIZED (SELECT id, memory_id FROM c WHERE state = 'staged'),
-			p AS MATERIALIZED (
-				SELECT memory_id, target_id FROM proposals WHERE tenant = $1
-				AND candidate_id = ANY(ARRAY(SELECT id FROM own)) AND state = 'applied')
+			WITH own AS MATERIALIZED (
+				SELECT id, memory_id
+				FROM memory_candidates
+				WHERE tenant = @tenant AND batch_id = @batch AND ordinal >= @from AND ordinal < @to
+					AND state = 'staged'
+			), p AS MATERIALIZED (
+				SELECT memory_id, target_id
+				FROM proposals
+				WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM own)) AND state = 'applied'
+			)
 			SELECT memory_id FROM own
-			UNION SELECT memory_id FROM p WHERE memory_id IS NOT NULL
-			UNION SELECT target_id FROM p WHERE target_id IS NOT NULL`,
-			r.Tenant, r.BatchID, r.From, r.To)
+			UNION
+			SELECT memory_id FROM p WHERE memory_id IS NOT NULL
+			UNION
+			SELECT target_id FROM p WHERE target_id IS NOT NULL`,
+			pg.Args{"tenant": r.Tenant, "batch": r.BatchID, "from": r.From, "to": r.To})
 		if err != nil {
 			return err
 		}
