@@ -20,8 +20,8 @@ type HistoryKind int
 // The kinds of histories.
 const (
 	HistoryOfMemory    HistoryKind = iota // of a memory, in whatever state
-	HistoryOfCandidate                    // of what shadow mode evaluated: there is no memory
-	HistoryOfForgotten                    // of what was forgotten by force: there is no memory any more
+	HistoryOfCandidate                    // of a candidate without a memory: shadow mode, or forgotten by force
+	HistoryOfForgotten                    // of what was put and then forgotten by force
 )
 
 // MayReadHistory reports whether a principal may read a history of its tenant. That of a memory is read by those who
