@@ -86,7 +86,8 @@ func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
 	return out, nil
 }
 
-// mayChange is the condition that the principal may change the memory m; its arguments are agent, project and grants (pg.ChangeGrants).
+// mayChange is the condition that the principal may change the memory m. Its arguments are agent, project and grants
+// (pg.ChangeGrants).
 var mayChange = pg.SharedWith("m", "@agent", "@project", "@grants")
 
 // goneClaimsSQL reads the claims of memories that are deleted or archived, as far as the principal may change them.
