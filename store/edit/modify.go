@@ -38,7 +38,7 @@ type ModifyInput struct {
 // the principal may see leaves a history row, unless there was nothing to change.
 //
 // Patches are applied in their order, so that a content which an earlier patch takes is a duplicate
-// for a later one, and one which it gives up is free.
+// for a later one, and a content that it replaces is free.
 func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindModify, in.Now,
 		func(c *commit.Change) (schema.ModifyResult, error) {
