@@ -43,18 +43,47 @@ type channel struct {
 	name     string
 	deadline time.Duration
 	words    bool // it goes by the query's words
-	search   func(context.Context) ([]search.Hit, error)
+	search   func(context.Context, *analysis) (channelHits, error)
+}
+
+// channelHits is what a channel found, and what ranking has to know of how it looked.
+type channelHits struct {
+	hits    []search.Hit
+	weights []float64        // of the text plan's terms; the text channel's alone
+	trust   rank.VectorTrust // in the space that was searched; the vector channel's alone
+}
+
+// hitsByWords makes a channel of a search that goes by the words of the query.
+func hitsByWords(find func(context.Context, search.Question) ([]search.Hit, error),
+) func(context.Context, *analysis) (channelHits, error) {
+	return func(ctx context.Context, words *analysis) (channelHits, error) {
+		question, err := words.wait(ctx)
+		if err != nil {
+			return channelHits{}, err
+		}
+		hits, err := find(ctx, question)
+		return channelHits{hits: hits}, err
+	}
+}
+
+// hitsAlone makes a channel of a search that does not.
+func hitsAlone(find func(context.Context) ([]search.Hit, error),
+) func(context.Context, *analysis) (channelHits, error) {
+	return func(ctx context.Context, _ *analysis) (channelHits, error) {
+		hits, err := find(ctx)
+		return channelHits{hits: hits}, err
+	}
 }
 
 func (q *query) channels() []channel {
 	return slices.DeleteFunc([]channel{
 		{rank.ChannelText, textDeadline, true, q.searchText},
 		{rank.ChannelVector, vectorDeadline + embedDeadline, false, q.searchVector},
-		{rank.ChannelHints, hintsDeadline, true, q.searchHints},
-		{rank.ChannelClaims, claimsDeadline, true, q.searchClaims},
-		{rank.ChannelGraph, graphDeadline, true, q.searchGraph},
-		{rank.ChannelTime, timeDeadline, false, q.searchTime},
-		{layers.ChannelSignals, signalsDeadline, false, q.searchSignals},
+		{rank.ChannelHints, hintsDeadline, true, hitsByWords(q.searchHints)},
+		{rank.ChannelClaims, claimsDeadline, true, hitsByWords(q.searchClaims)},
+		{rank.ChannelGraph, graphDeadline, true, hitsByWords(q.searchGraph)},
+		{rank.ChannelTime, timeDeadline, false, hitsAlone(q.searchTime)},
+		{layers.ChannelSignals, signalsDeadline, false, hitsAlone(q.searchSignals)},
 	}, func(c channel) bool { return q.off(c.name) || c.name == layers.ChannelSignals && !q.layered() })
 }
 
@@ -67,36 +96,35 @@ type analysis struct {
 }
 
 // analyse makes the question that channels ask with; it closes done in the end.
-func (q *query) analyse(ctx context.Context) {
-	defer close(q.words.done)
+func (q *query) analyse(ctx context.Context, words *analysis) {
+	defer close(words.done)
 	defer q.timed("analyse")()
 	ctx, cancel := q.within(ctx, analyseDeadline)
 	defer cancel()
-	q.words.question, q.words.err = q.Store.Analyse(ctx, q.filter.Principal.Tenant,
+	words.question, words.err = q.Store.Analyse(ctx, q.filter.Principal.Tenant,
 		search.Wording{Query: q.req.Query, Keywords: q.req.KeywordQuery, Expansion: q.expansion()})
 }
 
-// question waits for the analysis.
-func (q *query) question(ctx context.Context) (search.Question, error) {
+// wait waits for the analysis.
+func (a *analysis) wait(ctx context.Context) (search.Question, error) {
 	select {
-	case <-q.words.done:
-		return q.words.question, q.words.err
+	case <-a.done:
+		return a.question, a.err
 	case <-ctx.Done():
 		return search.Question{}, fmt.Errorf("analyse: %w", ctx.Err())
 	}
 }
 
-func (q *query) searchText(ctx context.Context) ([]search.Hit, error) {
-	question, err := q.question(ctx)
+func (q *query) searchText(ctx context.Context, words *analysis) (channelHits, error) {
+	question, err := words.wait(ctx)
 	if err != nil {
-		return nil, err
+		return channelHits{}, err
 	}
 	ranking, err := q.Store.RankText(ctx, q.filter, question, q.width())
-	q.weights = ranking.Weights
-	return ranking.Hits, err
+	return channelHits{hits: ranking.Hits, weights: ranking.Weights}, err
 }
 
-func (q *query) searchVector(ctx context.Context) ([]search.Hit, error) {
+func (q *query) searchVector(ctx context.Context, _ *analysis) (channelHits, error) {
 	// Where the searched model can change, one embedder stands for the whole of this query.
 	embedder := q.Embedder
 	if several, ok := embedder.(interface {
@@ -104,7 +132,7 @@ func (q *query) searchVector(ctx context.Context) ([]search.Hit, error) {
 	}); ok {
 		var err error
 		if embedder, err = several.Current(ctx); err != nil {
-			return nil, fmt.Errorf("embed query: %w", err)
+			return channelHits{}, fmt.Errorf("embed query: %w", err)
 		}
 	}
 	embedCtx, cancel := q.within(ctx, embedDeadline)
@@ -113,42 +141,57 @@ func (q *query) searchVector(ctx context.Context) ([]search.Hit, error) {
 	asked, _, err := inference.EmbedQuery(embedCtx, embedder, q.req.Query)
 	embedded()
 	if err != nil {
-		return nil, fmt.Errorf("embed query: %w", err)
+		return channelHits{}, fmt.Errorf("embed query: %w", err)
 	}
-	q.trust = rank.TrustIn(embedder.Model().Name)
 	ctx, cancelSearch := q.within(ctx, vectorDeadline)
 	defer cancelSearch()
-	return q.Index.Search(ctx, q.filter, pg.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
+	hits, err := q.Index.Search(ctx, q.filter, pg.Embedding{Model: embedder.Model(), Vector: asked}, q.width())
+	return channelHits{hits: hits, trust: rank.TrustIn(embedder.Model().Name)}, err
 }
 
-// collect runs every channel at once, each with its own deadline, and merges what they found by id.
-func (q *query) collect(ctx context.Context) []rank.Evidence {
+// collected is what the channels found together.
+type collected struct {
+	evidence []rank.Evidence
+	weights  []float64        // of the text plan's terms
+	trust    rank.VectorTrust // in the space that the vector channel searched
+}
+
+// collect runs every channel at once, each with its own deadline, and merges what they found by id. What a channel
+// that fails has to say of how it looked holds all the same.
+func (q *query) collect(ctx context.Context) collected {
 	defer q.timed("collect")()
 	channels := q.channels()
-	found := make([][]search.Hit, len(channels))
+	found := make([]channelHits, len(channels))
+	words := &analysis{done: make(chan struct{})}
 	var wg sync.WaitGroup
 	if slices.ContainsFunc(channels, func(c channel) bool { return c.words }) {
-		wg.Go(func() { q.analyse(ctx) })
+		wg.Go(func() { q.analyse(ctx, words) })
 	}
 	for i, ch := range channels {
 		wg.Go(func() {
 			defer q.timed(ch.name)()
 			ctx, cancel := q.within(ctx, ch.deadline)
 			defer cancel()
-			hits, err := ch.search(ctx)
-			if err != nil {
+			var err error
+			if found[i], err = ch.search(ctx, words); err != nil {
 				q.degrade(ch.name, err)
-				return
+				found[i].hits = nil
 			}
-			found[i] = hits
 		})
 	}
 	wg.Wait()
 	places := map[uuid.UUID]int{}
+	var all collected
 	var out []rank.Evidence
 	for i, ch := range channels {
-		q.meta.Channels[ch.name] = len(found[i])
-		for _, hit := range found[i] {
+		switch ch.name {
+		case rank.ChannelText:
+			all.weights = found[i].weights
+		case rank.ChannelVector:
+			all.trust = found[i].trust
+		}
+		q.meta.Channels[ch.name] = len(found[i].hits)
+		for _, hit := range found[i].hits {
 			at, known := places[hit.ID]
 			if !known {
 				at = len(out)
@@ -160,5 +203,6 @@ func (q *query) collect(ctx context.Context) []rank.Evidence {
 			e.Terms |= hit.Terms
 		}
 	}
-	return rank.Fuse(out, q.trust)
+	all.evidence = rank.Fuse(out, all.trust)
+	return all
 }

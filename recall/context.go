@@ -24,11 +24,3 @@ func (q *query) neighbourhood(ctx context.Context, evidence []rank.Evidence) ([]
 	}
 	return rank.Neighbourhood(evidence, turns), nil
 }
-
-func (q *query) session(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	return rank.Sessions(evidence, q.weights), nil
-}
-
-func (q *query) speaker(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	return rank.Speakers(evidence, q.req.Query), nil
-}

@@ -10,59 +10,49 @@ import (
 )
 
 // latest puts the newest of the statements about one thing first.
-func (q *query) latest(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	said, err := q.read(ctx, evidence)
+func (q *query) latest(
+	ctx context.Context,
+	evidence []rank.Evidence,
+	texts *reader,
+) ([]rank.Evidence, error) {
+	said, err := texts.quotes(ctx, evidence)
 	if err != nil {
 		return nil, err
 	}
 	return rank.Latest(evidence, said, q.clauses()), nil
 }
 
-// clauses are what the question asks for, each by itself.
-func (q *query) clauses() []frame.Question {
-	if q.parts == nil {
-		for _, clause := range frame.Clauses(q.req.Query) {
-			q.parts = append(q.parts, frame.ReadQuestion(clause))
-		}
+// readClauses reads what a question asks for, each by itself.
+func readClauses(query string) []frame.Question {
+	var out []frame.Question
+	for _, clause := range frame.Clauses(query) {
+		out = append(out, frame.ReadQuestion(clause))
 	}
-	return q.parts
-}
-
-// read reads the texts of the best candidates, each once.
-func (q *query) read(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID]rank.Quote, error) {
-	best := evidence[:min(len(evidence), rank.MaxLatest)]
-	contents, err := q.contents(ctx, best)
-	if err != nil {
-		return nil, err
-	}
-	if q.said == nil {
-		q.said = make(map[uuid.UUID]rank.Quote, len(best))
-	}
-	for _, e := range best {
-		if text := contents[e.ID]; q.said[e.ID].Bytes == 0 && text != "" {
-			read := parsed.read(firstBytes(text, rank.MaxRelevanceBytes), e.Speaker)
-			q.said[e.ID] = rank.Quote{Text: read, Bytes: len(text)}
-		}
-	}
-	return q.said, nil
+	return out
 }
 
 // relevance says of the best candidates how likely they are to be about what is asked. Where none is likely
 // enough the answer is empty: nothing is known.
 //
 // Texts that one asks about, tasks, and questions in other scripts are not read: their answers have no floor.
-func (q *query) relevance(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+func (q *query) relevance(
+	ctx context.Context,
+	evidence []rank.Evidence,
+	trust rank.VectorTrust,
+	texts *reader,
+) ([]rank.Evidence, relevance, error) {
 	if len(q.req.Query) > maxAskedBytes || q.layered() || !frame.Readable(q.req.Query) {
-		return evidence, nil
+		return evidence, relevance{}, nil
 	}
-	said, err := q.read(ctx, evidence)
+	said, err := texts.quotes(ctx, evidence)
 	if err != nil {
-		return nil, err
+		return nil, relevance{}, err
 	}
 	replaced, err := q.replaced(ctx, evidence)
 	if err != nil {
-		return nil, err
+		return nil, relevance{}, err
 	}
+	found := relevance{floor: rank.DefaultMinRelevance}
 	out := append([]rank.Evidence(nil), evidence...)
 	asked := q.clauses()
 	best := out[:min(len(out), rank.MaxLatest)]
@@ -72,7 +62,7 @@ func (q *query) relevance(ctx context.Context, evidence []rank.Evidence) ([]rank
 		text := said[e.ID].Text
 		length += text.Length() / float64(len(best))
 		for _, clause := range asked {
-			e.Relevance = max(e.Relevance, rank.RelevanceOf(*e, clause, text, q.trust))
+			e.Relevance = max(e.Relevance, rank.RelevanceOf(*e, clause, text, trust))
 		}
 		for _, old := range replaced[e.ID] { // it is about what that was about
 			before := parsed.read(old, e.Speaker)
@@ -84,13 +74,12 @@ func (q *query) relevance(ctx context.Context, evidence []rank.Evidence) ([]rank
 				e.Relevance = max(e.Relevance, share*clause.Relevance(before))
 			}
 		}
-		q.meta.Relevance = max(q.meta.Relevance, e.Relevance)
+		found.best = max(found.best, e.Relevance)
 	}
-	q.blend = rank.RelevanceBlend(best, length)
-	q.meta.Floor = rank.DefaultMinRelevance
-	kept, unknown := rank.EnoughRelevance(rank.PreferRelevant(out, q.blend), q.meta.Floor, q.req.MinScore)
-	q.meta.Unknown = unknown
-	return kept, nil
+	found.blend = rank.RelevanceBlend(best, length)
+	kept, unknown := rank.EnoughRelevance(rank.PreferRelevant(out, found.blend), found.floor, q.req.MinScore)
+	found.unknown = unknown
+	return kept, found, nil
 }
 
 // replaced reads what the best candidates took the place of. Nothing of it is shown.

@@ -47,24 +47,23 @@ func (q *query) searchSignals(ctx context.Context) ([]search.Hit, error) {
 
 // keepSolutions sets procedures and plans apart for selection. Those that signals alone found go out of the
 // ranking until then: they have no share in what the query asks for in words.
-func (q *query) keepSolutions(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+func (q *query) keepSolutions(evidence []rank.Evidence) (rest, solutions []rank.Evidence) {
 	if !q.layered() {
 		return evidence, nil
 	}
-	rest := make([]rank.Evidence, 0, len(evidence))
+	rest = make([]rank.Evidence, 0, len(evidence))
 	for _, e := range evidence {
 		if isSolution(e) {
-			q.solutions = append(q.solutions, e)
+			solutions = append(solutions, e)
 		}
 		if e.Score > 0 || e.Channels[layers.ChannelSignals] == 0 {
 			rest = append(rest, e)
 		}
 	}
-	slices.SortStableFunc(q.solutions, func(a, b rank.Evidence) int {
+	slices.SortStableFunc(solutions, func(a, b rank.Evidence) int {
 		return cmp.Compare(max(b.Channels[layers.ChannelSignals], b.Score), max(a.Channels[layers.ChannelSignals], a.Score))
 	})
-	q.solutions = q.solutions[:min(len(q.solutions), maxSolutions)]
-	return rest, nil
+	return rest, solutions[:min(len(solutions), maxSolutions)]
 }
 
 func isSolution(e rank.Evidence) bool {
@@ -73,18 +72,21 @@ func isSolution(e rank.Evidence) bool {
 }
 
 // selection chooses among the procedures, and among the plans, that match the task (document 004 §15A.11).
-func (q *query) selection(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	if !q.layered() || len(q.solutions) == 0 {
-		return evidence, nil
+func (q *query) selection(
+	ctx context.Context,
+	evidence, solutions []rank.Evidence,
+) ([]rank.Evidence, []schema.Selection, error) {
+	if !q.layered() || len(solutions) == 0 {
+		return evidence, nil, nil
 	}
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
-	found, err := q.Store.Solutions(ctx, q.filter, idsOf(q.solutions))
+	found, err := q.Store.Solutions(ctx, q.filter, idsOf(solutions))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	scores := make(map[uuid.UUID]float64, len(q.solutions))
-	for _, e := range slices.Concat(q.solutions, evidence) { // as ranking has it in the end
+	scores := make(map[uuid.UUID]float64, len(solutions))
+	for _, e := range slices.Concat(solutions, evidence) { // as ranking has it in the end
 		scores[e.ID] = e.Score
 	}
 	byLayer := map[schema.LayerName][]layers.Solution{}
@@ -109,17 +111,18 @@ func (q *query) selection(ctx context.Context, evidence []rank.Evidence) ([]rank
 			selections = append(selections, selection)
 		}
 	}
-	evidence = layers.ApplySelections(evidence, q.solutions, selections, ruledOut)
+	evidence = layers.ApplySelections(evidence, solutions, selections, ruledOut)
+	var shown []schema.Selection
 	for _, s := range selections {
-		q.selections = append(q.selections, layers.TrimSelection(s))
+		shown = append(shown, layers.TrimSelection(s))
 	}
-	return evidence, nil
+	return evidence, shown, nil
 }
 
 // page is what is read in full next, and the rest: the best, or of a layered answer the best of each layer, so
 // that no layer is crowded out before its share is counted. It is a little more than the limit, for rows that have
 // gone since they were authorised.
-func (q *query) page(evidence []rank.Evidence) (page, rest []rank.Evidence) {
+func (q *query) page(evidence []rank.Evidence, selections []schema.Selection) (page, rest []rank.Evidence) {
 	most := q.limit + q.limit/4 + 1
 	if !q.layered() {
 		most = min(most, len(evidence))
@@ -128,7 +131,7 @@ func (q *query) page(evidence []rank.Evidence) (page, rest []rank.Evidence) {
 	taken := map[schema.LayerName]int{}
 	for _, e := range evidence {
 		layer := schema.LayerOf(e.Type)
-		if taken[layer]++; taken[layer] <= most || q.isSelected(e.ID.String()) {
+		if taken[layer]++; taken[layer] <= most || isSelected(selections, e.ID.String()) {
 			page = append(page, e)
 		} else {
 			rest = append(rest, e)
@@ -137,22 +140,27 @@ func (q *query) page(evidence []rank.Evidence) (page, rest []rank.Evidence) {
 	return page, rest
 }
 
-func (q *query) isSelected(id string) bool {
-	return slices.ContainsFunc(q.selections, func(s schema.Selection) bool { return s.Selected == id })
+// isSelected reports whether a memory was selected for the task.
+func isSelected(selections []schema.Selection, id string) bool {
+	return slices.ContainsFunc(selections, func(s schema.Selection) bool { return s.Selected == id })
 }
 
 // fit cuts results, best first, to the limit and the token budget of a layered answer, each layer to its
 // share. Answers without layers have no budget.
-func (q *query) fit(results []schema.RecallResult) []schema.RecallResult {
+func (q *query) fit(
+	results []schema.RecallResult,
+	selections []schema.Selection,
+	budget int,
+) []schema.RecallResult {
 	if !q.layered() {
 		return results
 	}
 	items := make([]layers.Item, len(results))
 	for i, r := range results {
-		items[i] = layers.Item{Layer: schema.LayerOf(r.Type), Selected: q.isSelected(r.ID)}
+		items[i] = layers.Item{Layer: schema.LayerOf(r.Type), Selected: isSelected(selections, r.ID)}
 		items[i].Tokens, items[i].Shell = layers.ResultTokens(r)
 	}
-	placed := layers.Fill(items, q.limit, q.budget())
+	placed := layers.Fill(items, q.limit, budget)
 	out := make([]schema.RecallResult, 0, len(placed))
 	for _, p := range placed {
 		row := results[p.Index]
@@ -165,7 +173,7 @@ func (q *query) fit(results []schema.RecallResult) []schema.RecallResult {
 }
 
 // layers are the layers of the results, which come best first (document 004 §15.8).
-func (q *query) layers(results []schema.RecallResult) []schema.Layer {
+func (q *query) layers(results []schema.RecallResult, selections []schema.Selection) []schema.Layer {
 	if !q.layered() {
 		return nil
 	}
@@ -179,7 +187,7 @@ func (q *query) layers(results []schema.RecallResult) []schema.Layer {
 				layer.Tokens += tokens
 			}
 		}
-		layer.IDs = layers.SelectedFirst(layer.IDs, q.selections)
+		layer.IDs = layers.SelectedFirst(layer.IDs, selections)
 		out = append(out, layer)
 	}
 	return out

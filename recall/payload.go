@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/google/uuid"
@@ -17,9 +18,16 @@ const stagePayload = "payload"
 // readPayloads reads the structured payloads of results, where the request asks for them. Payloads of what was
 // selected for the task have a part of the token budget for themselves, half of it at most: who asks for a
 // procedure wants its steps rather than one more turn of a conversation.
-func (q *query) readPayloads(ctx context.Context, results []schema.RecallResult) {
+//
+// It returns the payloads, and what texts may come to of the budget; 0 is no bound.
+func (q *query) readPayloads(
+	ctx context.Context,
+	results []schema.RecallResult,
+	selections []schema.Selection,
+) (payloads map[uuid.UUID]json.RawMessage, left int) {
+	budget := q.task().BudgetTokens
 	if !q.req.Payload || len(results) == 0 {
-		return
+		return nil, max(budget, 0)
 	}
 	defer q.timed(stagePayload)()
 	ids := make([]uuid.UUID, len(results))
@@ -28,32 +36,29 @@ func (q *query) readPayloads(ctx context.Context, results []schema.RecallResult)
 	}
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
-	found, err := q.Store.Payloads(ctx, q.readable(), ids)
+	payloads, err := q.Store.Payloads(ctx, q.readable(), ids)
 	if err != nil {
 		q.degrade(stagePayload, err)
-		return
+		return nil, max(budget, 0)
 	}
-	q.payloads = found
-	budget := q.task().BudgetTokens
+	reserved := 0
 	for _, id := range ids {
-		if tokens := layers.EstimateTokens(string(found[id])); q.isSelected(id.String()) && q.reserved+tokens <= budget/2 {
-			q.reserved += tokens
+		tokens := layers.EstimateTokens(string(payloads[id]))
+		if isSelected(selections, id.String()) && reserved+tokens <= budget/2 {
+			reserved += tokens
 		}
 	}
-}
-
-// budget is what texts may come to; 0 is no bound.
-func (q *query) budget() int {
-	if budget := q.task().BudgetTokens; budget > 0 {
-		return budget - q.reserved // which is half at most
-	}
-	return 0
+	return payloads, max(budget-reserved, 0) // half is left at least
 }
 
 // addPayloads gives the results their payloads, as far as the token budget has room: what was selected for the
 // task first, then the best. What is shown redacted has none.
-func (q *query) addPayloads(results, extra []schema.RecallResult) {
-	if len(q.payloads) == 0 {
+func (q *query) addPayloads(
+	results, extra []schema.RecallResult,
+	selections []schema.Selection,
+	payloads map[uuid.UUID]json.RawMessage,
+) {
+	if len(payloads) == 0 {
 		return
 	}
 	order := make([]int, len(results))
@@ -61,7 +66,7 @@ func (q *query) addPayloads(results, extra []schema.RecallResult) {
 		order[i] = i
 	}
 	rank := func(i int) int {
-		if q.isSelected(results[i].ID) {
+		if isSelected(selections, results[i].ID) {
 			return 0
 		}
 		return 1
@@ -71,7 +76,7 @@ func (q *query) addPayloads(results, extra []schema.RecallResult) {
 	for _, i := range order {
 		row := &results[i]
 		id, err := uuid.Parse(row.ID)
-		payload := q.payloads[id]
+		payload := payloads[id]
 		if err != nil || row.Redacted != "" || len(payload) == 0 {
 			continue
 		}

@@ -117,7 +117,7 @@ func (r *Recaller) recallAs(
 		id:        id,
 		windows:   windows,
 		asked:     frame.ReadQuestion(firstBytes(req.Query, maxAskedBytes)),
-		words:     analysis{done: make(chan struct{})},
+		clauses:   sync.OnceValue(func() []frame.Question { return readClauses(req.Query) }),
 		meta: schema.RecallMeta{
 			Trust:     clearance.Meta(),
 			TimingsMS: map[string]float64{},
@@ -127,40 +127,55 @@ func (r *Recaller) recallAs(
 	}
 
 	q.filter.DailyDecay = r.DailyDecay
+	response, err := q.answer(ctx, start)
+	if err != nil {
+		return schema.RecallResponse{}, err
+	}
+	if req.IDsOnly {
+		response = response.WithoutContent()
+	}
+	return response, nil
+}
 
-	evidence, err := q.authorize(ctx, q.collect(ctx))
+// answer runs the phases of a recall one after the other. What one finds out for another is in what it returns.
+func (q *query) answer(ctx context.Context, start time.Time) (schema.RecallResponse, error) {
+	found, err := q.authorize(ctx, q.collect(ctx))
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
-	results, err := q.assemble(ctx, q.shape(ctx, evidence))
+	ranked := q.shape(ctx, found)
+	q.meta.Relevance, q.meta.Floor = ranked.relevance.best, ranked.relevance.floor
+	read, err := q.assemble(ctx, ranked)
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
-	results, extra := q.expand(ctx, q.fit(q.withRedacted(ctx, results)))
-	if len(results) == 0 && !q.meta.Unknown {
+	results := q.withRedacted(ctx, read.results, ranked.relevance.blend)
+	results, extra := q.expand(ctx, supplementing{
+		results:     q.fit(results, ranked.selections, read.budget),
+		selections:  ranked.selections,
+		budget:      read.budget,
+		summaryTime: ranked.summaryTime,
+	})
+	if len(results) == 0 && !ranked.relevance.unknown {
 		extra = q.rescue(ctx)
 	}
 	q.meta.Unknown = len(results)+len(extra) == 0
 	q.track(ctx, q.readInFull(results), start)
 	q.explain(results)
 	q.explain(extra)
-	q.addPayloads(results, extra)
-	took := r.now().Sub(start)
+	q.addPayloads(results, extra, ranked.selections, read.payloads)
+	took := q.now().Sub(start)
 	q.meta.TimingsMS["total"] = milliseconds(took)
-	if took > slowRecall && r.Log != nil {
-		r.Log.Warn("slow recall", "retrieval_id", q.id, "timings_ms", q.meta.TimingsMS, "degraded", q.meta.Degraded)
+	if took > slowRecall && q.Log != nil {
+		q.Log.Warn("slow recall", "retrieval_id", q.id, "timings_ms", q.meta.TimingsMS, "degraded", q.meta.Degraded)
 	}
-	response := schema.RecallResponse{
+	return schema.RecallResponse{
 		RetrievalID: q.id.String(),
 		Results:     append(results, extra...),
-		Layers:      q.layers(results),
-		Selections:  q.selections,
+		Layers:      q.layers(results, ranked.selections),
+		Selections:  ranked.selections,
 		Meta:        q.meta,
-	}
-	if req.IDsOnly {
-		response = response.WithoutContent()
-	}
-	return response, nil
+	}, nil
 }
 
 func (r *Recaller) now() time.Time {
@@ -187,7 +202,8 @@ func clampLimit(limit int) int {
 	return min(max(limit, 1), schema.MaxRecallLimit)
 }
 
-// query is one recall at work.
+// query is one recall at work: what is asked, and the account of how it went. What the phases find out is in what they
+// return.
 type query struct {
 	*Recaller
 	req       schema.RecallRequest
@@ -197,23 +213,9 @@ type query struct {
 	id        uuid.UUID
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
-	trust     rank.VectorTrust         // in the space that the vector channel searched; set by it
-	words     analysis                 // of the query
-	weights   []float64                // of the text plan's terms; set by the text channel
-	texts     map[uuid.UUID]string     // contents that shaping has read
-	asked     frame.Question           // what the query asks for
-	parts     []frame.Question         // what it asks for, each by itself; read when first needed
-	said      map[uuid.UUID]rank.Quote // texts of candidates, read once
-	blend     float64                  // of relevance in the ranking; 0 where it was not looked at
-	windows   []timeexpr.TimeWindow    // the times that the query names, as far as they have begun
-
-	summaryTime time.Duration // that reranking has left of its deadline; 0 where there was none
-
-	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
-	reserved int                           // tokens that are for payloads alone
-
-	solutions  []rank.Evidence    // procedures and plans to choose among
-	selections []schema.Selection // what was chosen; set by the selection stage
+	asked     frame.Question          // what the query asks for
+	clauses   func() []frame.Question // what it asks for, each by itself; read when first needed
+	windows   []timeexpr.TimeWindow   // the times that the query names, as far as they have begun
 }
 
 // within gives a channel or a stage its time.
@@ -228,21 +230,22 @@ func (q *query) off(name string) bool {
 
 // authorize drops every candidate outside the asker's view, and gives the others their features. It fails
 // closed. Everything that reads content comes after it (document 002 Phase 3).
-func (q *query) authorize(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+func (q *query) authorize(ctx context.Context, found collected) (collected, error) {
 	defer q.timed("authorize")()
-	features, err := q.Store.Authorize(ctx, q.filter, idsOf(evidence))
+	features, err := q.Store.Authorize(ctx, q.filter, idsOf(found.evidence))
 	if err != nil {
-		return nil, err
+		return collected{}, err
 	}
 	out := make([]rank.Evidence, 0, len(features))
-	for _, e := range evidence {
+	for _, e := range found.evidence {
 		if known, ok := features[e.ID]; ok {
 			e.Features = known
 			out = append(out, e)
 		}
 	}
 	q.recount(out)
-	return out, nil
+	found.evidence = out
+	return found, nil
 }
 
 func idsOf(evidence []rank.Evidence) []uuid.UUID {
@@ -253,11 +256,19 @@ func idsOf(evidence []rank.Evidence) []uuid.UUID {
 	return ids
 }
 
+// assembled is what was read in full, and what it leaves of the token budget.
+type assembled struct {
+	results  []schema.RecallResult
+	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
+	budget   int                           // what texts may come to; 0 is no bound
+}
+
 // assemble reads the best candidates through the filter once more, and cuts to the limit. It reads more than the
 // limit, and again where rows have fallen out since they were authorised, so that the page is full when there is
 // enough to fill it with (document 002 Phase 5).
-func (q *query) assemble(ctx context.Context, evidence []rank.Evidence) ([]schema.RecallResult, error) {
+func (q *query) assemble(ctx context.Context, found shaped) (assembled, error) {
 	defer q.timed("hydrate")()
+	evidence := found.evidence
 	type placed struct {
 		place int
 		row   schema.RecallResult
@@ -269,10 +280,10 @@ func (q *query) assemble(ctx context.Context, evidence []rank.Evidence) ([]schem
 	}
 	for round := 0; round < maxHydrations && len(evidence) > 0; round++ {
 		var page []rank.Evidence
-		page, evidence = q.page(evidence)
+		page, evidence = q.page(evidence, found.selections)
 		rows, err := q.Store.Hydrate(ctx, q.readable(), idsOf(page), q.now())
 		if err != nil {
-			return nil, err
+			return assembled{}, err
 		}
 		for _, e := range page {
 			if row, ok := rows[e.ID]; ok { // others were forgotten between the two looks
@@ -291,8 +302,8 @@ func (q *query) assemble(ctx context.Context, evidence []rank.Evidence) ([]schem
 	if !q.layered() {
 		results = results[:min(len(results), q.limit)]
 	}
-	q.readPayloads(ctx, results)
-	return q.fit(results), nil
+	payloads, budget := q.readPayloads(ctx, results, found.selections)
+	return assembled{results: q.fit(results, found.selections, budget), payloads: payloads, budget: budget}, nil
 }
 
 // maxHydrations is how often a recall reads rows to fill its page.

@@ -2,69 +2,123 @@ package recall
 
 import (
 	"context"
+	"time"
 
 	"github.com/mneme/mneme/memory/layers"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/memory/timeexpr"
+	"github.com/mneme/mneme/schema"
 )
+
+// shaped is what a stage of shaping gets, and what it returns for the next. The last one's is what shaping comes to.
+type shaped struct {
+	evidence    []rank.Evidence
+	solutions   []rank.Evidence    // procedures and plans, set apart by the solutions stage for selection
+	selections  []schema.Selection // what the selection stage chose among them
+	relevance   relevance          // what the relevance stage found
+	summaryTime time.Duration      // what reranking has left of its deadline; 0 where there was none
+}
+
+// relevance is how likely the candidates are to be about what is asked. The zero value says that it was not looked at.
+type relevance struct {
+	best    float64 // of the likeliest
+	floor   float64 // below which nothing is known
+	blend   float64 // the share of relevance in the ranking
+	unknown bool    // none is likely enough
+}
 
 // stage is one step of shaping. What it gets is authorised; what it returns goes on to the next. Content
 // that it needs it reads through the filter.
 type stage struct {
 	name string
-	run  func(context.Context, []rank.Evidence) ([]rank.Evidence, error)
+	run  func(context.Context, shaped) (shaped, error)
 }
 
-// stages are the steps in their order (document 002 Phase 4).
-func (q *query) stages() []stage {
+// stages are the steps in their order (document 002 Phase 4), for what was collected. They read texts by one reader.
+func (q *query) stages(found collected, texts *reader) []stage {
 	return []stage{
-		{stageSolutions, q.keepSolutions},
-		{rank.StageNeighbourhood, q.neighbourhood},
-		{rank.StageSession, q.session},
-		{rank.StageSpeaker, q.speaker},
-		{timeexpr.StageTime, q.timely},
-		{rank.StageConvolve, q.convolve},
-		{rank.StagePrimary, q.primary},
+		{stageSolutions, func(_ context.Context, s shaped) (shaped, error) {
+			s.evidence, s.solutions = q.keepSolutions(s.evidence)
+			return s, nil
+		}},
+		{rank.StageNeighbourhood, reranking(q.neighbourhood)},
+		{rank.StageSession, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Sessions(e, found.weights) })},
+		{rank.StageSpeaker, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Speakers(e, q.req.Query) })},
+		{timeexpr.StageTime, pure(func(e []rank.Evidence) []rank.Evidence { return timeexpr.Timely(e, q.windows) })},
+		{rank.StageConvolve, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Convolve(e, found.trust) })},
+		{rank.StagePrimary, pure(q.primary)},
 		{rank.StageFacets, pure(rank.CoverFacets)},
-		{rank.StageRehearse, q.rehearse},
-		{rank.StageRerank, q.rerank},
-		{rank.StageDampen, q.dampen},
-		{rank.StageCurrentness, q.currentness},
-		{rank.StageRelevance, q.relevance},
-		{rank.StageLatest, q.latest},
+		{rank.StageRehearse, reranking(q.rehearse)},
+		{rank.StageRerank, func(ctx context.Context, s shaped) (_ shaped, err error) {
+			s.evidence, s.summaryTime, err = q.rerank(ctx, s.evidence, texts)
+			return s, err
+		}},
+		{rank.StageDampen, reading(q.dampen, texts)},
+		{rank.StageCurrentness, reranking(q.currentness)},
+		{rank.StageRelevance, func(ctx context.Context, s shaped) (_ shaped, err error) {
+			s.evidence, s.relevance, err = q.relevance(ctx, s.evidence, found.trust, texts)
+			return s, err
+		}},
+		{rank.StageLatest, reading(q.latest, texts)},
 		{"relevant", pure(rank.Relevant)},
 		{rank.StageCollapse, pure(rank.CollapseDerived)},
-		{rank.StageDuplicates, q.duplicates},
-		{layers.StageSelection, q.selection},
+		{rank.StageDuplicates, reading(q.duplicates, texts)},
+		{layers.StageSelection, func(ctx context.Context, s shaped) (_ shaped, err error) {
+			s.evidence, s.selections, err = q.selection(ctx, s.evidence, s.solutions)
+			return s, err
+		}},
 	}
 }
 
-// pure makes a stage's step of a rule that needs nothing else.
-func pure(rule func([]rank.Evidence) []rank.Evidence) func(context.Context, []rank.Evidence) ([]rank.Evidence, error) {
-	return func(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-		return rule(evidence), nil
+// reranking makes a stage of a step that gets the evidence alone.
+func reranking(
+	step func(context.Context, []rank.Evidence) ([]rank.Evidence, error),
+) func(context.Context, shaped) (shaped, error) {
+	return func(ctx context.Context, s shaped) (_ shaped, err error) {
+		s.evidence, err = step(ctx, s.evidence)
+		return s, err
+	}
+}
+
+// reading makes a stage of a step that reads texts.
+func reading(
+	step func(context.Context, []rank.Evidence, *reader) ([]rank.Evidence, error),
+	texts *reader,
+) func(context.Context, shaped) (shaped, error) {
+	return func(ctx context.Context, s shaped) (_ shaped, err error) {
+		s.evidence, err = step(ctx, s.evidence, texts)
+		return s, err
+	}
+}
+
+// pure makes a stage of a rule that needs nothing else.
+func pure(rule func([]rank.Evidence) []rank.Evidence) func(context.Context, shaped) (shaped, error) {
+	return func(_ context.Context, s shaped) (shaped, error) {
+		s.evidence = rule(s.evidence)
+		return s, nil
 	}
 }
 
 // shape reorders and thins what is authorised. No stage is fatal: one that fails is named in
-// meta.degraded, and what it got goes on.
-func (q *query) shape(ctx context.Context, evidence []rank.Evidence) []rank.Evidence {
+// meta.degraded, and the evidence that it got goes on.
+func (q *query) shape(ctx context.Context, found collected) shaped {
 	defer q.timed("shape")()
-	for _, s := range q.stages() {
-		if len(evidence) == 0 && len(q.solutions) == 0 {
+	s := shaped{evidence: found.evidence}
+	for _, stage := range q.stages(found, &reader{query: q}) {
+		if len(s.evidence) == 0 && len(s.solutions) == 0 {
 			break // no stage makes something of nothing
 		}
-		if q.off(s.name) {
+		if q.off(stage.name) {
 			continue
 		}
-		done := q.timed(s.name)
-		shaped, err := s.run(ctx, evidence)
+		done := q.timed(stage.name)
+		next, err := stage.run(ctx, s)
 		done()
 		if err != nil {
-			q.degrade(s.name, err)
-			continue
+			q.degrade(stage.name, err)
+			next.evidence = s.evidence
 		}
-		evidence = shaped
+		s = next
 	}
-	return evidence
+	return s
 }

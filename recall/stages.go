@@ -50,7 +50,7 @@ func Channels() []string {
 // Stages names the stages of shaping in their order, those that are off by default among them.
 func Stages() []string {
 	var out []string
-	for _, s := range (&query{Recaller: &Recaller{}}).stages() {
+	for _, s := range (&query{Recaller: &Recaller{}}).stages(collected{}, nil) {
 		out = append(out, s.name)
 	}
 	return out
@@ -131,37 +131,6 @@ func (q *query) readable() pg.Filter {
 	return f
 }
 
-// contents returns the texts of authorised evidence. Each is read once a recall, through the filter; one
-// that does not pass it any more has none.
-func (q *query) contents(ctx context.Context, evidence []rank.Evidence) (map[uuid.UUID]string, error) {
-	if q.texts == nil {
-		q.texts = map[uuid.UUID]string{}
-	}
-	var missing []uuid.UUID
-	for _, e := range evidence {
-		if _, read := q.texts[e.ID]; !read {
-			missing = append(missing, e.ID)
-		}
-	}
-	if len(missing) == 0 {
-		return q.texts, nil
-	}
-	ctx, cancel := q.within(ctx, readDeadline)
-	defer cancel()
-	found, err := q.Store.Contents(ctx, q.readable(), missing)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range missing {
-		q.texts[id] = found[id]
-	}
-	return q.texts, nil
-}
-
-func (q *query) convolve(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	return rank.Convolve(evidence, q.trust), nil
-}
-
 func (q *query) rehearse(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
@@ -177,10 +146,15 @@ func (q *query) rehearse(ctx context.Context, evidence []rank.Evidence) ([]rank.
 	return rank.Rehearse(evidence, q.now()), nil
 }
 
-// rerank lets the reranker read the best candidates. It sees contents that passed the filter, and the query.
-func (q *query) rerank(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+// rerank lets the reranker read the best candidates. It sees contents that passed the filter, and the query. It
+// returns the evidence and, also where the reranker fails, what it has left of its deadline.
+func (q *query) rerank(
+	ctx context.Context,
+	evidence []rank.Evidence,
+	reader *reader,
+) (_ []rank.Evidence, left time.Duration, err error) {
 	if q.Reranking.Reranker == nil || len(evidence) == 0 {
-		return evidence, nil
+		return evidence, 0, nil
 	}
 	top, deadline := q.Reranking.Top, q.Reranking.Deadline
 	if top <= 0 {
@@ -192,9 +166,9 @@ func (q *query) rerank(ctx context.Context, evidence []rank.Evidence) ([]rank.Ev
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	read := evidence[:min(len(evidence), top)]
-	contents, err := q.contents(ctx, read)
+	contents, err := reader.contents(ctx, read)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var ids []uuid.UUID
 	var texts []string
@@ -204,22 +178,22 @@ func (q *query) rerank(ctx context.Context, evidence []rank.Evidence) ([]rank.Ev
 		}
 	}
 	if len(ids) == 0 {
-		return evidence, nil
+		return evidence, 0, nil
 	}
 	asked := q.now()
 	given, err := rerankWithin(ctx, q.Reranking.Reranker, q.req.Query, texts)
-	q.summaryTime = deadline - q.now().Sub(asked)
+	left = deadline - q.now().Sub(asked)
 	if err != nil {
-		return nil, err
+		return nil, left, err
 	}
 	scores := make(map[uuid.UUID]float64, len(ids))
 	for i, score := range given {
 		if i < 0 || i >= len(ids) {
-			return nil, errors.New("the reranker scored a text that it was not given")
+			return nil, left, errors.New("the reranker scored a text that it was not given")
 		}
 		scores[ids[i]] = score
 	}
-	return rank.Rerank(evidence, scores, q.Reranking.Blend), nil
+	return rank.Rerank(evidence, scores, q.Reranking.Blend), left, nil
 }
 
 // rerankWithin asks the reranker and does not wait for one that does not look at its context: a recall keeps
@@ -244,8 +218,12 @@ func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts
 
 // dampen applies the parts of dampening one after the other. It reads the contents and the entities of the
 // best candidates.
-func (q *query) dampen(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	contents, err := q.contents(ctx, q.best(evidence))
+func (q *query) dampen(
+	ctx context.Context,
+	evidence []rank.Evidence,
+	texts *reader,
+) ([]rank.Evidence, error) {
+	contents, err := texts.contents(ctx, q.best(evidence))
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +235,7 @@ func (q *query) dampen(ctx context.Context, evidence []rank.Evidence) ([]rank.Ev
 		return nil, err
 	}
 	evidence = rank.BoostDecisions(evidence)
-	if contents, err = q.contents(ctx, q.best(evidence)); err != nil { // the best may be others by now
+	if contents, err = texts.contents(ctx, q.best(evidence)); err != nil { // the best may be others by now
 		return nil, err
 	}
 	return rank.BoostDated(evidence, contents), nil
@@ -372,8 +350,12 @@ func (q *query) predecessors(ctx context.Context, best, evidence []rank.Evidence
 	return out, nil
 }
 
-func (q *query) duplicates(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	contents, err := q.contents(ctx, q.best(evidence))
+func (q *query) duplicates(
+	ctx context.Context,
+	evidence []rank.Evidence,
+	texts *reader,
+) ([]rank.Evidence, error) {
+	contents, err := texts.contents(ctx, q.best(evidence))
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/memory/rank"
-	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/search"
 )
@@ -19,27 +18,15 @@ const (
 	timeDeadline   = 500 * time.Millisecond
 )
 
-func (q *query) searchHints(ctx context.Context) ([]search.Hit, error) {
-	question, err := q.question(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (q *query) searchHints(ctx context.Context, question search.Question) ([]search.Hit, error) {
 	return q.Store.SearchHints(ctx, q.filter, question, q.width())
 }
 
-func (q *query) searchClaims(ctx context.Context) ([]search.Hit, error) {
-	question, err := q.question(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (q *query) searchClaims(ctx context.Context, question search.Question) ([]search.Hit, error) {
 	return q.Store.SearchClaims(ctx, q.filter, question, q.width())
 }
 
-func (q *query) searchGraph(ctx context.Context) ([]search.Hit, error) {
-	question, err := q.question(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (q *query) searchGraph(ctx context.Context, question search.Question) ([]search.Hit, error) {
 	return q.Store.SearchGraph(ctx, q.filter, question, q.width())
 }
 
@@ -58,15 +45,10 @@ func (q *query) expansion() string {
 	return rank.ExpandQuery(q.keywords())
 }
 
-// timely lowers what is not of the time that the query names.
-func (q *query) timely(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	return timeexpr.Timely(evidence, q.windows), nil
-}
-
 // primary lets the graph stand on a level with the flat channels, where the request asks for it.
-func (q *query) primary(_ context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+func (q *query) primary(evidence []rank.Evidence) []rank.Evidence {
 	if q.req.Traversal != schema.TraversalPrimary {
-		return evidence, nil
+		return evidence
 	}
-	return rank.Primary(evidence, q.limit), nil
+	return rank.Primary(evidence, q.limit)
 }

@@ -47,25 +47,34 @@ func (q *query) optionally(ctx context.Context, name string, step func(context.C
 	}
 }
 
+// supplementing is what supplements are looked for, and the room for them.
+type supplementing struct {
+	results     []schema.RecallResult
+	selections  []schema.Selection // what was selected for the task does not give way
+	budget      int                // what texts may come to; 0 is no bound
+	summaryTime time.Duration      // for a model's summary
+}
+
 // expand adds supplementary rows to the results, which come best first (document 002 Phase 5). Together they
 // are no more than the limit and fit the token budget: on a full page the weakest results give up as many
 // places as rank.ReservedPlaces says, when there are as many supplements. It returns what is left of the
 // results, and the supplements.
 //
 // Supplements are read through the request's filter, as results are.
-func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept, extra []schema.RecallResult) {
+func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []schema.RecallResult) {
+	results := in.results
 	if !q.req.Expand || q.off(stageExpand) || len(results) == 0 {
 		return results, nil
 	}
 	defer q.timed(stageExpand)()
 	reserved := rank.ReservedPlaces(q.limit)
-	e := &expansion{query: q, known: map[uuid.UUID]bool{}, of: map[string]int{}}
+	e := &expansion{query: q, known: map[uuid.UUID]bool{}, of: map[string]int{}, summaryTime: in.summaryTime}
 	for _, r := range results {
 		if id, err := uuid.Parse(r.ID); err == nil {
 			e.known[id] = true
 		}
 	}
-	for _, r := range q.drop(results, len(results)-(q.limit-reserved)) { // those that stay in any case
+	for _, r := range drop(results, in.selections, len(results)-(q.limit-reserved)) { // those that stay in any case
 		if r.Redacted == "" {
 			e.of[r.ID] = len(e.results)
 			e.results = append(e.results, r)
@@ -73,14 +82,13 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 	}
 	found := e.find(ctx)
 	kept = results
-	budget := q.budget()
 	most := max(reserved, q.limit-len(results))
 	tokens := tokensOf(results)
 	for _, row := range found {
 		if len(extra) == most {
 			break
 		}
-		next := q.drop(kept, len(kept)+len(extra)+1-q.limit)
+		next := drop(kept, in.selections, len(kept)+len(extra)+1-q.limit)
 		if len(next)+len(extra)+1 > q.limit {
 			break // what was selected does not give way
 		}
@@ -88,7 +96,7 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 		if len(next) < len(kept) {
 			left += tokensOf(next) - tokensOf(kept)
 		}
-		if budget > 0 && left > budget {
+		if in.budget > 0 && left > in.budget {
 			continue
 		}
 		tokens, kept, extra = left, next, append(extra, row)
@@ -104,10 +112,10 @@ func (q *query) expand(ctx context.Context, results []schema.RecallResult) (kept
 }
 
 // drop leaves out the last n results, but none that was selected for the task.
-func (q *query) drop(results []schema.RecallResult, n int) []schema.RecallResult {
+func drop(results []schema.RecallResult, selections []schema.Selection, n int) []schema.RecallResult {
 	out := slices.Clone(results)
 	for i := len(out) - 1; i >= 0 && n > 0; i-- {
-		if !q.isSelected(out[i].ID) {
+		if !isSelected(selections, out[i].ID) {
 			out = slices.Delete(out, i, i+1)
 			n--
 		}
@@ -131,6 +139,8 @@ type expansion struct {
 	known   map[uuid.UUID]bool // memories among the results, also those that may give way
 	of      map[string]int     // places in results by id
 	sources []search.Linked
+
+	summaryTime time.Duration // for a model's summary
 }
 
 // find looks for supplements of every kind, at once, and takes them in turn: a model's summary, reasons, what was

@@ -22,8 +22,12 @@ func (r *Recaller) trustRules() policy.TrustRules {
 
 // withRedacted adds what may be told of memories above the limit (document 004 §15.8): those with a safe
 // summary among the results, by how well the summary answers; the others after them. Rows that can be
-// read stand before redacted ones of the same score.
-func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult) []schema.RecallResult {
+// read stand before redacted ones of the same score. blend is the share of relevance in the scores of the results.
+func (q *query) withRedacted(
+	ctx context.Context,
+	results []schema.RecallResult,
+	blend float64,
+) []schema.RecallResult {
 	if len(q.clearance.Summary)+len(q.clearance.Metadata) == 0 || q.off(stageRedact) {
 		return results
 	}
@@ -38,12 +42,12 @@ func (q *query) withRedacted(ctx context.Context, results []schema.RecallResult)
 	}
 	out := slices.Clone(results)
 	for _, row := range summaries {
-		if q.blend > 0 { // as the others were
+		if blend > 0 { // as the others were
 			relevance, text := 0.0, parsed.read(row.Content, "")
 			for _, clause := range q.clauses() {
 				relevance = max(relevance, clause.Relevance(text))
 			}
-			row.Score = rank.RelevantScore(row.Score, relevance, q.blend)
+			row.Score = rank.RelevantScore(row.Score, relevance, blend)
 		}
 		at := slices.IndexFunc(out, func(r schema.RecallResult) bool { return r.Score < row.Score })
 		if at < 0 {

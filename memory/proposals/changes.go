@@ -1,7 +1,6 @@
 package proposals
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -152,14 +151,14 @@ func SuccessorHint(old memory.Neighbor) []memory.Hint {
 // FindRetracted proposes what a fact that takes a statement back does: it retracts the memories that say
 // what its content says. Without one there is nothing to do.
 func FindRetracted(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
-	hash := normalize.Normalize(fact.Content).Hash
+	text := normalize.Normalize(fact.Content)
 	said := frame.Read(fact.Content, fact.Speaker)
 	out := memory.Proposal{Action: schema.ActionNone, Confidence: 1, Reason: "takes back what no memory says"}
 	for _, n := range neighbors {
 		if n.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, n.OccurredAt) {
 			continue
 		}
-		known := bytes.Equal(n.Hash, hash)
+		known := n.Says(text)
 		if !known && len(n.Content) <= memory.MaxLatestChars {
 			r, more := frame.Best(frame.Read(n.Content, n.Who), said)
 			known = !more && r.Change == frame.Restates

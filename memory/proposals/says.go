@@ -1,7 +1,6 @@
 package proposals
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -53,7 +52,7 @@ func (s Statement) hasTriple() bool {
 // the same only where they are equal: their texts are summaries.
 func SaysSame(a, b Statement) bool {
 	if !textual(a.Type) || !textual(b.Type) {
-		return a.Type == b.Type && len(a.Hash) > 0 && bytes.Equal(a.Hash, b.Hash)
+		return a.Type == b.Type && memory.SameContent(a.Hash, b.Hash)
 	}
 	if memory.Disjoint(a.Validity, b.Validity) {
 		return false

@@ -38,19 +38,13 @@ type ModifyInput struct {
 // the principal may see leaves a history row, unless there was nothing to change.
 //
 // Patches are applied in their order, so that a content which an earlier patch takes is a duplicate
-// for a later one, and one which it gives up is free.
+// for a later one, and a content that it replaces is free.
 func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
-	result, err := pg.RetryOnConflict(ctx, func() (schema.ModifyResult, error) {
-		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindModify, in.Now,
-			func(c *commit.Change) (schema.ModifyResult, error) {
-				m := modifying{Change: c, in: in}
-				return m.run(ctx)
-			})
-	})
-	if err != nil {
-		return schema.ModifyResult{}, fmt.Errorf("modify: %w", err)
-	}
-	return result, nil
+	return once(ctx, s, in.Operation, pipeline.KindModify, in.Now,
+		func(c *commit.Change) (schema.ModifyResult, error) {
+			m := modifying{Change: c, in: in}
+			return m.run(ctx)
+		})
 }
 
 // modifying is one Modify call at work.
@@ -135,10 +129,15 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 		maps.Copy(metadata, m.classify(row, *c.Content, set))
 	}
 	version, err := m.ApplyStep(ctx, row, commit.Step{
-		Set: set, NowLive: true,
-		NewText: c.Content != nil || c.Who != nil, // who is searched with the content
-		Event:   schema.EventModified, Action: schema.AuditModify, Old: &row.Content, New: &content,
-		By: m.in.Request.By(), Reason: p.Reason,
+		Set:      set,
+		NowLive:  true,
+		NewText:  c.Content != nil || c.Who != nil, // who is searched with the content
+		Event:    schema.EventModified,
+		Action:   schema.AuditModify,
+		Old:      &row.Content,
+		New:      &content,
+		By:       m.in.Request.By(),
+		Reason:   p.Reason,
 		Metadata: metadata,
 	})
 	if err != nil {
@@ -162,16 +161,15 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 		return uuid.Nil, nil, err
 	}
 	hash := memory.RecordHash(schema.MemoryRecord{Type: row.Type, Content: text.Storage, Payload: payload}, text)
-	other, err := m.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type,
-		Hash: hash})
+	other, err := m.LiveByHash(ctx, placeOf(row, hash))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return uuid.Nil, nil, fmt.Errorf("find duplicate: %w", err)
 	}
 	if err == nil && other != row.ID {
 		return other, nil, nil
 	}
-	set["content"], set["normalized_content"], set["content_hash"], set["payload"] = text.Storage, text.Normalized,
-		hash, string(payload)
+	set["content"], set["normalized_content"] = text.Storage, text.Normalized
+	set["content_hash"], set["payload"] = hash, string(payload)
 	set["safe_summary"] = "" // it told of the content that was
 	var claim memory.Claim
 	switch {
@@ -183,12 +181,13 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 		set["subject"], set["predicate"], set["object"], set["functional"] = nil, nil, nil, false
 	}
 	return uuid.Nil, func() {
+		ofMemory := pgx.StrictNamedArgs{"tenant": m.Tenant, "id": row.ID}
 		// Vectors of every model go: none is of the new text. The outbox asks for those that are missing.
-		m.Queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = $1 AND memory_id = $2`, m.Tenant, row.ID)
+		m.Queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = @tenant AND memory_id = @id`, ofMemory)
 		if e != nil {
 			m.Embed(row.ID, row.Tier, row.Typology, hash, e)
 		}
-		m.Queue.Queue(`DELETE FROM entity_claims WHERE tenant = $1 AND memory_id = $2`, m.Tenant, row.ID)
+		m.Queue.Queue(`DELETE FROM entity_claims WHERE tenant = @tenant AND memory_id = @id`, ofMemory)
 		if !claim.IsZero() {
 			m.Claim(row.ID, claim)
 		}
@@ -196,17 +195,39 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 	}, nil
 }
 
+// placeOf is the key under which a content is unique in the place of a memory.
+func placeOf(m commit.MemoryRow, hash []byte) commit.DedupKey {
+	return commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: hash}
+}
+
 // classify adds to set the sensitivity that a new content gives the memory, and returns what history
 // is to say of it.
 func (m *modifying) classify(row commit.MemoryRow, text normalize.Normalized, set map[string]any) map[string]any {
-	cl := memory.Classification{Type: row.Type, Tier: row.Tier, Typology: row.Typology, Category: row.Category,
+	cl := memory.Classification{
+		Type:        row.Type,
+		Tier:        row.Tier,
+		Typology:    row.Typology,
+		Category:    row.Category,
 		Sensitivity: row.Sensitivity,
-		Confidence:  row.Confidence, Importance: row.Importance, Pinned: row.Pinned, Tags: row.Tags, Decay: row.Decay}
-	sensitivity, explained := revision.EditedSensitivity(m.in.Rules, cl,
-		policy.RecordInput(schema.MemoryRecord{Type: row.Type, Category: row.Category,
-			Visibility: row.Visibility, Sensitivity: row.Sensitivity, Importance: row.Importance, Tags: row.Tags,
-			Who: row.Who, Scope: row.Owner.Scope,
-			Payload: row.Payload}, text.Storage, row.Owner))
+		Confidence:  row.Confidence,
+		Importance:  row.Importance,
+		Pinned:      row.Pinned,
+		Tags:        row.Tags,
+		Decay:       row.Decay,
+	}
+	record := schema.MemoryRecord{
+		Type:        row.Type,
+		Category:    row.Category,
+		Visibility:  row.Visibility,
+		Sensitivity: row.Sensitivity,
+		Importance:  row.Importance,
+		Tags:        row.Tags,
+		Who:         row.Who,
+		Scope:       row.Owner.Scope,
+		Payload:     row.Payload,
+	}
+	input := policy.RecordInput(record, text.Storage, row.Owner)
+	sensitivity, explained := revision.EditedSensitivity(m.in.Rules, cl, input)
 	if sensitivity != row.Sensitivity {
 		set["sensitivity"] = sensitivity
 	}
@@ -220,12 +241,16 @@ func (m *modifying) embedding(at int) *pg.Embedding {
 	return m.in.Embeddings[at]
 }
 
-// refuse leaves word of a patch that was not applied. Where nothing differed, nothing was asked for.
+// refuse leaves a history row of a patch that was not applied. Where nothing differed, nothing was asked for.
 func (m *modifying) refuse(id uuid.UUID, p schema.Patch, status schema.PatchStatus) {
 	if status == schema.PatchNoChanges {
 		return
 	}
-	m.History(commit.HistoryRow{MemoryID: id, Event: schema.EventNone, By: m.in.Request.By(),
+	m.History(commit.HistoryRow{
+		MemoryID: id,
+		Event:    schema.EventNone,
+		By:       m.in.Request.By(),
 		Reason:   fmt.Sprintf("modify refused (%s): %s", status, p.Reason),
-		Metadata: map[string]any{"refused": status, "workflow_id": m.in.Operation.WorkflowID}})
+		Metadata: map[string]any{"refused": status, "workflow_id": m.in.Operation.WorkflowID},
+	})
 }

@@ -33,17 +33,11 @@ type RecoverInput struct {
 // retracted or archived before it was deleted is not live again. What is live again must have no duplicate and, if it
 // makes a functional claim, hold it alone on its ground; an earlier target of the request counts.
 func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverResult, error) {
-	result, err := pg.RetryOnConflict(ctx, func() (schema.RecoverResult, error) {
-		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRecover, in.Now,
-			func(c *commit.Change) (schema.RecoverResult, error) {
-				r := recovering{Change: c, in: in}
-				return r.run(ctx)
-			})
-	})
-	if err != nil {
-		return schema.RecoverResult{}, fmt.Errorf("recover: %w", err)
-	}
-	return result, nil
+	return once(ctx, s, in.Operation, pipeline.KindRecover, in.Now,
+		func(c *commit.Change) (schema.RecoverResult, error) {
+			r := recovering{Change: c, in: in}
+			return r.run(ctx)
+		})
 }
 
 // recovering is one Recover call at work.
@@ -92,27 +86,53 @@ func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
 	return out, nil
 }
 
+// mayChange is the condition that the principal may change the memory m. Its arguments are agent, project and grants
+// (pg.ChangeGrants).
+var mayChange = pg.SharedWith("m", "@agent", "@project", "@grants")
+
+// goneClaimsSQL reads the claims of memories that are deleted or archived, as far as the principal may change them.
+var goneClaimsSQL = `
+	SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate
+	FROM memories m
+	WHERE m.tenant = @tenant AND m.id = ANY(@ids)
+		AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL)
+		AND m.type = 'semantic' AND m.functional AND m.status = 'active'
+		AND m.subject IS NOT NULL AND m.predicate IS NOT NULL
+		AND ` + mayChange
+
+// claimRow is a row of goneClaimsSQL.
+type claimRow struct {
+	Agent       string            `db:"agent_id"`
+	Project     string            `db:"project"`
+	Scope       string            `db:"scope"`
+	PolicyGroup string            `db:"policy_group"`
+	Visibility  schema.Visibility `db:"visibility"`
+	Subject     string            `db:"subject"`
+	Predicate   string            `db:"predicate"`
+}
+
+func (r claimRow) claim() commit.ClaimOf {
+	owner := schema.Principal{Agent: r.Agent, Project: r.Project, Scope: r.Scope, PolicyGroup: r.PolicyGroup}
+	return commit.ClaimOf{Owner: owner, Visibility: r.Visibility, Subject: r.Subject, Predicate: r.Predicate}
+}
+
 // lockDeletedClaims takes the locks of the claims that recovery would put in force again, ahead of the
 // rows.
 func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
-	type claim struct {
-		Agent, Project, Scope, PolicyGroup string
-		Visibility                         schema.Visibility
-		Subject, Predicate                 string
-	}
-	claims, err := pg.Collect[claim](ctx, r.Tx, `SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility,
-		m.subject, m.predicate FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND (m.deleted_at IS NOT NULL OR m.archived_at IS NOT NULL)
-		AND m.type = 'semantic' AND m.functional AND m.status = 'active'
-			AND m.subject IS NOT NULL AND m.predicate IS NOT NULL AND `+pg.MayRead, r.Tenant, ids, p.Agent, p.Project,
-		pg.ChangeGrants(p))
+	rows, _ := r.Tx.Query(ctx, goneClaimsSQL, pgx.StrictNamedArgs{
+		"tenant":  r.Tenant,
+		"ids":     ids,
+		"agent":   p.Agent,
+		"project": p.Project,
+		"grants":  pg.ChangeGrants(p),
+	})
+	claims, err := pgx.CollectRows(rows, pgx.RowToStructByName[claimRow])
 	if err != nil {
 		return err
 	}
 	locks := make([]commit.ClaimOf, len(claims))
 	for i, c := range claims {
-		locks[i] = commit.ClaimOf{Owner: schema.Principal{Agent: c.Agent, Project: c.Project, Scope: c.Scope,
-			PolicyGroup: c.PolicyGroup}, Visibility: c.Visibility, Subject: c.Subject, Predicate: c.Predicate}
+		locks[i] = c.claim()
 	}
 	return r.LockClaims(ctx, locks)
 }
@@ -144,13 +164,21 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	out.Status = status
 	by, reason, workflow := r.in.Request.By(), r.in.Request.Reason, r.in.Operation.WorkflowID
 	if status != schema.RecoverRecovered {
-		r.History(commit.HistoryRow{MemoryID: id, Event: schema.EventNone, By: by,
+		r.History(commit.HistoryRow{
+			MemoryID: id,
+			Event:    schema.EventNone,
+			By:       by,
 			Reason:   fmt.Sprintf("recover refused (%s): %s", status, reason),
-			Metadata: map[string]any{"refused": status, "workflow_id": workflow}})
+			Metadata: map[string]any{"refused": status, "workflow_id": workflow},
+		})
 		return out, nil
 	}
-	set := map[string]any{"deleted_at": nil, "salience": fading.Salience, "salience_at": fading.SalienceAt,
-		"decay_due_at": fading.DueAt}
+	set := map[string]any{
+		"deleted_at":   nil,
+		"salience":     fading.Salience,
+		"salience_at":  fading.SalienceAt,
+		"decay_due_at": fading.DueAt,
+	}
 	if fading.MaxAge != nil {
 		set["max_age"] = *fading.MaxAge
 	}
@@ -158,8 +186,12 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 		set["archived_at"] = nil
 	}
 	version, err := r.ApplyStep(ctx, row, commit.Step{
-		Set:     set,
-		NowLive: live, Event: schema.EventRecovered, Action: schema.AuditRecover, New: &row.Content, By: by,
+		Set:      set,
+		NowLive:  live,
+		Event:    schema.EventRecovered,
+		Action:   schema.AuditRecover,
+		New:      &row.Content,
+		By:       by,
 		Reason:   reason,
 		Metadata: map[string]any{"workflow_id": workflow},
 	})
@@ -173,8 +205,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 // obstacle returns the live memory that took the place of a deleted one, and which place: that of its
 // content or that of its claim.
 func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
-	duplicate, err := r.LiveByHash(ctx, commit.DedupKey{Owner: row.Owner, Visibility: row.Visibility, Type: row.Type,
-		Hash: row.Hash})
+	duplicate, err := r.LiveByHash(ctx, placeOf(row, row.Hash))
 	if err == nil {
 		return duplicate, schema.RecoverDuplicate, nil
 	}

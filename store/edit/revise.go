@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/policy"
@@ -41,20 +42,13 @@ type ReviseInput struct {
 // whatever it names. What belongs to another agent is revised in the open only: its owner sees what takes its place,
 // and nothing is added to its owner's private memories. See revision.Plan for what each action does.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
-	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
-		return pipeline.RunOnce(ctx, s.DB, in.Operation, pipeline.KindRevise, in.Now,
-			func(c *commit.Change) (schema.ReviseResult, error) {
-				if len(in.Request.Targets) == 0 {
-					return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID,
-						pg.ErrNotFound)
-				}
-				return revise(ctx, c, in)
-			})
-	})
-	if err != nil {
-		return schema.ReviseResult{}, fmt.Errorf("revise: %w", err)
-	}
-	return result, nil
+	return once(ctx, s, in.Operation, pipeline.KindRevise, in.Now,
+		func(c *commit.Change) (schema.ReviseResult, error) {
+			if len(in.Request.Targets) == 0 {
+				return schema.ReviseResult{}, fmt.Errorf("request of operation %s: %w", in.Operation.ID, pg.ErrNotFound)
+			}
+			return revise(ctx, c, in)
+		})
 }
 
 // revising is one revision at work.
@@ -151,6 +145,13 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	return r.refuseDuplicates(ctx)
 }
 
+// takenSQL tells whether a memory has an id.
+const takenSQL = `
+	SELECT EXISTS (
+		SELECT FROM memories
+		WHERE tenant = @tenant AND (id = @id OR external_id = @external_id)
+	)`
+
 // prepare makes the record a row to insert, owned and visible as its targets are.
 func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.MemoryRow) (*schema.ReviseResult, error) {
 	req := r.in.Request
@@ -162,8 +163,8 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	}
 	r.unworded = unworded
 	// It is made now, and its place among its revisions follows from this revision.
-	m.CreatedAt, m.UpdatedAt, m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}, time.Time{},
-		time.Time{}
+	m.CreatedAt, m.UpdatedAt = time.Time{}, time.Time{}
+	m.SalienceAt, m.Lifecycle.LastReinforcedAt = time.Time{}, time.Time{}
 	m.Status, m.Supersedes, m.SupersededBy, m.SupersededAt, m.AuditLog = "", "", "", nil, nil
 	m.DeletedAt, m.ArchivedAt, m.ErasedAt = nil, nil, nil
 	m.Provenance.CreatedBy = ""
@@ -185,9 +186,15 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"),
 			nil
 	}
-	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{Owner: req.Principal, By: req.By(), Reason: req.Reason,
+	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{
+		Owner:      req.Principal,
+		By:         req.By(),
+		Reason:     req.Reason,
 		Classified: &class,
-		Embedding:  r.in.Embedding, Metadata: r.metadata(nil), Evidence: req.Evidence})
+		Embedding:  r.in.Embedding,
+		Metadata:   r.metadata(nil),
+		Evidence:   req.Evidence,
+	})
 	var reference *commit.ReferenceError
 	var invalid *schema.ValidationError
 	switch {
@@ -200,9 +207,12 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	}
 	r.record = &row
 	var taken bool
-	if err := r.Tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM memories WHERE tenant = $1
-		AND (id = $2 OR external_id = $3))`,
-		r.Tenant, row.ID, commit.Nullable(row.ExternalID)).Scan(&taken); err != nil {
+	err = r.Tx.QueryRow(ctx, takenSQL, pgx.StrictNamedArgs{
+		"tenant":      r.Tenant,
+		"id":          row.ID,
+		"external_id": commit.Nullable(row.ExternalID),
+	}).Scan(&taken)
+	if err != nil {
 		return nil, err
 	}
 	forgotten, err := r.ForgottenIDs(ctx, []uuid.UUID{row.ID})
@@ -329,25 +339,42 @@ func (r *revising) revision(ctx context.Context, claims map[string]commit.ClaimO
 	return out, err
 }
 
+// successorsSQL lists what supersedes a memory, nearest first.
+const successorsSQL = `
+	WITH RECURSIVE chain AS (
+		SELECT superseded_by AS id, 1 AS n
+		FROM memories
+		WHERE tenant = @tenant AND id = @id AND superseded_by IS NOT NULL
+		UNION ALL
+		SELECT m.superseded_by, c.n + 1
+		FROM chain c
+		JOIN memories m ON m.tenant = @tenant AND m.id = c.id
+		WHERE m.superseded_by IS NOT NULL
+	) CYCLE id SET met USING path
+	SELECT id FROM chain WHERE NOT met ORDER BY n`
+
 // chainOf lists what supersedes a memory, nearest first. It ends where it meets itself.
 func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) {
-	ids, err := pg.Collect[struct{ ID uuid.UUID }](ctx, r.Tx, `
-		WITH RECURSIVE chain AS (
-			SELECT superseded_by AS id, 1 AS n FROM memories WHERE tenant = $1 AND id = $2 AND superseded_by IS NOT NULL
-			UNION ALL
-			SELECT m.superseded_by, c.n + 1 FROM chain c JOIN memories m ON m.tenant = $1 AND m.id = c.id
-			WHERE m.superseded_by IS NOT NULL
-		) CYCLE id SET met USING path
-		SELECT id FROM chain WHERE NOT met ORDER BY n`, r.Tenant, id)
+	rows, _ := r.Tx.Query(ctx, successorsSQL, pgx.StrictNamedArgs{"tenant": r.Tenant, "id": id})
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil {
 		return nil, err
 	}
 	out := make([]string, 0, len(ids))
-	for _, row := range ids {
-		out = append(out, row.ID.String())
+	for _, id := range ids {
+		out = append(out, id.String())
 	}
 	return out, nil
 }
+
+// evidenceSQL reads what memories are worth as evidence, as far as the principal may look at them.
+var evidenceSQL = `
+	SELECT m.id, m.source_trust, m.sensitivity
+	FROM memories m
+	WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.erased_at IS NULL
+		AND ` + pg.SharedWith("m", "@agent", "@project", "@grants") + `
+	ORDER BY m.id
+	FOR SHARE OF m`
 
 // evidenceMemories finds the memories among the evidence: refs that are ids of memories which the
 // principal may see. A ref of the host system that looks like an id and is none stays what it is.
@@ -362,19 +389,25 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMem
 		return nil, nil
 	}
 	p := r.in.Request.Principal
-	rows, err := pg.Collect[struct {
+	rows, _ := r.Tx.Query(ctx, evidenceSQL, pgx.StrictNamedArgs{
+		"tenant":  r.Tenant,
+		"ids":     ids,
+		"agent":   p.Agent,
+		"project": p.Project,
+		"grants":  pg.ReadGrants(p),
+	})
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[struct {
 		ID          uuid.UUID
-		Trust       float64
+		SourceTrust float64
 		Sensitivity schema.Sensitivity
-	}](ctx, r.Tx, `SELECT m.id, m.source_trust, m.sensitivity FROM memories m
-		WHERE m.tenant = $1 AND m.id = ANY($2) AND m.erased_at IS NULL AND `+pg.MayRead+` ORDER BY m.id FOR SHARE OF m`,
-		r.Tenant, ids, p.Agent, p.Project, pg.ReadGrants(p))
+	}])
 	if err != nil {
 		return nil, err
 	}
-	out := make([]revision.EvidenceMemory, 0, len(rows))
-	for _, m := range rows {
-		out = append(out, revision.EvidenceMemory{ID: m.ID.String(), SourceTrust: m.Trust, Sensitivity: m.Sensitivity})
+	out := make([]revision.EvidenceMemory, 0, len(found))
+	for _, m := range found {
+		out = append(out,
+			revision.EvidenceMemory{ID: m.ID.String(), SourceTrust: m.SourceTrust, Sensitivity: m.Sensitivity})
 	}
 	return out, nil
 }

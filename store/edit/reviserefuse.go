@@ -24,8 +24,7 @@ func (r *revising) refuseDuplicates(ctx context.Context) (*schema.ReviseResult, 
 	}
 	if r.plan.Narrowed != nil {
 		m := r.rows[r.ids[0]]
-		contents = append(contents, commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type,
-			Hash: narrowedHash(m, *r.plan.Narrowed)})
+		contents = append(contents, placeOf(m, narrowedHash(m, *r.plan.Narrowed)))
 	}
 	for _, c := range contents {
 		id, err := r.LiveByHash(ctx, c)
@@ -123,9 +122,12 @@ func (r *revising) metadata(more map[string]any) map[string]any {
 		}
 		evidence = append(evidence, e)
 	}
-	out := map[string]any{"evidence": evidence, "operationId": r.in.Operation.ID,
-		"workflowId": r.in.Operation.WorkflowID,
-		"revision":   r.in.Request.Action}
+	out := map[string]any{
+		"evidence":    evidence,
+		"operationId": r.in.Operation.ID,
+		"workflowId":  r.in.Operation.WorkflowID,
+		"revision":    r.in.Request.Action,
+	}
 	maps.Copy(out, more)
 	return out
 }

@@ -102,10 +102,16 @@ func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID,
 	if depth <= 0 {
 		depth = DefaultLineageDepth
 	}
-	w := lineageWalk{p: p, levels: pg.ClearedSensitivities(clearance), depth: min(depth, MaxLineageDepth),
-		seen: map[lineageStep]bool{}, nodes: map[uuid.UUID]*LineageNode{}, edges: map[lineageEdge]bool{},
-		others: map[string]bool{},
-		out:    Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}}}
+	w := lineageWalk{
+		p:       p,
+		cleared: pg.ClearedSensitivities(clearance),
+		depth:   min(depth, MaxLineageDepth),
+		seen:    map[lineageStep]bool{},
+		nodes:   map[uuid.UUID]*LineageNode{},
+		edges:   map[lineageEdge]bool{},
+		others:  map[string]bool{},
+		out:     Lineage{Root: id.String(), Edges: []LineageEdge{}, Cut: []string{}},
+	}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		w.tx = tx
 		return w.walk(ctx, id)
@@ -147,15 +153,15 @@ type lineageEdge struct {
 // lineageWalk is one Lineage call at work. It goes level by level, so that it never reads past what is withheld, and
 // is cut where it has seen enough.
 type lineageWalk struct {
-	tx     pgx.Tx
-	p      schema.Principal
-	depth  int
-	levels []schema.Sensitivity // what the clearance lets it see
-	seen   map[lineageStep]bool
-	nodes  map[uuid.UUID]*LineageNode
-	edges  map[lineageEdge]bool
-	others map[string]bool // what a user may not read of its agent, by id
-	out    Lineage
+	tx      pgx.Tx
+	p       schema.Principal
+	depth   int
+	cleared []schema.Sensitivity // what the clearance lets it see
+	seen    map[lineageStep]bool
+	nodes   map[uuid.UUID]*LineageNode
+	edges   map[lineageEdge]bool
+	others  map[string]bool // what a user may not read of its agent, by id
+	out     Lineage
 }
 
 func (w *lineageWalk) withheld(id string) bool {
@@ -218,162 +224,23 @@ func (w *lineageWalk) cut(by string) {
 
 // foundEdge is an edge and where it leads.
 type foundEdge struct {
-	edge   lineageEdge
-	weight float64
-	reason string
-	actor  string
-	at     *time.Time
-	step   lineageStep
+	lineageRow
+	step lineageStep
 }
 
 func (w *lineageWalk) addEdge(f foundEdge) {
-	if w.edges[f.edge] {
+	edge := lineageEdge{f.Source, f.Predicate, f.Target}
+	if w.edges[edge] {
 		return
 	}
-	w.edges[f.edge] = true
-	w.out.Edges = append(w.out.Edges, LineageEdge{From: f.edge.from.String(), Predicate: f.edge.predicate,
-		To:     f.edge.to.String(),
-		Weight: f.weight, Reason: f.reason, Actor: f.actor, At: f.at})
-}
-
-// lineageSQL reads the edges of a frontier. Supersession is told by the columns as well as by relations:
-// what was put with them may have no relation. An edge is explained by the step that was taken when it
-// was made; history is looked at for those that are shown alone.
-const lineageSQL = `
-	SELECT e.n, e.source, e.predicate, e.target, e.outward, e.weight, coalesce(nullif(e.reason, ''), h.reason, ''),
-	coalesce(h.changed_by, ''), e.at
-	FROM (SELECT f.n, e.* FROM unnest($2::uuid[], $3::boolean[], $4::boolean[], $5::boolean[], $6::boolean[],
-		$7::boolean[]) WITH ORDINALITY
-		f(id, sources, derived, older, newer, beside, n)
-	CROSS JOIN LATERAL (
-		SELECT r.source_id AS source, r.predicate, r.target_id AS target, true AS outward, r.weight, r.reason,
-		r.created_at AS at
-		FROM memory_relations r WHERE r.tenant = $1 AND r.source_id = f.id
-			AND CASE r.predicate WHEN 'derived_from' THEN f.sources WHEN 'supersedes' THEN f.older ELSE f.beside END
-		UNION ALL
-		SELECT r.source_id, r.predicate, r.target_id, false, r.weight, r.reason, r.created_at
-		FROM memory_relations r WHERE r.tenant = $1 AND r.target_id = f.id
-			AND CASE r.predicate WHEN 'derived_from' THEN f.derived WHEN 'supersedes' THEN f.newer ELSE f.beside END
-		UNION ALL
-		SELECT m.superseded_by, 'supersedes', m.id, false, 1, '', m.superseded_at
-		FROM memories m WHERE m.tenant = $1 AND m.id = f.id AND f.newer AND m.superseded_by IS NOT NULL
-		UNION ALL
-		SELECT m.id, 'supersedes', m.supersedes, true, 1, '', m.created_at
-		FROM memories m WHERE m.tenant = $1 AND m.id = f.id AND f.older AND m.supersedes IS NOT NULL
-		UNION ALL
-		SELECT m.superseded_by, 'supersedes', m.id, true, 1, '', m.superseded_at
-		FROM memories m WHERE m.tenant = $1 AND f.older AND m.superseded_by = f.id
-	) e
-	ORDER BY f.n, e.predicate, e.outward DESC, e.at, e.source, e.target
-	LIMIT $8) e
-	LEFT JOIN LATERAL (SELECT h.reason, h.changed_by FROM memory_history h
-		WHERE h.tenant = $1 AND h.memory_id = ANY(ARRAY[e.source, e.target]) AND h.created_at = e.at
-		AND h.action IS NOT NULL
-		ORDER BY h.memory_id <> e.source, h.seq LIMIT 1) h ON true
-	ORDER BY e.n, e.predicate, e.outward DESC, e.at, e.source, e.target`
-
-// level reads the edges that the walk follows from a frontier. It reads no more than a walk may show.
-func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foundEdge, error) {
-	ids := make([]uuid.UUID, len(frontier))
-	var follow [5][]bool
-	for i, s := range frontier {
-		ids[i] = s.id
-		for n, to := range []struct {
-			predicate string
-			outward   bool
-		}{{revision.RelationDerivedFrom, true}, {revision.RelationDerivedFrom, false},
-			{revision.RelationSupersedes, true}, {revision.RelationSupersedes, false}, {"", true}} {
-			_, ok := s.way.Follow(to.predicate, to.outward)
-			follow[n] = append(follow[n], ok)
-		}
-	}
-	const limit = 4 * MaxLineageNodes // an edge may be told three times
-	rows, err := w.tx.Query(ctx, lineageSQL, w.p.Tenant, ids, follow[0], follow[1], follow[2], follow[3], follow[4],
-		limit)
-	if err != nil {
-		return nil, err
-	}
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (foundEdge, error) {
-		var f foundEdge
-		var n int
-		var outward bool
-		if err := row.Scan(&n, &f.edge.from, &f.edge.predicate, &f.edge.to, &outward, &f.weight, &f.reason, &f.actor,
-			&f.at); err != nil {
-			return f, err
-		}
-		f.step.id = f.edge.from
-		if outward {
-			f.step.id = f.edge.to
-		}
-		f.step.way, _ = frontier[n-1].way.Follow(f.edge.predicate, outward)
-		return f, nil
+	w.edges[edge] = true
+	w.out.Edges = append(w.out.Edges, LineageEdge{
+		From:      f.Source.String(),
+		Predicate: f.Predicate,
+		To:        f.Target.String(),
+		Weight:    f.Weight,
+		Reason:    f.Reason,
+		Actor:     f.Actor,
+		At:        f.At,
 	})
-	if len(out) == limit {
-		w.cut("nodes")
-	}
-	return out, err
-}
-
-// readNodes reads memories as nodes, at a distance from the root. What is not there is withheld as well:
-// whether it exists is not the asker's to know.
-func (w *lineageWalk) readNodes(ctx context.Context, ids []uuid.UUID, distance int) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	found := map[uuid.UUID]LineageNode{}
-	rows, err := w.tx.Query(ctx, `SELECT m.id, m.type, m.category, m.status, m.version, m.content, m.source_trust,
-		m.created_at, m.created_by,
-			CASE WHEN m.erased_at IS NOT NULL THEN 'erased' WHEN m.deleted_at IS NOT NULL THEN 'deleted'
-			WHEN m.archived_at IS NOT NULL THEN 'archived'
-				WHEN m.live THEN 'live' ELSE '' END,
-			(SELECT jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at,
-				'rationale', `+reasonAsked+`)
-				FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL
-				ORDER BY h.seq DESC LIMIT 1)
-		FROM memories m WHERE m.tenant = $1 AND m.id = ANY($2) AND `+readableAs("m"), w.p.Tenant, ids, w.p.Agent,
-		w.p.Project, pg.ReadGrants(w.p), w.levels)
-	if err != nil {
-		return err
-	}
-	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
-		var id uuid.UUID
-		n := LineageNode{Distance: distance}
-		err := row.Scan(&id, &n.Type, &n.Category, &n.Status, &n.Version, &n.Content, &n.SourceTrust, &n.CreatedAt,
-			&n.CreatedBy, &n.State, &n.LastStep)
-		n.ID = id.String()
-		found[id] = n
-		return struct{}{}, err
-	})
-	if err != nil {
-		return err
-	}
-	if err := w.findHidden(ctx, ids); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		n, ok := found[id]
-		if !ok {
-			n = LineageNode{ID: id.String(), Distance: distance, Withheld: true}
-		}
-		w.nodes[id] = &n
-		w.out.Nodes = append(w.out.Nodes, n)
-	}
-	return nil
-}
-
-// findHidden finds those of the memories that a principal that acts for a user may not read.
-func (w *lineageWalk) findHidden(ctx context.Context, ids []uuid.UUID) error {
-	if w.p.User == "" {
-		return nil
-	}
-	rows, err := w.tx.Query(ctx, `SELECT id FROM memories WHERE tenant = $1 AND id = ANY($2) AND scope <> ALL($3)`,
-		w.p.Tenant, ids, w.p.ReadScopes())
-	if err != nil {
-		return err
-	}
-	others, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	for _, id := range others {
-		w.others[id.String()] = true
-	}
-	return err
 }

@@ -21,11 +21,14 @@ func (s *Reading) Records(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 	error) {
 	var p pg.Params
 	// The columns are those of Get, which decides by the visibility of single memories.
-	others := strings.NewReplacer(readableAs("o"), "("+known(f, "o", &p)+")",
+	may := func(alias string) string { return "(" + known(f, alias, &p) + ")" }
+	chain := strings.NewReplacer(
 		"m.supersedes", seenBy(f, "m.supersedes", &p),
 		"m.superseded_by", seenBy(f, "m.superseded_by", &p))
-	columns := others.Replace(commit.RecordColumnsAsOf("", relatedTo) + `, ` + AuditLog("", true))
-	query := `SELECT ` + columns + commit.RecordTables + `WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
+	query := `
+	SELECT ` + chain.Replace(commit.RecordColumnsAsOf("", toSeen(may))) + `,
+		` + auditLog("", reasonShown(may)) + ` AS audit_log` + commit.RecordTables + `
+	WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
 	out := map[uuid.UUID]schema.MemoryRecord{}
 	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, p, func(rows pgx.Rows) error {
 		records, err := pgx.CollectRows(rows, scanAudited)
@@ -56,11 +59,20 @@ func known(f pg.Filter, m string, p *pg.Params) string {
 func (s *Reading) Payloads(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]json.RawMessage, error) {
 	out := make(map[uuid.UUID]json.RawMessage, len(ids))
 	var p pg.Params
-	query := `SELECT m.id, m.payload FROM memories m WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
-	var id uuid.UUID
-	var payload json.RawMessage
-	err := s.EachRow(ctx, f, pg.PlanOnce, query, p, []any{&id, &payload},
-		func() { out[id] = append(json.RawMessage{}, payload...) })
+	query := `
+	SELECT m.id, m.payload
+	FROM memories m
+	WHERE m.id = ANY(` + p.Add(ids) + `) AND ` + f.Where("m", &p)
+	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, p, func(rows pgx.Rows) error {
+		payloads, err := pgx.CollectRows(rows, pgx.RowToStructByName[struct {
+			ID      uuid.UUID
+			Payload json.RawMessage
+		}])
+		for _, m := range payloads {
+			out[m.ID] = m.Payload
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read payloads: %w", err)
 	}

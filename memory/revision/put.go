@@ -1,0 +1,444 @@
+package revision
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// Put is what PlanPut decides on: the records of a request and the stored memories that bear on them.
+type Put struct {
+	Principal schema.Principal
+	Mode      schema.WriteMode // anything but controlled keeps everything from being written
+	Records   []PutRecord      // in the order of the request
+
+	// Stored holds, by id, the memories that have the id or the external id of a record, whether or not the
+	// principal may see them.
+	Stored map[string]PutStored
+	// Links holds, by id, the stored memories that a record may supersede or be superseded by.
+	Links map[string]PutLink
+	// Older holds, by id, what each stored memory supersedes, for Links and all that they lead to.
+	Older map[string][]string
+}
+
+// PutRecord is one record and what was found about it.
+type PutRecord struct {
+	ID   string              // under which the record is kept
+	Put  schema.MemoryRecord // as it came
+	Kept schema.MemoryRecord // as it would be kept
+
+	Owner    schema.Principal // whose it would be
+	Hash     []byte           // memory.RecordHash
+	Claim    string           // identifies the functional claim and who shares its truth; empty without one
+	Validity schema.Validity  // of a semantic record
+
+	// UnknownReference is the field that names what is not there, or what the principal may not see. The record
+	// then cannot be kept, and Kept is zero.
+	UnknownReference string
+	Stored           string        // id of the memory that has the record's id or external id; empty for none
+	Forgotten        bool          // a memory of this id was forgotten by force
+	Twin             string        // id of the live memory with its content in its place; empty for none
+	Holders          []ClaimHolder // memories that make its claim, active ones first
+}
+
+// PutStored is a stored memory.
+type PutStored struct {
+	Record  schema.MemoryRecord
+	Holding memory.Holding
+	Payload json.RawMessage // as it is kept: without its place among revisions
+	Live    bool
+}
+
+// PutLink is a stored memory as a link of a chain of revisions.
+type PutLink struct {
+	Version int
+	Live    bool
+}
+
+// ClaimHolder is a memory that makes a claim.
+type ClaimHolder struct {
+	ID       string
+	Hash     []byte
+	Validity schema.Validity
+}
+
+// PutVerdict is what becomes of one record.
+type PutVerdict struct {
+	Status  schema.PutStatus
+	ID      string           // of the record, or of the memory that prevents it
+	Version int              // of the memory with that ID; 0 where it is not told
+	Problem string           // names a field, never a value
+	WouldBe schema.PutStatus // the status without the mode, where only the mode keeps the record from being written
+	New     bool             // no memory has the record's id
+	Silent  bool             // the principal may not see what prevents the record: history does not mention it
+
+	// How a record that is written is kept.
+	Relations    []schema.Relation
+	Supersedes   string
+	SupersededBy string
+	SourceTrust  float64
+	Sensitivity  schema.Sensitivity
+}
+
+// Writes reports whether the record changes anything.
+func (v *PutVerdict) Writes() bool {
+	return v.Status == schema.PutCreated || v.Status == schema.PutUpdated || v.Status == schema.PutDiscarded
+}
+
+// Inserts reports whether the record becomes a new memory.
+func (v *PutVerdict) Inserts() bool { return v.Writes() && v.New }
+
+// Yield lets the record give way to a stored memory.
+func (v *PutVerdict) Yield(status schema.PutStatus, id string) {
+	v.Status, v.ID, v.Version = status, id, 0
+}
+
+// Note is what history says of a record that was not written, on the memory that prevents it; empty where history
+// says nothing, or is written with the change.
+func (v *PutVerdict) Note() string {
+	switch v.Status {
+	case schema.PutDuplicate:
+		return "duplicate of a live memory: not written again"
+	case schema.PutUnchanged:
+		return "put again as it stands: not written again"
+	case schema.PutExists:
+		if v.Silent {
+			return "" // another agent's memory says nothing of those who may not see it
+		}
+		return string(v.Status)
+	case schema.PutConflict, schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef, schema.PutCycle,
+		schema.PutNoEvidence:
+		return string(v.Status)
+	default:
+		return ""
+	}
+}
+
+// PlanPut decides what becomes of the records of a put (document 004 §15A). It changes nothing. The verdicts are in
+// the order of the records; one that is refused refuses only those that refer to it.
+//
+//   - A record that names what is not there is refused.
+//   - Under the id of a stored memory: what says the same is unchanged, working memory is replaced or, when its task
+//     is done, discarded (§6), and an episode may grow (§5). Everything else that is stored is changed by a revision.
+//   - A record with a new id is created, unless a live memory has its content (duplicate) or an active fact makes its
+//     claim on the same ground (§15.1), whether stored or earlier in the request. A semantic record needs evidence
+//     (§7).
+//   - Chains of revisions have no circles, and what is live is superseded by a revision only (§12).
+//   - A record is trusted no further than what it is derived from, and is no less sensitive.
+//   - In a mode that does not write, nothing is written: WouldBe says what would have been.
+func PlanPut(p Put) []PutVerdict {
+	plan := putPlan{Put: p, verdicts: make([]PutVerdict, len(p.Records)), together: map[string]bool{}}
+	for i := range p.Records {
+		plan.verdicts[i] = plan.begin(i)
+		plan.decide(i)
+	}
+	plan.settleReferences()
+	links := plan.linksAfter()
+	for plan.refuseChains(links) {
+		plan.settleReferences()
+	}
+	plan.settleTrust()
+	plan.applyMode()
+	return plan.verdicts
+}
+
+// putPlan is one PlanPut call at work.
+type putPlan struct {
+	Put
+	verdicts []PutVerdict
+	together map[string]bool // the ids of the records
+}
+
+// begin is a verdict before anything is decided.
+func (p *putPlan) begin(i int) PutVerdict {
+	r := &p.Records[i]
+	return PutVerdict{
+		ID:           r.ID,
+		Relations:    slices.Clone(r.Kept.Relations),
+		Supersedes:   r.Kept.Supersedes,
+		SupersededBy: r.Kept.SupersededBy,
+		SourceTrust:  r.Kept.SourceTrust,
+		Sensitivity:  r.Kept.Sensitivity,
+	}
+}
+
+// mayLook reports whether the principal may look at the stored memory of an id.
+func (p *putPlan) mayLook(id string) bool {
+	m, stored := p.Stored[id]
+	return stored && memory.MayLook(p.Principal, m.Holding)
+}
+
+// decide decides on a record by itself and those before it.
+func (p *putPlan) decide(i int) {
+	r, v := &p.Records[i], &p.verdicts[i]
+	taken := p.together[r.ID]
+	p.together[r.ID] = true
+	switch {
+	case taken: // one record makes from its external id what the other has as its own
+		_, stored := p.Stored[r.ID]
+		v.Status, v.Problem = schema.PutExists, "id: is that of another record of the request"
+		v.Silent = stored && !p.mayLook(r.ID)
+	case r.UnknownReference != "":
+		v.Status, v.Problem = schema.PutBadRef, unknownReference(r.UnknownReference)
+	case r.Stored != "":
+		p.decideStored(r, v)
+	case r.Forgotten: // its history has ended; the content may be learned again under another id
+		v.Status, v.Silent = schema.PutExists, true
+	default:
+		p.decideNew(i)
+		if v.Status == schema.PutCreated && r.Kept.Type == schema.TypeSemantic && !hasEvidence(r.Kept) {
+			v.Status, v.Version = schema.PutNoEvidence, 0
+			v.Problem = "payload.evidence: is required; or provenance, or a person as actor"
+		}
+	}
+}
+
+// unknownReference is the problem of a record that names what is not there.
+func unknownReference(field string) string { return field + ": names what is not there" }
+
+// decideStored decides on a record whose id is that of a stored memory.
+func (p *putPlan) decideStored(r *PutRecord, v *PutVerdict) {
+	m := p.Stored[r.Stored]
+	v.Status = schema.PutExists
+	if !p.mayLook(r.Stored) {
+		v.Silent = true // which memory has the external id stays unknown
+		return
+	}
+	stored := &m.Record
+	v.ID, v.Version = r.Stored, stored.Version
+	gone := stored.DeletedAt != nil || stored.ArchivedAt != nil
+	switch {
+	case !memory.MayChange(p.Principal, m.Holding): // the agent's, read by a user
+	case r.Stored != r.ID || gone || stored.Type != r.Put.Type:
+	case sameRecord(m, r):
+		v.Status = schema.PutUnchanged
+	case !m.Live, !r.Kept.Status.Live(): // what is believed is superseded by a revision
+	case stored.Type != schema.TypeWorking && stored.Type != schema.TypeEpisodic:
+	case r.Put.Version > 0 && r.Put.Version != stored.Version:
+		v.Status = schema.PutVersion
+	case stored.Type == schema.TypeEpisodic:
+		v.Status, v.Problem = schema.PutAppendOnly, whyNotExtended(m, r)
+		if v.Problem == "" {
+			v.Status = schema.PutUpdated
+		}
+	case r.Twin != "" && r.Twin != r.Stored:
+		v.Yield(schema.PutDuplicate, r.Twin)
+	case TaskDone(r.Put):
+		v.Status = schema.PutDiscarded
+	default:
+		v.Status = schema.PutUpdated
+	}
+}
+
+// whyNotExtended says what a put would do to an episode other than let it grow, or "".
+func whyNotExtended(m PutStored, r *PutRecord) string {
+	content := normalize.StorageContent(r.Put.Content)
+	if content != "" && content != m.Record.Content {
+		return "content: of an episode does not change"
+	}
+	if field := memory.EpisodeGrows(m.Payload, r.Kept.Payload); field != "" {
+		return "payload." + field + ": of an episode does not change"
+	}
+	sameSummary := r.Kept.SafeSummary == "" || r.Kept.SafeSummary == m.Record.SafeSummary
+	if sameSummary && memory.SameJSON(m.Payload, r.Kept.Payload) {
+		return "payload: has not grown, and nothing else of an episode can be put again"
+	}
+	return ""
+}
+
+// decideNew decides on a record whose id is free.
+func (p *putPlan) decideNew(i int) {
+	r, v := &p.Records[i], &p.verdicts[i]
+	v.Status, v.Version, v.New = schema.PutCreated, 1, true
+	if TaskDone(r.Put) {
+		v.Status = schema.PutDiscarded
+	}
+	if !r.Kept.Status.Live() {
+		return // a record that is not believed conflicts with none
+	}
+	for k := range p.Records[:i] {
+		earlier := &p.Records[k]
+		if p.verdicts[k].Inserts() && earlier.Kept.Status.Live() && sameMemory(earlier, r) {
+			v.Yield(schema.PutDuplicate, earlier.ID)
+			return
+		}
+	}
+	if r.Twin != "" {
+		v.Yield(schema.PutDuplicate, r.Twin)
+		return
+	}
+	if r.Claim == "" || r.Kept.Status != schema.StatusActive {
+		return
+	}
+	for k := range p.Records[:i] {
+		earlier := &p.Records[k]
+		sameClaim := earlier.Claim == r.Claim && earlier.Kept.Status == schema.StatusActive
+		if p.verdicts[k].Inserts() && sameClaim && memory.SameGround(earlier.Validity, r.Validity) {
+			v.Yield(schema.PutConflict, earlier.ID)
+			return
+		}
+	}
+	for _, h := range r.Holders {
+		if !memory.SameGround(h.Validity, r.Validity) {
+			continue
+		}
+		if memory.SameContent(h.Hash, r.Hash) {
+			v.Yield(schema.PutDuplicate, h.ID)
+		} else {
+			v.Yield(schema.PutConflict, h.ID)
+		}
+		return
+	}
+}
+
+// sameMemory reports whether two records are one content in one place, which two live memories never are.
+func sameMemory(a, b *PutRecord) bool {
+	return a.Owner.Agent == b.Owner.Agent && a.Owner.Project == b.Owner.Project && a.Owner.Scope == b.Owner.Scope &&
+		a.Kept.Visibility == b.Kept.Visibility && a.Kept.Type == b.Kept.Type && memory.SameContent(a.Hash, b.Hash)
+}
+
+// settleReferences refuses records that refer to refused ones of the same request, and redirects references to a
+// duplicate to the stored memory. A second call settles what has changed since.
+func (p *putPlan) settleReferences() {
+	instead := map[string]string{}
+	for i := range p.verdicts {
+		if v := &p.verdicts[i]; v.Status == schema.PutDuplicate {
+			instead[p.Records[i].ID] = v.ID
+		}
+	}
+	for p.refuseReferences() {
+	}
+	for i := range p.verdicts {
+		v := &p.verdicts[i]
+		v.Relations = Redirect(v.Relations, instead, p.Records[i].ID)
+		v.Supersedes, v.SupersededBy = follow(instead, v.Supersedes), follow(instead, v.SupersededBy)
+	}
+}
+
+// refuseReferences refuses records that refer to refused ones, and reports whether there were any.
+func (p *putPlan) refuseReferences() bool {
+	there := map[string]bool{}
+	for i := range p.verdicts {
+		id := p.Records[i].ID
+		there[id] = there[id] || p.verdicts[i].Status.Stands() || p.mayLook(id)
+	}
+	refused := func(id string) bool { return p.together[id] && !there[id] }
+	found := false
+	for i := range p.verdicts {
+		v := &p.verdicts[i]
+		if !v.Writes() {
+			continue
+		}
+		var field string
+		switch {
+		case v.New && refused(v.Supersedes):
+			field = "supersedes"
+		case v.New && refused(v.SupersededBy):
+			field = "superseded_by"
+		default:
+			k := slices.IndexFunc(v.Relations, func(edge schema.Relation) bool { return refused(edge.TargetID) })
+			if k < 0 {
+				continue
+			}
+			field = fmt.Sprintf("relations[%d].target_id", k)
+		}
+		v.Status, v.Version, v.Problem = schema.PutBadRef, 0, unknownReference(field)
+		found = true
+	}
+	return found
+}
+
+// Redirect replaces the targets of relations by the memories that stand for them, and leaves out what would lead
+// back to the record itself.
+func Redirect(edges []schema.Relation, instead map[string]string, self string) []schema.Relation {
+	out := edges[:0]
+	for _, edge := range edges {
+		edge.TargetID = follow(instead, edge.TargetID)
+		if edge.TargetID != self {
+			out = append(out, edge)
+		}
+	}
+	return out
+}
+
+// follow returns the memory that stands for a memory, or the memory itself.
+func follow(instead map[string]string, id string) string {
+	for range len(instead) {
+		next, ok := instead[id]
+		if !ok {
+			break
+		}
+		id = next
+	}
+	return id
+}
+
+// settleTrust carries trust and sensitivity along derivations within the request, until nothing changes: trust only
+// falls and sensitivity only rises, so that it ends, also where derivations form a circle.
+func (p *putPlan) settleTrust() {
+	written := map[string]*PutVerdict{}
+	for i := range p.verdicts {
+		if v := &p.verdicts[i]; v.Writes() {
+			written[p.Records[i].ID] = v
+		}
+	}
+	for again := true; again; {
+		again = false
+		for i := range p.verdicts {
+			v := &p.verdicts[i]
+			if !v.Writes() {
+				continue
+			}
+			for _, edge := range v.Relations {
+				trust, sensitivity, ok := p.worthOf(written, edge)
+				if !ok {
+					continue
+				}
+				before := *v
+				v.SourceTrust = memory.DerivedTrust(v.SourceTrust, trust)
+				own := memory.Classification{Sensitivity: v.Sensitivity}
+				v.Sensitivity = own.DerivedFrom(sensitivity).Sensitivity
+				again = again || v.SourceTrust != before.SourceTrust || v.Sensitivity != before.Sensitivity
+			}
+		}
+	}
+}
+
+// worthOf is what a source of the same request, or one that it replaces, imposes on what is derived from it.
+func (p *putPlan) worthOf(written map[string]*PutVerdict, edge schema.Relation) (float64, schema.Sensitivity, bool) {
+	if edge.Predicate != RelationDerivedFrom {
+		return 0, "", false
+	}
+	if source, ok := written[edge.TargetID]; ok {
+		return source.SourceTrust, source.Sensitivity, true
+	}
+	if source, ok := p.Stored[edge.TargetID]; ok {
+		return source.Record.SourceTrust, source.Record.Sensitivity, true
+	}
+	return 0, "", false
+}
+
+// applyMode keeps everything from being written in a mode that does not allow it.
+func (p *putPlan) applyMode() {
+	status := schema.PutShadow
+	switch p.Mode {
+	case schema.ModeControlled:
+		return
+	case schema.ModeFrozen:
+		status = schema.PutFrozen
+	}
+	for i := range p.verdicts {
+		if v := &p.verdicts[i]; v.Writes() {
+			v.WouldBe, v.Status, v.Version = v.Status, status, 0
+		}
+	}
+}
+
+// TaskDone reports whether a record is working memory whose task has ended (document 004 §6).
+func TaskDone(m schema.MemoryRecord) bool {
+	return m.Type == schema.TypeWorking && memory.PayloadOf[schema.WorkingPayload](m).State == schema.TaskDone
+}

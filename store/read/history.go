@@ -1,0 +1,160 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Who may read a history is the rule of memory.MayReadHistory, what of it that of memory.ShowHistory. Whatever reads
+// history for a caller is made of the conditions below, which say the same in SQL; a test holds them together.
+
+// mayReadHistory is memory.MayReadHistory for the memory @id and the caller that askerArgs names.
+var mayReadHistory = `(
+			EXISTS (
+				SELECT FROM memories m
+				WHERE m.tenant = @tenant AND m.id = @id AND ` + askerLooks("m") + `)
+			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = @tenant AND m.id = @id)
+			AND (
+				EXISTS (
+					SELECT FROM memory_candidates c
+					JOIN ingest_batches b ON b.tenant = c.tenant AND b.id = c.batch_id
+					WHERE c.tenant = @tenant AND c.id = @id AND b.agent_id = @agent
+						AND c.sensitivity = ANY(@cleared)
+						AND ` + pg.OfUser("b.scope", "@grants") + `)
+				OR EXISTS (
+					SELECT FROM memory_history d
+					WHERE d.tenant = @tenant AND d.memory_id = @id AND d.event = 'deleted'
+						AND d.metadata->>'agent' = @agent
+						AND cardinality(@grants::text[]) = 1)))`
+
+// withheld is the condition that memory.ShowHistory withholds reason and evidence of the history row h: it is of a
+// revision together with a memory that the asker may not look at.
+func withheld(may looks) string {
+	other := `coalesce(h.metadata->>'` + memory.HistorySuccessor + `', h.metadata->>'` + memory.HistoryOther + `')`
+	return `(
+		h.metadata ?| '{` + memory.HistorySuccessor + `,` + memory.HistoryOther + `}'
+		AND EXISTS (
+			SELECT FROM memories o
+			WHERE o.tenant = h.tenant
+				AND o.id = CASE
+					WHEN ` + other + ` ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+					THEN ` + other + `::uuid
+				END
+				AND NOT ` + may("o") + `))`
+}
+
+// reasonShown is the reason of the history row h as the asker may see it.
+func reasonShown(may looks) string {
+	return `CASE WHEN ` + withheld(may) + ` THEN ` + pg.QuoteLiteral(memory.WithheldReason) + ` ELSE h.reason END`
+}
+
+// metadataShown is the metadata of the history row h as the asker may see it.
+func metadataShown(may looks) string {
+	members := pg.QuoteLiteral("{" + strings.Join(memory.WithheldMetadata, ",") + "}")
+	return `CASE WHEN ` + withheld(may) + ` THEN h.metadata - ` + members + `::text[] ELSE h.metadata END`
+}
+
+// AuditLog is the audit log of the memory m (document 004 §15A.1), oldest first, up to a time given as a placeholder;
+// an empty one means all of it. With asked it is as the caller may see it that askerArgs names, else it is whole.
+func AuditLog(at string, asked bool) string {
+	if asked {
+		return auditLog(at, reasonShown(askerLooks))
+	}
+	return auditLog(at, "h.reason")
+}
+
+// auditLog is AuditLog with the reason of the history row h as an expression.
+func auditLog(at, reason string) string {
+	until := ""
+	if at != "" {
+		until = " AND h.created_at <= " + at
+	}
+	return `coalesce((
+		SELECT jsonb_agg(` + auditEntry(reason) + ` ORDER BY h.seq)
+		FROM memory_history h
+		WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.action IS NOT NULL` + until + `), '[]')`
+}
+
+// auditEntry is the history row h as an entry of an audit log.
+func auditEntry(reason string) string {
+	return `jsonb_build_object('action', h.action, 'actor', h.changed_by, 'timestamp', h.created_at,
+			'rationale', ` + reason + `)`
+}
+
+// HistoryPage selects a part of a memory's history, oldest first. The zero HistoryPage is all of it.
+type HistoryPage struct {
+	After string // id of the last entry of the page before
+	Limit int    // 0 means all
+}
+
+// historySQL reads a page of a history, by the fields of schema.HistoryEntry.
+var historySQL = `
+	SELECT h.id, h.memory_id, h.event, h.old_content, h.new_content, h.changed_by,
+		` + reasonShown(askerLooks) + ` AS reason,
+		` + metadataShown(askerLooks) + ` AS metadata,
+		h.created_at, coalesce(h.action, '') AS action, coalesce(h.version, 0) AS version, h.erased_at
+	FROM memory_history h
+	WHERE h.tenant = @tenant AND h.memory_id = @id AND h.seq > @after
+		AND ` + mayReadHistory + `
+	ORDER BY h.seq
+	LIMIT @limit`
+
+// HistoryAt returns a page of the steps of a memory, oldest first, as far as the principal may read its history within
+// the clearance (memory.MayReadHistory); none of any other. It returns a *schema.ValidationError when the memory has
+// no entry of the id to continue after.
+func (s *Reading) HistoryAt(ctx context.Context, p schema.Principal, id uuid.UUID, page HistoryPage,
+	clearance ...policy.Clearance) ([]schema.HistoryEntry, error) {
+	args := askerArgs(p, pg.ClearedSensitivities(clearance))
+	args["id"], args["limit"] = id, nil // NULL: no limit
+	if page.Limit > 0 {
+		args["limit"] = page.Limit
+	}
+	out := []schema.HistoryEntry{}
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		after, err := entryBefore(ctx, tx, p.Tenant, id, page.After)
+		if err != nil {
+			return err
+		}
+		args["after"] = after
+		rows, _ := tx.Query(ctx, historySQL, args)
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[schema.HistoryEntry])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	return out, nil
+}
+
+// entryBefore returns the place of the entry after which a page begins; 0 for the first page.
+func entryBefore(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, entry string) (int64, error) {
+	if entry == "" {
+		return 0, nil
+	}
+	badCursor := &schema.ValidationError{Fields: []schema.FieldError{{Field: "after",
+		Problem: "must be the id of an entry of this history"}}}
+	parsed, err := uuid.Parse(entry)
+	if err != nil {
+		return 0, badCursor
+	}
+	rows, _ := tx.Query(ctx, `
+		SELECT seq
+		FROM memory_history
+		WHERE tenant = @tenant AND id = @entry AND memory_id = @memory`,
+		pgx.StrictNamedArgs{"tenant": tenant, "entry": parsed, "memory": id})
+	seq, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, badCursor
+	}
+	return seq, err
+}
