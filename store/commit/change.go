@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Change is what one transaction writes. Statements that need no answer are queued and sent
-// together; finish sends the rest and brings the text statistics up to date.
+// Change is what one transaction writes. Statements that need no answer are queued and sent together. finish sends
+// the rest and updates the text statistics.
 type Change struct {
 	Tx     pgx.Tx
 	Tenant string
@@ -147,7 +147,7 @@ func (c *Change) History(h HistoryRow) {
 var historySQL = Insert("memory_history", `tenant, id, memory_id, event, old_content, new_content, changed_by, reason,
 	metadata, created_at, action, version`)
 
-// IdSet reads ids.
+// IdSet reads the ids that a query returns.
 func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid.UUID]bool, error) {
 	rows, err := c.Tx.Query(ctx, query, args...)
 	if err != nil {
@@ -159,8 +159,8 @@ func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid
 	return ids, err
 }
 
-// ForgottenIDs returns those of the ids whose memory was forgotten by force: there is history of its
-// deletion, and no row.
+// ForgottenIDs returns those of the ids whose memory was forgotten by force: history has its deletion, and there
+// is no row.
 func (c *Change) ForgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
 	return Values[uuid.UUID](ctx, c.Tx, `
 		SELECT id
@@ -172,8 +172,8 @@ func (c *Change) ForgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID
 		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids})
 }
 
-// DedupKey is what two live memories never have in common. The type is part of it: what happened fades and
-// is pruned, and a fact in the same words must not go with it.
+// DedupKey is unique among live memories. The type is part of it: an episode fades and is pruned, and a fact in
+// the same words must not go with it.
 type DedupKey struct {
 	Owner      schema.Principal // agent, project and scope
 	Visibility schema.Visibility
@@ -186,7 +186,7 @@ func DedupOf(r *NewMemory) DedupKey {
 	return DedupKey{Owner: r.Owner, Visibility: r.Visibility, Type: r.Classification.Type, Hash: r.Text.Hash}
 }
 
-// Same reports whether both are one content in one place.
+// Same reports whether both keys are of the same content in the same place.
 func (k DedupKey) Same(o DedupKey) bool {
 	return k.Owner.Agent == o.Owner.Agent && k.Owner.Project == o.Owner.Project && k.Owner.Scope == o.Owner.Scope &&
 		k.Visibility == o.Visibility && k.Type == o.Type && memory.SameContent(k.Hash, o.Hash)
@@ -197,8 +197,8 @@ func (c *Change) LiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, error) 
 	return c.findByHash(ctx, k, "")
 }
 
-// HoldLiveByHash is LiveByHash for a caller that keeps a text with the memory that has it, or writes because of it:
-// the memory is locked until commit, or an erasure would not find what is kept.
+// HoldLiveByHash is LiveByHash for a caller that stores something because the memory exists. It locks the memory
+// until commit: otherwise an erasure would not find what is stored.
 func (c *Change) HoldLiveByHash(ctx context.Context, k DedupKey) (uuid.UUID, error) {
 	return c.findByHash(ctx, k, " FOR SHARE")
 }
@@ -317,8 +317,8 @@ func Nullable(s string) any {
 	return s
 }
 
-// AddEvidence adds a reference after those that a memory has. It adds none that the memory has already, and none above
-// schema.MaxRecordRefs.
+// AddEvidence adds a reference after those that a memory has. It adds none that the memory has already, and none
+// above schema.MaxRecordRefs.
 func (c *Change) AddEvidence(id uuid.UUID, ref schema.Ref) {
 	c.Queue.Queue(`
 		INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, hash, at, created_at)

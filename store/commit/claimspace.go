@@ -6,7 +6,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// ClaimOf is a functional claim, what active facts are unique by, apart from their conditions.
+// ClaimOf is a functional claim. Active facts are unique by it and by their conditions.
 type ClaimOf struct {
 	Owner              schema.Principal
 	Visibility         schema.Visibility
@@ -19,7 +19,7 @@ func (c ClaimOf) Key() string {
 		c.Predicate}, "\x1f")
 }
 
-// FunctionalClaim returns the row's claim, and whether it is a functional one.
+// FunctionalClaim returns the row's claim and reports whether it is functional.
 func (m *MemoryRow) FunctionalClaim() (ClaimOf, bool) {
 	return ClaimOf{m.Owner, m.Visibility, m.Subject, m.Predicate}, m.Type == schema.TypeSemantic && m.Functional
 }

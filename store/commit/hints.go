@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// Hint records the questions that a memory answers, after those that it has, as long as there is room.
+// Hint adds questions that a memory answers, after those that it has, up to memory.MaxHints.
 func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
 	if len(hints) == 0 {
 		return

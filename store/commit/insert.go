@@ -58,7 +58,7 @@ type NewMemory struct {
 	SupersededBy   *uuid.UUID
 	Contests       *uuid.UUID // a memory that is contested with it
 	SupersededAt   *time.Time
-	Audit          []schema.AuditEntry // steps taken elsewhere, oldest first: history rows ahead of the created one
+	Audit          []schema.AuditEntry // steps taken elsewhere, oldest first: history rows before the created one
 	Relations      []Relation
 	Artifacts      [][]byte // SHA-256 of stored artifacts that the payload names
 	Embedding      *pg.Embedding
@@ -98,8 +98,7 @@ var insertMemorySQL = Insert("memories", memoryColumns) + `
 // InsertMemories inserts the rows that are new and returns, by position, the id of the live memory of the row's type
 // with that content: the row's own, or that of the one that is already stored.
 //
-// Rows go in by content hash, so that two transactions with overlapping content wait for each
-// other instead of deadlocking.
+// It inserts in order of the content hash, so that two transactions with the same contents do not deadlock.
 func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.UUID, error) {
 	order := make([]int, len(rows))
 	for i := range order {

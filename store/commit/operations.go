@@ -12,9 +12,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Operation reads the first result of an operation into result and reports whether there is one under any of its keys.
-// Its own key comes first. A concurrent delivery of the same operation waits here until the first has committed. It
-// returns a *schema.ValidationError for an operation of another kind.
+// Operation reads the first result of an operation into result and reports whether there is one under any of its
+// keys. Its own key comes first. A concurrent delivery of the same operation waits here until the first has
+// committed. It returns a *schema.ValidationError for an operation of another kind.
 func (c *Change) Operation(ctx context.Context, keys []string, kind string, result any) (bool, error) {
 	var first string
 	var encoded []byte
@@ -38,8 +38,8 @@ func (c *Change) Operation(ctx context.Context, keys []string, kind string, resu
 	return true, json.Unmarshal(encoded, result)
 }
 
-// LockOperations waits until no one else carries out an operation of these keys. They are locked in one order, so that
-// two callers never wait for each other.
+// LockOperations waits until no one else carries out an operation of these keys. They are locked in one order, so
+// that two callers never wait for each other.
 func (c *Change) LockOperations(ctx context.Context, keys []string) error {
 	_, err := c.Tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended(@tenant || '/operation/' || k, hashtext(current_schema())))
@@ -88,8 +88,8 @@ func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 	return key, err
 }
 
-// OtherRequest is the error for an operation id that names another request. The result of the other request would look
-// as though this one had been carried out.
+// OtherRequest is the error for an operation id that names another request. The result of the other request would
+// look as though this one had been carried out.
 func OtherRequest() error {
 	return &schema.ValidationError{Fields: []schema.FieldError{{Field: "operation_id",
 		Problem: "is that of another request"}}}

@@ -45,7 +45,8 @@ func Insert(table, columns string) string {
 	for i, name := range names {
 		names[i] = strings.TrimSpace(name)
 	}
-	return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ")\nVALUES (@" + strings.Join(names, ", @") + ")"
+	return "INSERT INTO " + table + " (" + strings.Join(names, ", ") + ")" +
+		"\nVALUES (@" + strings.Join(names, ", @") + ")"
 }
 
 // MayReadAs is pg.MayReadAs for statements with named arguments: @agent, @project and @grants, which is what

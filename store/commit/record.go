@@ -44,8 +44,8 @@ type RecordDefaults struct {
 	Classified *Classified
 }
 
-// Classified is what the policy plane says of a record (document 004 §15.5). It is made ahead of the transaction: over a
-// megabyte of text it takes a while.
+// Classified is what the policy plane says of a record (document 004 §15.5). It is made ahead of the transaction:
+// over a megabyte of text it takes a while.
 type Classified struct {
 	text        normalize.Normalized
 	explanation policy.Explanation
@@ -67,7 +67,8 @@ func (d *RecordDefaults) Classify(m schema.MemoryRecord) Classified {
 	return out
 }
 
-// ReferenceError means that a record names a memory or an artifact that does not exist or that its writer may not see.
+// ReferenceError means that a record names a memory or an artifact that does not exist or that its writer may not
+// see.
 type ReferenceError struct {
 	Field string // path within the record, such as relations[1].target_id
 }
@@ -75,14 +76,14 @@ type ReferenceError struct {
 // Error implements error.
 func (e *ReferenceError) Error() string { return e.Field + ": names what is not there" }
 
-// FromRecord turns a valid record into a row to insert (document 004 §15A.2). It keeps what the record says; what the
-// record leaves out follows from its type. The record's id and those that it names become UUIDs (memory.RecordID). Its
-// trust is lowered to that of the least trusted memory that it is derived from, and its sensitivity is raised to that
-// of the most sensitive one.
+// FromRecord turns a valid record into a row to insert (document 004 §15A.2). It keeps what the record says; what
+// the record leaves out follows from its type. The record's id and those that it names become UUIDs
+// (memory.RecordID). Its trust is lowered to that of the least trusted memory that it is derived from, and its
+// sensitivity is raised to that of the most sensitive one.
 //
-// It reads the memories and artifacts that the record names, and writes nothing. It returns a *ReferenceError where one
-// of them does not exist, and a *schema.ValidationError for a value that cannot be kept. Both name fields within the
-// record.
+// It reads the memories and artifacts that the record names, and writes nothing. It returns a *ReferenceError
+// where one of them does not exist, and a *schema.ValidationError for a value that cannot be kept. Both name
+// fields within the record.
 func (c *Change) FromRecord(ctx context.Context, m schema.MemoryRecord, d RecordDefaults) (NewMemory, error) {
 	id := RecordID(c.Tenant, m)
 	if d.Classified == nil {
@@ -172,7 +173,7 @@ func (r *NewMemory) state(m schema.MemoryRecord) error {
 	return nil
 }
 
-// occurred is when the record's experience happened: when its first event did, or else when it was made.
+// occurred is when the record's experience happened: the time of its first event, or else its creation.
 func (c *Change) occurred(m schema.MemoryRecord) time.Time {
 	if !m.OccurredAt.IsZero() {
 		return m.OccurredAt
@@ -195,7 +196,7 @@ func (c *Change) past(at time.Time) time.Time {
 	return at
 }
 
-// StoredPayload is a record's payload as it is kept: without the revision state, which is the columns'.
+// StoredPayload is a record's payload as it is kept: without the revision state, which is kept in columns.
 func StoredPayload(m schema.MemoryRecord) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(m.Payload, &members); err != nil {
@@ -316,7 +317,8 @@ func chain(m schema.MemoryRecord) (supersedes, supersededBy string) {
 	return supersedes, supersededBy
 }
 
-// checkTargets looks the named memories up, holds them as they are, and takes over what the sources among them impose.
+// checkTargets locks the named memories against changes and applies the trust and sensitivity of the sources among
+// them to the row.
 func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[uuid.UUID]string, sources []uuid.UUID,
 	row *NewMemory) error {
 	ids := make([]uuid.UUID, 0, len(named))
@@ -420,8 +422,8 @@ type namedArtifact struct {
 	sum   []byte // SHA-256
 }
 
-// artifactsOf lists the content addresses in a record where it refers to artifacts. References of
-// another form are the host system's.
+// artifactsOf lists the content addresses in a record where it refers to artifacts. References of another form belong
+// to the host system.
 func artifactsOf(m schema.MemoryRecord) []namedArtifact {
 	var out []namedArtifact
 	add := func(field, ref string) {
@@ -458,8 +460,8 @@ func ParseAddress(s string) ([]byte, bool) {
 	return sum, err == nil && len(sum) == 32
 }
 
-// MaySeeArtifact is the condition for reading an artifact a: the principal brought it, or may read a memory that refers
-// to it. Its arguments are those of MayReadAs.
+// MaySeeArtifact is the condition for reading an artifact a: the principal brought it, or may read a memory that
+// refers to it. Its arguments are those of MayReadAs.
 var MaySeeArtifact = `(
 	EXISTS (
 		SELECT FROM artifact_holders h

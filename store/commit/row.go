@@ -111,7 +111,7 @@ func ScanRow(row pgx.CollectableRow) (MemoryRow, error) {
 	return m, err
 }
 
-// Domain is whose retention policies hold for the row.
+// Domain is the domain whose retention policies apply to the row.
 func (m *MemoryRow) Domain() schema.RetentionDomain {
 	if m.World {
 		return schema.RetainWorld
@@ -124,14 +124,14 @@ func (m *MemoryRow) Holding() memory.Holding {
 	return memory.Holding{Owner: m.Owner, Visibility: m.Visibility}
 }
 
-// LockRows locks those of the ids that the principal may change, in order of id so that two changes never wait for each
-// other in a circle. A memory that the principal may not see is missing, like one that does not exist.
+// LockRows locks those of the ids that the principal may change, in order of id so that two changes never wait for
+// each other in a circle. A memory that the principal may not see is missing, like one that does not exist.
 func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
 	return c.rows(ctx, p, pg.ChangeGrants(p), ids, forUpdate)
 }
 
-// LockReadable is LockRows for a change that does not concern what the memories say. It also locks those that a user may
-// read and not change.
+// LockReadable is LockRows for a change that does not concern what the memories say. It also locks those that a
+// user may read and not change.
 func (c *Change) LockReadable(ctx context.Context, p schema.Principal,
 	ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
 	return c.rows(ctx, p, pg.ReadGrants(p), ids, forUpdate)
@@ -241,8 +241,8 @@ func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error
 	return version, nil
 }
 
-// NoteLostText notes the lexemes of live memories before their text is replaced or their row is deleted: finish could no
-// longer read them.
+// NoteLostText notes the lexemes of live memories before their text is replaced or their row is deleted: finish
+// could no longer read them.
 func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
 	texts, err := Values[[]string](ctx, c.Tx, `
 		SELECT tsvector_to_array(tsv)
@@ -256,9 +256,9 @@ func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
 	return err
 }
 
-// LockClaims serialises the writers of each claim: a subject and predicate within the readers that share its truth. The
-// unique index is not enough, since it admits grounds that differ and overlap. The locks are taken in the order of
-// their keys, so that two changes never wait for each other.
+// LockClaims serialises the writers of each claim: a subject and predicate within the readers that share its
+// truth. The unique index is not enough, since it admits grounds that differ and overlap. The locks are taken in
+// the order of their keys, so that two changes never wait for each other.
 func (c *Change) LockClaims(ctx context.Context, claims []ClaimOf) error {
 	if len(claims) == 0 {
 		return nil
@@ -302,15 +302,15 @@ func ClaimSpace(p schema.Principal, v schema.Visibility) string {
 	}
 }
 
-// claimHolders locks and returns the active memories that make a functional claim about the subject and predicate in a
-// claim space, under any conditions. Call LockClaims first.
+// claimHolders locks and returns the active memories that make a functional claim about the subject and predicate
+// in a claim space, under any conditions. Call LockClaims first.
 func (c *Change) claimHolders(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
 	predicate string) ([]MemoryRow, error) {
 	return c.holdersIn(ctx, p, v, subject, predicate, "active")
 }
 
-// Claimants returns the active memories that make a claim, and after them the contested ones: while a claim is contested,
-// a further memory that makes it must not settle it.
+// Claimants returns the active memories that make a claim, and after them the contested ones: while a claim is
+// contested, a further memory that makes it must not settle it.
 func (c *Change) Claimants(ctx context.Context, p schema.Principal, v schema.Visibility, subject,
 	predicate string) ([]MemoryRow, error) {
 	active, err := c.claimHolders(ctx, p, v, subject, predicate)

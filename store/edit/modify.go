@@ -175,7 +175,7 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 	switch {
 	case row.Subject == "":
 	case keepsClaim && row.Predicate == schema.PredicateStates:
-		stated := pipeline.SemanticPayload(row.Subject, row.Predicate, text.Storage, row.Functional)
+		stated := memory.SemanticPayload(row.Subject, row.Predicate, text.Storage, row.Functional)
 		claim, set["object"] = memory.RecordClaim(stated), string(stated.Object)
 	default:
 		set["subject"], set["predicate"], set["object"], set["functional"] = nil, nil, nil, false

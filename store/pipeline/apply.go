@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// applyAdd queues a new memory for insertion, unless its claim contradicts one that holds.
+// applyAdd queues a new memory for insertion, unless its claim contradicts the claim of another memory.
 func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	add := w.factMemory(p, nil)
 	settled, err := w.settleConflict(ctx, p, v, &add)
@@ -32,15 +32,15 @@ func (w *writing) applyAdd(ctx context.Context, p *pendingProposal, v proposals.
 	return nil
 }
 
-// factMemory is the memory that a fact becomes: in the scope of its source and with its visibility, unless a rule
-// says otherwise. What was pinned stays so in the record that lasts.
+// factMemory is the memory that a fact becomes. It has the scope and the visibility of its source unless a rule says
+// otherwise. It is pinned where a pinned source says the same.
 func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.NewMemory {
 	owner, visibility := w.batch.Owner, w.batch.Visibility
 	parent, stored := w.known[p.ParentID]
 	if stored {
 		owner.Scope, visibility = parent.scope, parent.visibility
 	} else {
-		parent.trust = 1 // shadow mode: nothing comes of it
+		parent.trust = 1 // shadow mode: nothing is written
 	}
 	explained := intake.AdmitFact(p.Fact, intake.FactSource{Principal: owner, Visibility: visibility,
 		Trust: parent.trust,
@@ -61,7 +61,7 @@ func (w *writing) factMemory(p *pendingProposal, supersedes *uuid.UUID) commit.N
 			subject = owner.Agent
 		}
 	}
-	payload := SemanticPayload(subject, predicate, object, claim.Functional)
+	payload := memory.SemanticPayload(subject, predicate, object, claim.Functional)
 	payload.RevisionPolicy, payload.Evidence = cl.RevisionPolicy, p.evidence()
 	m := commit.NewMemory{
 		ID: pg.NewID(), Owner: owner, Visibility: visibility, Classification: cl, Text: text,
@@ -136,12 +136,12 @@ func supersededBy(m *commit.NewMemory) []uuid.UUID {
 	return out
 }
 
-// succeed makes a memory that says the same already the successor of what an add has superseded.
+// succeed makes an existing memory the successor of what an add has superseded: it says the same as the add.
 func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal, add *commit.NewMemory,
 	replaced []uuid.UUID) error {
 	for _, old := range replaced {
-		// The version stays: this change has superseded it already, by a successor that was not inserted. No reader has
-		// seen that version, and history records one step.
+		// The version stays: this change has superseded it already, by a successor that was not inserted. No
+		// reader has seen that version, and history records one step.
 		w.Queue.Queue(`
 			UPDATE memories
 			SET superseded_by = @successor
@@ -155,7 +155,7 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 	return w.keepPinned(ctx, id, p, add.Classification.Pinned)
 }
 
-// applyUpdate supersedes the target: it stays, marked, and the new truth points back at it.
+// applyUpdate supersedes the target. The target stays, marked as superseded, and the new memory points to it.
 func (w *writing) applyUpdate(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	if proposals.SourceStates(p.Fact, w.known[p.ParentID].neighbor) { // the source is the successor
@@ -235,8 +235,8 @@ func (w *writing) supersede(ctx context.Context, id uuid.UUID, p *pendingProposa
 		Event: schema.EventModified, Action: schema.AuditRevise, Reason: reason})
 }
 
-// retire takes the step by which a memory stops being live. Its row is locked, and was found live in
-// the version that the proposal may act on.
+// retire carries out the step by which a memory stops being live. Its row is locked, and was found live in the
+// version that the proposal may act on.
 func (w *writing) retire(ctx context.Context, id uuid.UUID, p *pendingProposal, v proposals.Verdict,
 	s commit.Step) error {
 	was := w.known[id]

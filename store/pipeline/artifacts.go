@@ -8,16 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MaxArtifactBytes is the size of one artifact: it goes through one statement.
+// MaxArtifactBytes is the largest size of an artifact: one statement stores it.
 const MaxArtifactBytes = 16 << 20
 
 var (
@@ -27,8 +29,8 @@ var (
 	ErrArtifactTooLarge = fmt.Errorf("an artifact has at most %d MiB", MaxArtifactBytes>>20)
 )
 
-// Artifact is a large thing that episodes refer to: a log, a screenshot, a file (document 004 §15.3). Its
-// address is that of its content.
+// Artifact is a large thing that episodes refer to: a log, a screenshot, a file (document 004 §15.3). Its address
+// follows from its content.
 type Artifact struct {
 	Address   string    `json:"address"` // sha256: and 64 hexadecimal digits
 	MediaType string    `json:"media_type"`
@@ -36,9 +38,9 @@ type Artifact struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// PutArtifact stores bytes under the address of their content and returns what is stored there. Bytes that are put again
-// keep the media type and the time of the first put. It returns ErrAddressMismatch where address is neither empty nor
-// that of the bytes. The database checks the address as well.
+// PutArtifact stores bytes under the address of their content and returns what is stored there. Bytes that are put
+// again keep the media type and the time of the first put. It returns ErrAddressMismatch where address is neither
+// empty nor that of the bytes. The database checks the address as well.
 func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content io.Reader, mediaType, address string,
 	now time.Time) (Artifact, error) {
 	data, err := io.ReadAll(io.LimitReader(content, MaxArtifactBytes+1))
@@ -116,8 +118,8 @@ type storedArtifact struct {
 	Content   []byte
 }
 
-// GetArtifact returns the bytes at an address to a principal that brought them or may read a memory that refers to them.
-// It returns ErrNotFound to any other principal, and for an address without an artifact.
+// GetArtifact returns the bytes at an address to a principal that brought them or may read a memory that refers to
+// them. It returns ErrNotFound to any other principal, and for an address without an artifact.
 func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address string) (Artifact, []byte, error) {
 	sum, err := artifactSum(address)
 	if err != nil {
@@ -150,4 +152,29 @@ func artifactSum(address string) ([]byte, error) {
 			Problem: "must be sha256: and 64 lower-case hexadecimal digits"}}}
 	}
 	return sum, nil
+}
+
+// abridge takes content that is kept as an artifact out of the request and returns it by candidate. The text that is
+// staged instead has the same beginning and refers to the artifact. The caller's candidates do not change.
+func (in *StageInput) abridge() map[int]wholeText {
+	whole := map[int]wholeText{}
+	if in.Request.Oversized != schema.OversizedArtifact {
+		return whole
+	}
+	candidates := slices.Clone(in.Request.Candidates)
+	for i, c := range candidates {
+		if len(c.Content) > schema.MaxContentBytes {
+			sum := sha256.Sum256([]byte(c.Content))
+			whole[i] = wholeText{sum[:], c.Content}
+			candidates[i] = intake.Abridge(c, schema.ArtifactPrefix+hex.EncodeToString(sum[:]))
+		}
+	}
+	in.Request.Candidates = candidates
+	return whole
+}
+
+// wholeText is the text of a candidate that is kept as an artifact.
+type wholeText struct {
+	sum  []byte // SHA-256
+	text string
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/commit"
 )
 
-// applyContest keeps a fact and what it probably changes, both marked as contested (document 004 §7): a
-// person or later evidence settles which holds.
+// applyContest keeps a fact and the memory that it probably changes, both marked as contested (document 004 §7). A
+// person or later evidence settles which of them holds.
 func (w *writing) applyContest(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	target := *p.TargetID
 	add := w.factMemory(p, nil)
@@ -72,7 +72,7 @@ func (w *writing) supersedeAlso(ctx context.Context, p *pendingProposal, v propo
 			was, known = w.known[id]
 		}
 		if !known || !was.live || was.neighbor.Pinned || id == *p.TargetID {
-			continue // changed since: what is left is marked when it is recalled
+			continue // it changed since: recall marks the rest as outdated
 		}
 		if err := w.supersede(ctx, id, p, v, add); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v propos
 	return nil
 }
 
-// decideAgain leaves a proposal to another round: its ground has changed.
+// decideAgain leaves a proposal to another round: the memories that it was decided on have changed.
 func (w *writing) decideAgain(p *pendingProposal) {
 	w.Queue.Queue(`
 		UPDATE proposals
@@ -115,7 +115,8 @@ func (w *writing) decideAgain(p *pendingProposal) {
 	w.counts.Stale++
 }
 
-// changesAdded reports whether a fact seems to change one that this write adds: the next round decides on that one, too.
+// changesAdded reports whether a fact seems to change one that this write adds: the next round decides on that
+// one, too.
 func (w *writing) changesAdded(p *pendingProposal) bool {
 	return w.review == nil && w.added.Changed(p.Fact, p.OccurredAt)
 }

@@ -62,16 +62,17 @@ func (w *writing) lockFacts(ctx context.Context) error {
 	return w.LockClaims(ctx, claims)
 }
 
-// settleConflict settles a proposal whose functional claim another memory holds, and reports whether
-// it did. An update may replace the holder that it names, and what a person has approved replaces any.
+// settleConflict settles a proposal whose functional claim another memory makes, and reports whether it did. An
+// update may replace the memory that it names. What a person has approved may replace every memory that makes the
+// claim.
 func (w *writing) settleConflict(ctx context.Context, p *pendingProposal, v proposals.Verdict,
 	add *commit.NewMemory) (bool, error) {
 	cl := p.Fact.Claim
 	if !cl.Functional || cl.IsZero() {
 		return false, nil
 	}
-	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonActiveFactExists, ReviewNeeded: true,
-		ContradictionRisk: true}
+	blocked := proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonActiveFactExists,
+		ReviewNeeded: true, ContradictionRisk: true}
 	space := add.Owner.Scope + "\x00" + string(add.Visibility)
 	key, hash := space+"\x00"+strings.ToLower(cl.Subject)+"\x00"+cl.Predicate, normalize.Normalize(p.Fact.Content).Hash
 	if earlier, ok := w.claimed[key]; ok {
@@ -148,8 +149,8 @@ type claimHolder struct {
 }
 
 // factHolders returns the memories that make the functional claim anywhere in the claim space of an owner and a
-// visibility: the active one, and those between which it is contested. They are locked until commit, so that an erasure
-// of one of them finds what is written about it.
+// visibility: the active one, and those between which it is contested. They are locked until commit, so that an
+// erasure of one of them finds what is written about it.
 func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal,
 	v schema.Visibility) ([]claimHolder, error) {
 	var out []claimHolder

@@ -39,7 +39,7 @@ func (w *writing) noteRestatement(p *pendingProposal, record uuid.UUID) {
 }
 
 // corroborate relates lasting records to the sources that say the same again, and reinforces the records. A source
-// counts once for each record. Whatever happens to a record later is then known of all its sources.
+// counts once for each record. A later change of the record reaches all its sources by these relations.
 func (w *writing) corroborate(ctx context.Context) error {
 	if len(w.restatements) == 0 {
 		return nil
@@ -95,7 +95,8 @@ type newRelation struct {
 	predicate string
 }
 
-// relateSources relates the sources to the lasting records among the rows and returns those that were not related yet.
+// relateSources relates the sources to the lasting records among the rows and returns those that were not related
+// yet.
 func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.MemoryRow,
 	edges map[uuid.UUID]int) ([]newRelation, error) {
 	var asked []newRelation
@@ -139,8 +140,9 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 	return fresh, results.Close()
 }
 
-// restate reinforces a locked record that a further source says, adds the source's references to its provenance,
-// and returns the record as it is then. As with feedback, the version stays: what the record says has not changed.
+// restate reinforces a locked record because another source says the same, adds the source's references to the
+// record's provenance, and returns the record as it is then. As with feedback, the version stays: what the record
+// says has not changed.
 func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, error) {
 	r, err := proposals.Restate(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence,
 		Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,

@@ -28,11 +28,11 @@ type FeedbackInput struct {
 }
 
 // Feedback reinforces and penalises what a retrieval returned, each memory on its own, in one transaction
-// (document 004 §11, §15.6). What was said of an item is kept: the same again changes nothing, and something
-// else corrects it, for as long as the retrieval is kept.
+// (document 004 §11, §15.6). The verdict on an item is kept as long as the retrieval: the same verdict again
+// changes nothing, and another verdict corrects it.
 //
-// It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike. What a
-// user says of the agent's own memories, which the retrieval returned, counts for them.
+// It returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user. The
+// verdict of a user on the agent's own memories counts.
 func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.FeedbackResult, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (schema.FeedbackResult, error) {
 		return RunOnce(ctx, s.DB, in.Operation, kindFeedback, in.Now,
@@ -67,7 +67,7 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 		return out, &schema.ValidationError{Fields: []schema.FieldError{{Field: "retrieval_id",
 			Problem: "must be the id of a retrieval"}}}
 	}
-	// It is held until commit, so that retention does not take it from under what is said of it.
+	// It is locked until commit, so that retention does not delete it while its feedback is written.
 	var returned []uuid.UUID
 	err = f.Tx.QueryRow(ctx, `
 		SELECT memory_ids
@@ -83,7 +83,7 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 	verdicts := lifecycle.Verdicts(req, returned)
 	ids := make([]uuid.UUID, 0, len(verdicts))
 	for _, v := range verdicts {
-		if v.Returned { // of nothing else does the answer say whether it is there
+		if v.Returned { // the answer does not say whether other memories exist
 			ids = append(ids, v.MemoryID)
 		}
 	}
@@ -131,7 +131,7 @@ func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.
 	return out, nil
 }
 
-// item takes what is said of one memory.
+// item carries out the verdict on one memory.
 func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, error) {
 	out := schema.FeedbackResultItem{MemoryID: v.MemoryID.String(), Verdict: v.Verdict,
 		Status: schema.FeedbackNotRetrieved}
@@ -184,8 +184,8 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 	return out, f.reinforce(m, v.Verdict, r, out)
 }
 
-// actorAndReason returns the actor that history names for the feedback on a memory, and the reason that was given. All
-// users read the history of what is the agent's: it repeats nothing of what one of them said.
+// actorAndReason returns the actor that history names for the feedback on a memory, and the reason that was given.
+// All users may read the history of the agent's own memories: it does not repeat what one of them said.
 func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 	p := f.in.Request.Principal
 	if !memory.MayChange(p, m.Holding()) {
@@ -196,10 +196,10 @@ func (f *feeding) actorAndReason(m commit.MemoryRow) (by, reason string) {
 
 // reinforce writes what a verdict makes of a locked memory.
 //
-// The memory's version and updated_at stay, and no version is kept of what was. Salience, confidence and counts say
-// how well a memory serves, not what it says: a version more with every use would fail the if_version of an editor of
-// the content, and send proposals back to be decided again though their ground has not moved. What was says history,
-// which has the numbers before and after.
+// The memory's version and updated_at stay, and the former state is not kept as a version. Salience, confidence
+// and counts say how well a memory serves, not what it says. A new version with every use would fail the
+// if_version of an editor of the content, and proposals would be decided again although no content has changed.
+// History has the numbers before and after.
 func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Reinforcement,
 	said schema.FeedbackResultItem) error {
 	f.Queue.Queue(`
@@ -255,8 +255,8 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 	}
 	by, reason := f.actorAndReason(m)
 	if reason != "" {
-		// An erasure ends the runs that carried a text. A run of feedback carries one only in its reason: those of
-		// a memory that is much used are many.
+		// An erasure ends the runs that carried a text. A run of feedback carries a text only in its reason, and a
+		// memory that is used often has many runs without one.
 		metadata["workflow_id"] = f.in.Operation.WorkflowID
 	}
 	f.History(commit.HistoryRow{MemoryID: m.ID, Event: schema.EventModified, By: by,
@@ -265,12 +265,12 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 	return nil
 }
 
-// feedbackSQL keeps a verdict, or corrects the one that there is.
+// feedbackSQL keeps a verdict, or corrects the earlier one.
 const feedbackSQL = `
-	INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved, counted, effective_at,
-		actor, created_at, updated_at)
-	VALUES (@tenant, @retrieval_id, @memory_id, @verdict, @weight, @moved, @counted, @effective_at,
-		@actor, @now, @now)
+	INSERT INTO retrieval_feedback AS x (tenant, retrieval_id, memory_id, verdict, weight, moved, counted,
+		effective_at, actor, created_at, updated_at)
+	VALUES (@tenant, @retrieval_id, @memory_id, @verdict, @weight, @moved, @counted,
+		@effective_at, @actor, @now, @now)
 	ON CONFLICT (tenant, retrieval_id, memory_id) DO UPDATE
 	SET verdict = excluded.verdict,
 		weight = excluded.weight,
@@ -282,7 +282,7 @@ const feedbackSQL = `
 		updated_at = excluded.updated_at`
 
 // Retrieved lists what a retrieval of the principal's agent returned, in that order, and what was said of it.
-// It returns ErrNotFound for a retrieval that is not there and for one of another agent or user, alike.
+// It returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user.
 func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {

@@ -25,9 +25,9 @@ type Failure struct {
 	Usage       inference.Usage
 }
 
-// FailJobs records failed attempts, which were counted when their leases were taken. A job is failed until its next
-// attempt. It is dead when the failure is permanent or its attempts are used up: its candidate then leaves the pipeline.
-// FailJobs returns how many of the failed candidates may be tried again.
+// FailJobs records failed attempts, which were counted when their leases were taken. A job is failed until its
+// next attempt. It is dead when the failure is permanent or its attempts are used up: its candidate then leaves
+// the pipeline. FailJobs returns how many of the failed candidates may be tried again.
 func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failure,
 	now time.Time) (retryable int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
@@ -93,8 +93,8 @@ const openOfRange = `tenant = @tenant
 		AND candidate_id = ANY(ARRAY(SELECT id FROM c))
 		AND state IN ('pending', 'leased', 'failed')`
 
-// MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase has failed for good, so
-// that no job is left open after a finished run.
+// MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase will not be tried
+// again, so that no job stays open after a finished run.
 func (s *Pipeline) MarkRangeDead(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
 	var dead []struct{ CandidateID, MemoryID uuid.UUID }
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) (err error) {
@@ -150,7 +150,7 @@ func (s *Pipeline) AdvanceJobs(ctx context.Context, r Range, phase string, now t
 	return nil
 }
 
-// NoteOnJobs records on the open jobs of a range that a step which may fail did fail.
+// NoteOnJobs records on the open jobs of a range that an optional step failed.
 func (s *Pipeline) NoteOnJobs(ctx context.Context, r Range, note string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		c.Queue.Queue(`
@@ -168,8 +168,8 @@ func (s *Pipeline) NoteOnJobs(ctx context.Context, r Range, note string, now tim
 }
 
 // leased is what an UPDATE of jobs j sets to lease them for a phase and to count the attempt (document 002 "Lease
-// Mechanism"). A job that is leased already, because its holder has stopped or was told to wait, goes on with the same
-// attempt: a worker that dies, or an endpoint that is away, kills no job. A phase begins with no attempts.
+// Mechanism"). A job that is leased already, because its holder has stopped or was told to wait, goes on with the
+// same attempt: a worker that dies, or an endpoint that is away, kills no job. A phase begins with no attempts.
 func leased(phase string) string {
 	return `state = 'leased',
 			phase = '` + phase + `',

@@ -31,9 +31,9 @@ type linkedMemory struct {
 	Content string
 }
 
-// naming returns the memories whose text has all the names. Where no text has all of them word for word, it returns the
-// source, in which the names were found, or the first fact when the source is gone. So every entity and every edge comes
-// from a memory and is removed with it.
+// naming returns the memories whose text has all the names. Where no text has all of them word for word, it
+// returns the source, in which the names were found, or the first fact when the source is gone. So every entity
+// and every edge comes from a memory and is removed with it.
 func (l linkable) naming(names ...string) []uuid.UUID {
 	var out []uuid.UUID
 	for _, m := range l.memories {
@@ -56,11 +56,11 @@ func (l linkable) naming(names ...string) []uuid.UUID {
 	return []uuid.UUID{l.memories[0].ID}
 }
 
-// Link writes the entities and relations of a range, in a transaction of its own: its failure never
-// reverts a fact. A candidate is linked once; a mention counts once a memory and entity.
+// Link writes the entities and relations of a range, in a transaction of its own: its failure never reverts a fact. A
+// candidate is linked once. A mention counts once for each memory and entity.
 func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (schema.LinkCounts, error) {
 	var counts schema.LinkCounts
-	// A forget locks edges ahead of entities.
+	// It may deadlock with a forget, which locks edges first.
 	err := pg.RetryChange(ctx, func() error {
 		counts = schema.LinkCounts{}
 		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error { return link(ctx, c, r, &counts) })
@@ -157,8 +157,8 @@ func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, erro
 	return out, err
 }
 
-// upsertEntities returns the ids of all entities of the batch by canonical name, locked. Rows go in by
-// name, so that concurrent links of one tenant do not deadlock.
+// upsertEntities locks all entities of the batch and returns their ids by canonical name. It inserts them in order of
+// their names, so that concurrent links of one tenant do not deadlock.
 func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
 	counts *schema.LinkCounts) (map[string]uuid.UUID, error) {
 	display := map[string]string{}
@@ -274,8 +274,8 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 	return err
 }
 
-// upsertRelations writes the edges and which memory says each. An edge is mentioned once for each
-// memory that says it, however often, so that forgetting can take exactly that back.
+// upsertRelations writes the edges, and for each edge the memories that say it. A memory counts once for an edge, so
+// that forgetting the memory can subtract exactly that.
 func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, ids map[string]uuid.UUID,
 	counts *schema.LinkCounts) error {
 	type edge struct {
@@ -320,8 +320,8 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 				append(byRelationship, e.relationship)
 		}
 	}
-	// The edges come first, which locks them in the order in which forgetting and restoring lock them: two at once count
-	// one after the other.
+	// The edges come first, which locks them in the order in which forgetting and restoring lock them: two at once
+	// count one after the other.
 	_, err := c.Tx.Exec(ctx, `
 		INSERT INTO entity_relations AS r (tenant, source_id, relationship, target_id, mentions, confidence,
 			created_at, updated_at)

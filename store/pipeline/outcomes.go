@@ -59,8 +59,9 @@ type factOutcomeRow struct {
 	MemorySensitivity schema.Sensitivity
 }
 
-// FactOutcomes returns what became of every fact of a batch, in order of candidate and fact. It is for the caller that
-// handed in the batch: it has contents, up to sensitive.DefaultLimit, and must not go into a workflow's history.
+// FactOutcomes returns what became of every fact of a batch, in order of candidate and fact. It is for the caller
+// that handed in the batch: it has contents, up to sensitive.DefaultLimit, and must not go into a workflow's
+// history.
 func (s *Pipeline) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := []schema.FactOutcome{}

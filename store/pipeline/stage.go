@@ -3,18 +3,16 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/intake"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
@@ -35,14 +33,14 @@ type StageInput struct {
 	Now         time.Time
 }
 
-// Stage writes the batch, its candidates, their jobs and ledger events, and, unless in shadow mode,
-// the source memories themselves: they can be recalled by keyword from here on, and the ids in the
-// acknowledgement are final.
+// Stage writes the batch, its candidates, their jobs and ledger events. Except in shadow mode it writes the source
+// memories as well: they can be recalled by keyword as soon as it returns, and the ids in the acknowledgement are
+// final.
 func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, error) {
 	var ack schema.IngestAck
 	p := in.Request.Principal
 	whole := in.abridge()
-	// before the transaction: a megabyte of text takes a while
+	// This comes before the transaction: a megabyte of text takes a while.
 	intakes := make([]intake.Intake, len(in.Request.Candidates))
 	for i, c := range in.Request.Candidates {
 		intakes[i] = intake.Admit(c, p, in.Request.Visibility, in.Rules)
@@ -70,31 +68,6 @@ func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, 
 	return ack, nil
 }
 
-// abridge takes content that is kept as an artifact out of the request, and returns it by candidate. What is
-// staged in its place begins as it does and refers to it. The caller's candidates stay as they are.
-func (in *StageInput) abridge() map[int]wholeText {
-	whole := map[int]wholeText{}
-	if in.Request.Oversized != schema.OversizedArtifact {
-		return whole
-	}
-	candidates := slices.Clone(in.Request.Candidates)
-	for i, c := range candidates {
-		if len(c.Content) > schema.MaxContentBytes {
-			sum := sha256.Sum256([]byte(c.Content))
-			whole[i] = wholeText{sum[:], c.Content}
-			candidates[i] = intake.Abridge(c, schema.ArtifactPrefix+hex.EncodeToString(sum[:]))
-		}
-	}
-	in.Request.Candidates = candidates
-	return whole
-}
-
-// wholeText is the text of a candidate that is kept as an artifact.
-type wholeText struct {
-	sum  []byte // SHA-256
-	text string
-}
-
 // staging is one Stage call at work.
 type staging struct {
 	*commit.Change
@@ -105,7 +78,7 @@ type staging struct {
 	items   []stagedItem
 }
 
-// stagedItem is one candidate on its way into the staging area.
+// stagedItem is one candidate that is being staged.
 type stagedItem struct {
 	candidate schema.Candidate
 	intake    intake.Intake
@@ -114,7 +87,7 @@ type stagedItem struct {
 	memoryID  uuid.UUID // id, or the memory that it duplicates
 	state     string
 	replayed  bool // the candidate's own idempotency key was seen before
-	bare      bool // its text is not kept: it has no memory to be forgotten with
+	textless  bool // its text is not kept: it has no memory to be forgotten with
 }
 
 const (
@@ -144,7 +117,7 @@ func (st *staging) prepare(ctx context.Context) error {
 		if candidate.IdempotencyKey != "" {
 			key = st.operationKey(candidate)
 		}
-		// The key goes first: what it replays is not written, so nothing may count as its duplicate.
+		// The key comes first: a replayed candidate is not written, so another cannot be its duplicate.
 		if id, ok := known[key]; ok && key != "" {
 			it.state, it.memoryID, it.replayed = stateDuplicate, id, true
 		} else if it.intake.Recalled {
@@ -162,8 +135,8 @@ func (st *staging) prepare(ctx context.Context) error {
 	return st.markTextless(ctx)
 }
 
-// markTextless finds the candidates whose text is kept nowhere: what recall handed out, and what is replayed of a
-// memory that was erased or removed. A text without a memory could not be forgotten. Memories that exist are locked
+// markTextless finds the candidates whose text must not be kept: it came out of recall, or it is replayed and its
+// memory was erased or removed. A text without a memory could not be forgotten. Memories that exist are locked
 // until commit.
 func (st *staging) markTextless(ctx context.Context) error {
 	var replayed []uuid.UUID
@@ -172,10 +145,10 @@ func (st *staging) markTextless(ctx context.Context) error {
 			replayed = append(replayed, it.memoryID)
 		}
 	}
-	standing := map[uuid.UUID]bool{}
+	kept := map[uuid.UUID]bool{}
 	if len(replayed) > 0 {
 		var err error
-		if standing, err = st.IdSet(ctx, `
+		if kept, err = st.IdSet(ctx, `
 			SELECT id
 			FROM memories
 			WHERE tenant = $1 AND id = ANY($2) AND erased_at IS NULL
@@ -186,18 +159,18 @@ func (st *staging) markTextless(ctx context.Context) error {
 	}
 	for i := range st.items {
 		if it := &st.items[i]; it.state == stateStaged { // it does by the time of commit
-			standing[it.memoryID] = true
+			kept[it.memoryID] = true
 		}
 	}
 	for i := range st.items {
 		it := &st.items[i]
-		it.bare = it.state == stateRecalled || it.replayed && !standing[it.memoryID]
+		it.textless = it.state == stateRecalled || it.replayed && !kept[it.memoryID]
 	}
 	return nil
 }
 
-// knownKeys returns the first result of each of the batch's idempotency keys that has one. Two requests that share a key
-// wait for each other, in one order, so that a key has one result.
+// knownKeys returns the first result of each of the batch's idempotency keys that has one. Two requests that share
+// a key wait for each other, in one order, so that a key has one result.
 func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) {
 	known := map[string]uuid.UUID{}
 	var keys []string
@@ -228,7 +201,7 @@ func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) 
 
 func (st *staging) operationKey(c schema.Candidate) string {
 	p := st.in.Request.Principal
-	// Both forms are unambiguous, whatever is in their parts.
+	// The lengths make both forms unambiguous.
 	if p.User != "" {
 		return fmt.Sprintf("user-candidate/%d/%s/%d/%s/%s", len(p.Agent), p.Agent, len(p.User), p.User,
 			c.IdempotencyKey)
@@ -269,8 +242,8 @@ func (st *staging) insert(ctx context.Context) error {
 var batchSQL = commit.Insert("ingest_batches", `tenant, id, workflow_id, agent_id, project, scope, policy_group,
 	visibility, mode, allow_update_delete, min_fact_confidence, supersede, size, created_at`)
 
-// settleDuplicates inserts the source memories, or in shadow mode only looks which exist, and marks
-// the candidates whose content a live memory already has.
+// settleDuplicates inserts the source memories and marks the candidates whose content a live memory has already. In
+// shadow mode it only marks.
 func (st *staging) settleDuplicates(ctx context.Context, shadow bool) error {
 	var rows []commit.NewMemory
 	var at []int
@@ -344,7 +317,7 @@ func (st *staging) source(it *stagedItem) commit.NewMemory {
 	return commit.NewMemory{
 		ID: it.id, Owner: owner, Visibility: visibility,
 		Classification: cl, Text: it.intake.Text,
-		Payload: sourcePayload(it, owner, st.Now), Who: c.Speaker, Session: c.Session,
+		Payload: st.payload(it, owner), Who: c.Speaker, Session: c.Session,
 		Confidence: cl.Confidence, RevisionPolicy: cl.RevisionPolicy, SourceTrust: cl.SourceTrust,
 		OccurredAt: occurredAt(c, st.Now), CreatedBy: "agent:" + owner.Agent, Refs: it.provenance(st.Now),
 		Reason:   "ingested as " + string(sourceKind(c)),
@@ -352,7 +325,7 @@ func (st *staging) source(it *stagedItem) commit.NewMemory {
 	}
 }
 
-// provenance is what a candidate's memory rests on: the references that came with it, or else the candidate
+// provenance is the provenance of a candidate's memory: the references that came with it, or else the candidate
 // itself and its event.
 func (it *stagedItem) provenance(now time.Time) []schema.Ref {
 	if len(it.candidate.Refs) > 0 {
@@ -365,43 +338,27 @@ func (it *stagedItem) provenance(now time.Time) []schema.Ref {
 	return proposals.HandedIn(sourceKind(&it.candidate), it.id.String(), event, occurredAt(&it.candidate, now))
 }
 
-// sourcePayload is the payload schema of the memory's type (document 004 §15A.6 and §15A.8). An
-// explicit memory is what its author states; facts derived from it carry the finer triple.
-func sourcePayload(it *stagedItem, p schema.Principal, now time.Time) any {
-	if it.intake.Payload != nil { // its form says what it is
+// payload is the payload of a candidate's memory: as the form of its text says, or by its type.
+func (st *staging) payload(it *stagedItem, owner schema.Principal) any {
+	if it.intake.Payload != nil {
 		return it.intake.Payload
 	}
-	switch it.intake.Classification.Type {
-	case schema.TypeSemantic:
-		payload := SemanticPayload(cmp.Or(it.candidate.Speaker, p.Agent), schema.PredicateStates,
-			it.intake.Text.Storage, false)
-		payload.RevisionPolicy = it.intake.Classification.RevisionPolicy
-		payload.Evidence = it.provenance(now)
-		return payload
-	case schema.TypeWorking: // only a rule makes it one
-		at := occurredAt(&it.candidate, now)
-		return schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: cmp.Or(it.candidate.Session, it.id.String()),
-			State:          schema.TaskExecuting,
-			ContextSummary: it.intake.Text.Storage, LastUpdated: &at}
+	c := &it.candidate
+	source := memory.Source{
+		ID:             it.id.String(),
+		Type:           it.intake.Classification.Type,
+		Kind:           sourceKind(c),
+		Text:           it.intake.Text.Storage,
+		By:             cmp.Or(c.Speaker, owner.Agent),
+		Session:        c.Session,
+		At:             occurredAt(c, st.Now),
+		Evidence:       it.provenance(st.Now),
+		RevisionPolicy: it.intake.Classification.RevisionPolicy,
 	}
-	ref := "candidate:" + it.id.String()
-	if len(it.candidate.Refs) > 0 {
-		ref = it.candidate.Refs[0].Ref
+	if len(c.Refs) > 0 {
+		source.Ref = c.Refs[0].Ref
 	}
-	return schema.EpisodicPayload{Kind: schema.TypeEpisodic, Timeline: []schema.TimelineEvent{
-		{T: occurredAt(&it.candidate, now), EventKind: string(sourceKind(&it.candidate)), Ref: ref},
-	}}
-}
-
-// SemanticPayload is the payload of a claim whose object is a text.
-func SemanticPayload(subject, predicate, object string, functional bool) schema.SemanticPayload {
-	encoded, _ := json.Marshal(object) // a string always encodes
-	cardinality := schema.CardinalityMany
-	if functional {
-		cardinality = schema.CardinalityOne
-	}
-	return schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: subject, Predicate: predicate, Object: encoded,
-		Validity: schema.Validity{Mode: schema.ValidGlobal}, Cardinality: cardinality}
+	return source.Payload()
 }
 
 var (
@@ -418,7 +375,7 @@ var (
 func (st *staging) queueItem(i int) error {
 	it := &st.items[i]
 	c, cl, text := &it.candidate, it.intake.Classification, it.intake.Text.Storage
-	if it.bare {
+	if it.textless {
 		blank := *c
 		blank.Refs, blank.Speaker, blank.Session = nil, "", ""
 		c, cl.Tags, text = &blank, nil, ""
@@ -448,7 +405,7 @@ func (st *staging) queueItem(i int) error {
 	})
 	if it.event != uuid.Nil {
 		var candidate, about *uuid.UUID // the event of a text that is kept nowhere refers to nothing
-		if !it.bare {
+		if !it.textless {
 			candidate, about = &it.id, &it.memoryID
 		}
 		st.Queue.Queue(eventSQL, pgx.StrictNamedArgs{

@@ -31,16 +31,16 @@ const (
 	kindResume    = "resume"
 )
 
-// How old a staged request must be for an erasure to count it as abandoned. A run drops its request when it ends,
-// however it ends; one that was terminated, or lost its worker for good, does not.
+// How old a staged request must be for an erasure to count it as abandoned. A run drops its request when it ends.
+// A run that was terminated, or whose worker never came back, does not.
 const (
-	// AbandonedAfter is for a request that names what is erased: it would find nothing, so that nothing is
-	// lost where its run still waits. An hour spares those that are being carried out, which answer better.
+	// AbandonedAfter is for a request that names what is erased. It would find nothing: nothing is lost where its
+	// run still waits. An hour spares the requests that are being carried out, which give a better answer.
 	AbandonedAfter = time.Hour
-	// StaleAfter is for any other: it may hold an erased text in words that cannot be looked for. It is
-	// longer than all attempts of an operation's activity can take (thirty of ten minutes, five hours: see
-	// workflows/options.go) and than a night without workers; a request that is still to be carried out then fails, and
-	// says so.
+	// StaleAfter is for any other request: it may hold an erased text in words that cannot be searched for. It is
+	// longer than all attempts of an operation's activity (thirty of ten minutes, five hours: see
+	// workflows/options.go) and than a night without workers. A request that was still to be carried out fails then,
+	// and says so.
 	StaleAfter = 24 * time.Hour
 )
 
@@ -63,7 +63,7 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 		if err := c.LockOperations(ctx, op.Keys()); err != nil {
 			return err
 		}
-		// A body that waits under another key is another run's: this one needs its own.
+		// A body that waits under another key belongs to another run: this run needs its own.
 		var known, same bool
 		err = c.Tx.QueryRow(ctx, `
 			SELECT coalesce(bool_or(known), false),
@@ -109,8 +109,8 @@ func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body a
 
 var requestSQL = commit.Insert("staged_requests", "tenant, id, kind, body, created_at, digest")
 
-// digest is a keyed digest of a body, whatever the order of its members. It tells two requests apart. Without the key it
-// confirms no guess at the body of a deleted request.
+// digest is a keyed digest of a body that does not depend on the order of its members. It tells two requests apart.
+// Without the key it confirms no guess at the body of a deleted request.
 func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) {
 	key, err := c.Secret(ctx, "operation")
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Pipeline) Accepted(ctx context.Context, op Operation, body any) (bool, 
 	return true, nil
 }
 
-// Drop deletes the body of a request that will not be carried out any more: its run has ended without.
+// Drop deletes the body of a request that will not be carried out: its run has ended.
 func (s *Pipeline) Drop(ctx context.Context, op Operation, now time.Time) error {
 	err := commit.Write(ctx, s.DB, op.Tenant, now, func(c *commit.Change) error {
 		c.Queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.Tenant, op.ID)
@@ -193,7 +193,7 @@ func RunOnce[R any](ctx context.Context, s *pg.DB, op Operation, kind string, no
 				return err
 			}
 		}
-		// Where it was carried out under another key, this one's body may still be there.
+		// The operation may have been carried out under another key, with the body of this one still staged.
 		c.Queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.Tenant, op.ID)
 		return nil
 	})

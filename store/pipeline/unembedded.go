@@ -37,8 +37,8 @@ type unembeddedRow struct {
 	Embedding *pgvector.Vector
 }
 
-// unembedded lists the live sources without an embedding of the model. An embedding of one of their facts serves for a
-// source with the same content.
+// unembedded lists the live sources without an embedding of the model. An embedding of one of their facts serves
+// for a source with the same content.
 var unembedded = `
 	WITH ` + candidatesInRange + `, p AS MATERIALIZED (
 		SELECT candidate_id, fact->>'content' AS content, embedding

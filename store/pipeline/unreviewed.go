@@ -44,9 +44,9 @@ type Expired struct {
 	More  bool
 }
 
-// ExpireProposals ends the proposals of a batch that no one decided in time, a page of them by id. What contradicts a
-// memory is kept with it, both marked as contested (proposals.ContestUnreviewed); every other proposal is discarded.
-// Each leaves a row in the history of its source. Calling it again finds none, or the rest.
+// ExpireProposals ends the proposals of a batch that no one decided in time, one page in order of their ids. A
+// fact that contradicts a memory is kept with it, both marked as contested (proposals.ContestUnreviewed). Every
+// other proposal is discarded. Each leaves a row in the history of its source. Calling it again ends the rest.
 func (s *Pipeline) ExpireProposals(ctx context.Context, in ExpireInput) (Expired, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out Expired
@@ -121,7 +121,7 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 	return page, nil
 }
 
-// discard ends those of the proposals that contradict nothing, in one transaction.
+// discard ends proposals that contradict nothing, in one transaction. It leaves those that were decided meanwhile.
 func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
 		ended, err := commit.Rows[struct {
@@ -167,7 +167,8 @@ func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID)
 	return n, err
 }
 
-// expireOne ends a proposal, and reports whether it was still waiting. Locks come in the order of a decision.
+// expireOne ends a proposal, and reports whether it was still waiting. It locks in the order in which a decision
+// does.
 func expireOne(ctx context.Context, c *commit.Change, id uuid.UUID, in ExpireInput) (bool, error) {
 	batch, err := readBatch(ctx, c.Tx, c.Tenant, in.BatchID)
 	if err != nil {
@@ -214,7 +215,7 @@ func (w *writing) contradicted(ctx context.Context, l *lockedProposal) ([]uuid.U
 		return nil, err
 	}
 	if source, ok := w.known[p.ParentID]; !ok || !source.live {
-		return nil, nil // what it was drawn from is gone
+		return nil, nil // its source is gone
 	}
 	var against []uuid.UUID
 	contradicts := func(id uuid.UUID, claims bool) {

@@ -24,7 +24,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Who changed a memory, as history names it.
+// Actors that history names.
 const (
 	actorPipeline = "pipeline"
 	actorShadow   = "pipeline-shadow"
@@ -84,10 +84,10 @@ type memoryState struct {
 
 // Write evaluates the proposals of a range and commits what they change, under the scope's lock.
 //
-// What a proposal was decided on is read again first: where a neighbour it was offered has another
-// version, or is gone, the proposal becomes stale and nothing is done with it. Where its source was
-// forgotten meanwhile, nothing is written. Every proposal evaluated leaves a history row on its
-// source memory. Writing a range again finds no proposal left and changes nothing.
+// It first reads the memories again that a proposal was decided on. Where one of them has another version or is
+// gone, the proposal becomes stale and nothing else happens. Where the source was forgotten meanwhile, nothing is
+// written. Every proposal that is evaluated leaves a history row on its source memory. Writing a range again finds
+// no proposals and changes nothing.
 func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts, error) {
 	var counts schema.WriteCounts
 	err := pg.RetryChange(ctx, func() error {
@@ -129,8 +129,8 @@ func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts
 	return counts, nil
 }
 
-// writing applies proposals of one batch: those that the pipeline may apply by itself (Write), or one
-// that a person has approved (DecideProposal).
+// writing applies proposals of one batch: those that the pipeline may apply by itself (Write), or one that a
+// person has approved (DecideProposal).
 type writing struct {
 	*commit.Change
 	batch        Batch
@@ -230,8 +230,8 @@ func (w *writing) load(ctx context.Context, in WriteInput) error {
 	return w.lockRows(ctx, ids, "SHARE")
 }
 
-// lockRows reads the current rows and locks them until commit. A caller that is going to change them locks them for that
-// ("UPDATE") at once.
+// lockRows reads the current rows and locks them until commit. A caller that is going to change them locks them
+// for that ("UPDATE") at once.
 func (w *writing) lockRows(ctx context.Context, ids []uuid.UUID, lock string) error {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	rows, err := commit.Rows[stateRow](ctx, w.Tx, `
@@ -307,7 +307,8 @@ func (w *writing) evaluate(ctx context.Context, p *pendingProposal, maxRounds in
 			w.decideAgain(p)
 			return nil
 		}
-		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonCandidatesChanged, ReviewNeeded: true}, nil)
+		w.settle(p, proposals.Verdict{State: schema.ProposalBlocked, Reason: proposals.ReasonCandidatesChanged,
+			ReviewNeeded: true}, nil)
 		return nil
 	}
 	var target *memory.Neighbor
@@ -355,7 +356,7 @@ func (w *writing) targetIsKept(ctx context.Context, p *pendingProposal) (bool, e
 	return proposals.KeepsTarget(p.Proposal, target, fact), nil
 }
 
-// apply carries a proposal out, as far as it is not left to insertAdds.
+// apply carries out a proposal, except for the inserts, which insertAdds does.
 func (w *writing) apply(ctx context.Context, p *pendingProposal, v proposals.Verdict) error {
 	switch p.Proposal.Action {
 	case schema.ActionDelete:
@@ -389,7 +390,7 @@ func (w *writing) reasonFor(p *pendingProposal) string {
 	return cmp.Or(p.Proposal.Reason, "no reason was given") // history wants one
 }
 
-// settle records what became of a proposal: on its row, and in the history of its source.
+// settle records what became of a proposal, on its row and in the history of its source.
 func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid.UUID) {
 	if w.review != nil {
 		w.settleReview(p, v.State, memoryID)
@@ -435,8 +436,8 @@ func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid
 		Metadata: metadata})
 }
 
-// whichFact says in the history of the source which fact a proposal came from: by its place in what was
-// extracted, and by the hash that a memory of these words has. The hash goes when the fact's text does.
+// whichFact adds to the metadata of a history row which fact a proposal came from: its place in the extraction,
+// and the content hash of its text. The hash is removed together with the text.
 func (p *pendingProposal) whichFact(metadata map[string]any) {
 	metadata["factOrdinal"] = p.Ordinal
 	if text := normalize.Normalize(p.Fact.Content); text.Normalized != "" {

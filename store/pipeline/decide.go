@@ -1,0 +1,292 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pgvector/pgvector-go"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Undecided is an extracted candidate whose facts have to be decided, or decided again.
+type Undecided struct {
+	CandidateID uuid.UUID          `db:"id"`
+	MemoryID    uuid.UUID          // its source memory, which is never a neighbour of its own facts
+	Content     string             // of the source
+	Scope       *string            // of the source memory; nil in shadow mode, where there is none
+	Type        schema.MemoryType  `db:"-"` // of the source memory, or what it would be
+	Visibility  *schema.Visibility // of the source memory; nil in shadow mode
+	Attempts    int
+	MaxAttempts int
+	Stale       []int // ordinals of the stale proposals to decide again; empty means all facts
+	Facts       []memory.Fact
+}
+
+// undecidedRow is a row of leaseDecide: an Undecided, and the columns from which the type of its source follows.
+type undecidedRow struct {
+	Undecided
+	StoredType *schema.MemoryType
+	SourceKind schema.SourceKind
+}
+
+// leaseDecide leases the jobs of the candidates that are not decided or have stale proposals.
+var leaseDecide = `
+	WITH ` + candidatesInRange + `, again AS MATERIALIZED (
+		SELECT candidate_id, ordinal
+		FROM proposals
+		WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM c)) AND state = 'stale'
+	), due AS MATERIALIZED (
+		SELECT c.id, c.ordinal, c.memory_id, c.content, c.extraction->'facts' AS facts, s.stale,
+			m.scope, m.visibility, m.type AS stored_type, c.source_kind
+		FROM c
+			CROSS JOIN LATERAL (
+				SELECT array(
+					SELECT again.ordinal FROM again WHERE again.candidate_id = c.id ORDER BY again.ordinal) AS stale
+				OFFSET 0) s
+			LEFT JOIN ` + pg.ByKey("m", "@tenant", "c.memory_id") + ` ON true
+		WHERE c.state = 'staged' AND c.extraction IS NOT NULL AND (c.decided_at IS NULL OR s.stale <> '{}')
+	), j AS (
+		UPDATE jobs j
+		SET ` + leased("decide") + `,
+			updated_at = @now
+		WHERE tenant = @tenant
+			AND batch_id = @batch_id
+			AND candidate_id = ANY(ARRAY(SELECT id FROM due))
+			AND state IN ('pending', 'leased', 'failed')
+		RETURNING candidate_id, attempts, max_attempts
+	)
+	SELECT due.id, due.memory_id, due.content, due.scope, due.visibility, due.stored_type, due.source_kind,
+		j.attempts, j.max_attempts, due.stale, due.facts
+	FROM due
+		JOIN j ON j.candidate_id = due.id
+	ORDER BY due.ordinal`
+
+// LeaseDecide returns the candidates of the range whose facts are not decided, or are stale.
+func (s *Pipeline) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Undecided, error) {
+	var out []Undecided
+	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
+		found, err := commit.Rows[undecidedRow](ctx, c.Tx, leaseDecide, rangeArgs(r, pgx.StrictNamedArgs{"now": c.Now}))
+		for _, u := range found {
+			u.Type = proposals.TypeOfSource(u.SourceKind)
+			if u.StoredType != nil {
+				u.Type = *u.StoredType
+			}
+			out = append(out, u.Undecided)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("lease decisions: %w", err)
+	}
+	return out, nil
+}
+
+// Decided is one fact with what is proposed for it and the neighbours that the proposal was based on.
+type Decided struct {
+	CandidateID uuid.UUID
+	Ordinal     int // of the fact in its extraction
+	Fact        memory.Fact
+	Proposal    memory.Proposal
+	Offered     []memory.Neighbor
+	Embedding   *pg.Embedding // nil when the embedder was not available
+	Usage       inference.Usage
+}
+
+// offeredRef is what is kept of a neighbour: enough to see at commit whether it has changed.
+type offeredRef struct {
+	ID      string  `json:"id"`
+	Version int     `json:"version"`
+	Score   float64 `json:"score"`
+}
+
+// StaleProposals counts the proposals of a range that are to be decided again.
+func (s *Pipeline) StaleProposals(ctx context.Context, r Range) (n int, err error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
+	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `
+			WITH `+candidatesInRange+`, j AS MATERIALIZED (
+				SELECT candidate_id
+				FROM jobs
+				WHERE tenant = @tenant
+					AND batch_id = @batch_id
+					AND candidate_id = ANY(ARRAY(SELECT id FROM c WHERE state = 'staged'))
+					AND state IN ('pending', 'leased', 'failed')
+			)
+			SELECT count(*)
+			FROM proposals
+			WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT candidate_id FROM j)) AND state = 'stale'`,
+			rangeArgs(r, nil)).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count stale proposals: %w", err)
+	}
+	return n, nil
+}
+
+// SaveDecisions stores proposals and marks their candidates decided. Deciding a stale proposal again
+// replaces it and counts the round.
+func (s *Pipeline) SaveDecisions(ctx context.Context, r Range, candidates []uuid.UUID, decided []Decided,
+	now time.Time) error {
+	err := pg.RetryChange(ctx, func() error {
+		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
+			return saveDecisions(ctx, c, r,
+				candidates, decided)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("save decisions: %w", err)
+	}
+	return nil
+}
+
+func saveDecisions(ctx context.Context, c *commit.Change, r Range, candidates []uuid.UUID, decided []Decided) error {
+	// Nothing about a candidate that left the pipeline meanwhile: its text may have been erased.
+	staged, err := commit.Values[uuid.UUID](ctx, c.Tx, `
+		SELECT id
+		FROM memory_candidates
+		WHERE tenant = @tenant AND id = ANY(@ids) AND state = 'staged'
+		ORDER BY id
+		FOR NO KEY UPDATE`, pgx.StrictNamedArgs{"tenant": r.Tenant, "ids": candidates})
+	if err != nil {
+		return err
+	}
+	for _, d := range decided {
+		if !slices.Contains(staged, d.CandidateID) {
+			continue
+		}
+		if err := queueDecision(c, r, d); err != nil {
+			return err
+		}
+	}
+	c.Queue.Queue(`
+		UPDATE memory_candidates
+		SET decided_at = @now
+		WHERE tenant = @tenant AND id = ANY(@ids)`,
+		pgx.StrictNamedArgs{"tenant": r.Tenant, "ids": staged, "now": c.Now})
+	return nil
+}
+
+func queueDecision(c *commit.Change, r Range, d Decided) error {
+	fact, err := json.Marshal(d.Fact)
+	if err != nil {
+		return err
+	}
+	offered := make([]offeredRef, 0, len(d.Offered))
+	var target *uuid.UUID
+	var targetVersion *int
+	for _, n := range d.Offered {
+		offered = append(offered, offeredRef{ID: n.ID, Version: n.Version, Score: n.Score})
+		if n.ID == d.Proposal.TargetID {
+			id, err := uuid.Parse(n.ID)
+			if err != nil {
+				return fmt.Errorf("neighbour id: %w", err)
+			}
+			version := n.Version
+			target, targetVersion = &id, &version
+		}
+	}
+	offeredJSON, err := json.Marshal(offered)
+	if err != nil {
+		return err
+	}
+	var vector, model any
+	if d.Embedding != nil {
+		vector, model = pgvector.NewVector(d.Embedding.Vector), d.Embedding.Model.Name
+	}
+	also := []uuid.UUID{}
+	for _, text := range d.Proposal.Also {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return fmt.Errorf("id of a restatement: %w", err)
+		}
+		also = append(also, id)
+	}
+	c.Queue.Queue(proposalSQL, pgx.StrictNamedArgs{
+		"tenant":          c.Tenant,
+		"id":              pg.NewID(),
+		"batch_id":        r.BatchID,
+		"candidate_id":    d.CandidateID,
+		"ordinal":         d.Ordinal,
+		"state":           schema.ProposalProposed,
+		"action":          d.Proposal.Action,
+		"fact":            string(fact),
+		"offered":         string(offeredJSON),
+		"target_id":       target,
+		"target_version":  targetVersion,
+		"confidence":      d.Proposal.Confidence,
+		"reason":          d.Proposal.Reason,
+		"warnings":        pg.TagList(d.Proposal.Warnings),
+		"embedding":       vector,
+		"embedding_model": model,
+		"decided_at":      c.Now,
+		"change":          cmp.Or(d.Proposal.Change, "none"),
+		"own":             d.Proposal.Own,
+		"also":            also,
+	})
+	logUsage(c, d.CandidateID, "decide", d.Usage)
+	return nil
+}
+
+// proposalSQL stores a proposal, or replaces a stale one of the same fact and counts the round.
+var proposalSQL = commit.Insert("proposals", `
+	tenant, id, batch_id, candidate_id, ordinal, state, action, fact, offered, target_id, target_version,
+	confidence, reason, warnings, embedding, embedding_model, decided_at, change, own, also`) + `
+	ON CONFLICT (tenant, candidate_id, ordinal) DO UPDATE
+	SET state = excluded.state,
+		action = excluded.action,
+		offered = excluded.offered,
+		change = excluded.change,
+		own = excluded.own,
+		also = excluded.also,
+		target_id = excluded.target_id,
+		target_version = excluded.target_version,
+		confidence = excluded.confidence,
+		reason = excluded.reason,
+		warnings = excluded.warnings,
+		embedding = excluded.embedding,
+		embedding_model = excluded.embedding_model,
+		decided_at = excluded.decided_at,
+		rounds = proposals.rounds + 1
+	WHERE proposals.state = 'stale'`
+
+// DecideTotals says what is proposed for the facts of a range, over all attempts and rounds.
+type DecideTotals struct {
+	Candidates, Add, Update, Delete, None, Dead int
+}
+
+// DecideTotals counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
+func (s *Pipeline) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
+	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
+		var err error
+		t, err = commit.Row[DecideTotals](ctx, tx, `
+			WITH `+candidatesInRange+`, p AS MATERIALIZED (
+				SELECT action
+				FROM proposals
+				WHERE tenant = @tenant AND candidate_id = ANY(ARRAY(SELECT id FROM c))
+			)
+			SELECT (SELECT count(decided_at) FROM c) AS candidates,
+				(SELECT count(*) FROM p WHERE action = 'add') AS add,
+				(SELECT count(*) FROM p WHERE action = 'update') AS update,
+				(SELECT count(*) FROM p WHERE action = 'delete') AS delete,
+				(SELECT count(*) FROM p WHERE action = 'none') AS none,
+				`+deadOfRange("decide")+` AS dead`, rangeArgs(r, nil))
+		return err
+	})
+	if err != nil {
+		return t, fmt.Errorf("count proposals: %w", err)
+	}
+	return t, nil
+}

@@ -1,0 +1,189 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// wasReviewed are proposals p that have been through a review: the condition of the index proposals_reviewed.
+// Those that wait for one are pg.WaitsForReview. What shadow and frozen modes held back was never meant to be
+// applied.
+const wasReviewed = `p.reviewed_at IS NOT NULL`
+
+// reviewTables joins to a proposal p its batch b, its candidate c, its source s and its target t.
+const reviewTables = `
+	FROM proposals p
+		JOIN ingest_batches b ON b.tenant = p.tenant AND b.id = p.batch_id
+		JOIN memory_candidates c ON c.tenant = p.tenant AND c.id = p.candidate_id
+		LEFT JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id
+		LEFT JOIN memories t ON t.tenant = p.tenant AND t.id = p.target_id`
+
+var (
+	// mayReview admits a proposal where the principal may read every side of it: a decision shows each side.
+	mayReview = commit.MayReadAs("b") + `
+		AND (s.id IS NULL OR ` + commit.MayReadAs("s") + `)
+		AND (t.id IS NULL OR ` + commit.MayReadAs("t") + `)`
+	// mayReadSides admits a proposal where no side is too sensitive for the principal.
+	mayReadSides = `(s.id IS NULL OR s.sensitivity = ANY(@sensitivities))
+		AND (t.id IS NULL OR t.sensitivity = ANY(@sensitivities))`
+)
+
+// reviewColumns fill a reviewRow.
+const reviewColumns = `
+	p.id AS proposal_id, p.batch_id, p.state, p.action, p.outcome, p.fact AS extracted, p.reason, p.warnings,
+	p.contradiction_risk, p.offered AS offered_refs,
+	c.memory_id AS source_id, coalesce(s.content, '') AS source, c.refs AS evidence,
+	coalesce(p.target_id::text, '') AS target_id,
+	coalesce(p.target_version, 0) AS target_version,
+	coalesce(p.memory_id::text, '') AS memory_id,
+	t.id IS NOT NULL AS has_target,
+	coalesce(t.version, 0) AS now_version,
+	coalesce(t.status, '') AS now_status,
+	coalesce(t.live, false) AS now_live,
+	coalesce(t.pinned, false) AS now_pinned,
+	coalesce(t.content, '') AS now_content,
+	coalesce(t.confidence, 0) AS now_confidence,
+	p.decided_at, p.expires_at AS expires, p.reviewed_by, p.review_reason, p.reviewed_at`
+
+// reviewRow is a ReviewItem, and the columns from which the rest of it follows.
+type reviewRow struct {
+	schema.ReviewItem
+	Extracted     memory.Fact
+	OfferedRefs   []offeredRef
+	HasTarget     bool // the target exists; what follows is its current state
+	NowVersion    int
+	NowStatus     schema.Status
+	NowLive       bool
+	NowPinned     bool
+	NowContent    string
+	NowConfidence float64
+	Expires       *time.Time
+}
+
+func scanReview(row pgx.CollectableRow) (schema.ReviewItem, error) {
+	found, err := pgx.RowToStructByNameLax[reviewRow](row)
+	r := found.ReviewItem
+	r.Fact, r.Category, r.Confidence = found.Extracted.Content, found.Extracted.Category, found.Extracted.Confidence
+	if found.HasTarget {
+		r.TargetNow = &schema.Side{ID: r.TargetID, Version: found.NowVersion, Status: found.NowStatus,
+			Live: found.NowLive, Pinned: found.NowPinned, Content: found.NowContent,
+			Confidence: found.NowConfidence}
+	}
+	for _, o := range found.OfferedRefs {
+		r.Offered = append(r.Offered, schema.Target{ID: o.ID, IfVersion: o.Version})
+	}
+	if found.Expires != nil {
+		r.ExpiresAt = *found.Expires
+	}
+	return r, err
+}
+
+// ReviewFilter narrows a listing of reviews.
+type ReviewFilter struct {
+	State          schema.ReviewFilter // empty means waiting
+	Contradictions bool                // only those that seem to contradict their target
+}
+
+// ListReviews returns proposals that wait for a person, or that have been through a review, newest first: those whose
+// source and target the principal may read, within the clearance. The page's cursor is the id of the last proposal of
+// the page before.
+func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
+	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
+	page.Limit = pg.PageLimit(page.Limit)
+	var before *uuid.UUID
+	if page.Before != "" {
+		id, err := uuid.Parse(page.Before)
+		if err != nil {
+			return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "before",
+				Problem: "must be a proposal id"}}}
+		}
+		before = &id
+	}
+	one := func(state string) string {
+		if f.Contradictions {
+			state += ` AND p.contradiction_risk`
+		}
+		return `(
+			SELECT ` + reviewColumns + reviewTables + `
+			WHERE p.tenant = @tenant
+				AND ` + mayReview + `
+				AND ` + mayReadSides + `
+				AND (@before::uuid IS NULL OR (p.decided_at, p.id) < (
+					SELECT decided_at, id FROM proposals WHERE tenant = @tenant AND id = @before))
+				AND ` + state + `
+			ORDER BY p.decided_at DESC, p.id DESC
+			LIMIT @limit)`
+	}
+	var query string
+	switch f.State {
+	case schema.ReviewsDecided:
+		query = one(wasReviewed)
+	case schema.ReviewsAll: // each half from its own index
+		query = `
+			SELECT *
+			FROM (` + one(pg.WaitsForReview) + ` UNION ALL ` + one(wasReviewed) + `) r
+			ORDER BY decided_at DESC, proposal_id DESC
+			LIMIT @limit`
+	default:
+		query = one(pg.WaitsForReview)
+	}
+	out := []schema.ReviewItem{}
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, asking(p, pg.ReadGrants(p), pgx.StrictNamedArgs{
+			"sensitivities": pg.ClearedSensitivities(clearance),
+			"before":        before,
+			"limit":         page.Limit,
+		}))
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, scanReview)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list reviews: %w", err)
+	}
+	return out, nil
+}
+
+// GetReview reads a proposal in any state. It returns ErrNotFound where the principal may not see all sides of it
+// within the clearance.
+func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UUID,
+	clearance ...policy.Clearance) (schema.ReviewItem, error) {
+	var r schema.ReviewItem
+	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT `+reviewColumns+reviewTables+`
+			WHERE p.tenant = @tenant
+				AND p.id = @id
+				AND `+mayReview+`
+				AND `+mayReadSides,
+			asking(p, pg.ReadGrants(p), pgx.StrictNamedArgs{
+				"id":            id,
+				"sensitivities": pg.ClearedSensitivities(clearance),
+			}))
+		if err != nil {
+			return err
+		}
+		r, err = pgx.CollectExactlyOneRow(rows, scanReview)
+		return err
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, fmt.Errorf("proposal %s: %w", id, pg.ErrNotFound)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read proposal: %w", err)
+	}
+	return r, nil
+}
