@@ -216,7 +216,7 @@ func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planni
 	args Args) ([]T, error) {
 	var out []T
 	err := s.QueryBatch(ctx, tenant, how, query, []any{args}, func(rows pgx.Rows) (err error) {
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByNameLax[T])
+		out, err = rowsByName[T](rows)
 		return err
 	})
 	return out, err
