@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
@@ -94,6 +95,12 @@ func (m *NewMemory) Standing() revision.Standing {
 		}
 	}
 	return s
+}
+
+// Rated is the row as the rules of feedback see it.
+func (m MemoryRow) Rated() lifecycle.Rated {
+	return lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence, Pinned: m.Pinned,
+		CreatedAt: m.CreatedAt, Decay: m.Decay, Salience: m.Salience, SalienceAt: m.SalienceAt}
 }
 
 // Pin is what a pin sets in a row: the same as a patch that pins it.

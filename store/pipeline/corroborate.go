@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
-	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
@@ -144,9 +143,7 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 // record's provenance, and returns the record as it is then. As with feedback, the version stays: what the record
 // says has not changed.
 func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, error) {
-	r, err := proposals.Restate(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence,
-		Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
-		Salience: m.Salience, SalienceAt: m.SalienceAt}, w.Now)
+	r, err := proposals.Restate(m.Rated(), w.Now)
 	if err != nil {
 		return m, err
 	}

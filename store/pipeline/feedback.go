@@ -164,9 +164,7 @@ func (f *feeding) item(v lifecycle.ItemVerdict) (schema.FeedbackResultItem, erro
 			v.Verdict = said.Verdict
 		}
 	}
-	r, err := lifecycle.Reinforce(lifecycle.Rated{Type: m.Type, Payload: m.Payload, Confidence: m.Confidence,
-		Pinned: m.Pinned, CreatedAt: m.CreatedAt, Decay: m.Decay,
-		Salience: m.Salience, SalienceAt: m.SalienceAt}, v.Verdict, earlier, f.Now)
+	r, err := lifecycle.Reinforce(m.Rated(), v.Verdict, earlier, f.Now)
 	if err != nil {
 		return out, err
 	}

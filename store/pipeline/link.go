@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,37 +22,7 @@ type linkable struct {
 	candidateID uuid.UUID
 	source      uuid.UUID // the memory that holds the candidate's own text
 	triples     []memory.Triple
-	memories    []linkedMemory // live: the source, and the facts written from it
-}
-
-type linkedMemory struct {
-	ID      uuid.UUID
-	Content string
-}
-
-// naming returns the memories whose text has all the names. Where no text has all of them word for word, it
-// returns the source, in which the names were found, or the first fact when the source is gone. So every entity
-// and every edge comes from a memory and is removed with it.
-func (l linkable) naming(names ...string) []uuid.UUID {
-	var out []uuid.UUID
-	for _, m := range l.memories {
-		text, all := strings.ToLower(m.Content), true
-		for _, name := range names {
-			all = all && strings.Contains(text, name)
-		}
-		if all || len(l.memories) == 1 {
-			out = append(out, m.ID)
-		}
-	}
-	if len(out) > 0 || len(l.memories) == 0 {
-		return out
-	}
-	for _, m := range l.memories {
-		if m.ID == l.source {
-			return []uuid.UUID{m.ID}
-		}
-	}
-	return []uuid.UUID{l.memories[0].ID}
+	memories    []memory.Text // live: the source, and the facts written from it
 }
 
 // Link writes the entities and relations of a range, in a transaction of its own: its failure never reverts a fact. A
@@ -142,7 +111,7 @@ func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, erro
 			named[w.MemoryID] = append(named[w.MemoryID], i)
 		}
 	}
-	live, err := commit.Rows[linkedMemory](ctx, c.Tx, `
+	live, err := commit.Rows[memory.Text](ctx, c.Tx, `
 		SELECT m.id, m.content
 		FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live
@@ -234,7 +203,7 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 			if !ok {
 				continue
 			}
-			for _, m := range l.naming(name) {
+			for _, m := range memory.Naming(l.memories, l.source, name) {
 				memories = append(memories, m)
 				entities = append(entities, id)
 			}
@@ -297,7 +266,7 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 			}
 			e := edge{source, target, t.Relationship}
 			confidence[e] = max(confidence[e], t.Confidence)
-			said[e] = append(said[e], l.naming(from, to)...)
+			said[e] = append(said[e], memory.Naming(l.memories, l.source, from, to)...)
 		}
 	}
 	if len(confidence) == 0 {

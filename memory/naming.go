@@ -1,0 +1,41 @@
+package memory
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Text is the content of a memory.
+type Text struct {
+	ID      uuid.UUID
+	Content string
+}
+
+// Naming returns the memories whose text has all of the canonical names. The texts are a source and the facts that
+// were written from it. Where no text has all names word for word, Naming returns the source, in which the names were
+// found, or the first fact when the source is gone. So every entity and every edge of the graph comes from a memory
+// and is removed with it.
+func Naming(texts []Text, source uuid.UUID, names ...string) []uuid.UUID {
+	if len(texts) == 0 {
+		return nil
+	}
+	var out []uuid.UUID
+	fallback := texts[0].ID
+	for _, t := range texts {
+		text, all := strings.ToLower(t.Content), true
+		for _, name := range names {
+			all = all && strings.Contains(text, name)
+		}
+		if all {
+			out = append(out, t.ID)
+		}
+		if t.ID == source {
+			fallback = source
+		}
+	}
+	if len(out) == 0 {
+		out = []uuid.UUID{fallback}
+	}
+	return out
+}
