@@ -137,7 +137,7 @@ func (m *told) trace(ctx context.Context, b *bench, s site, ids []string) error 
 		}); err != nil {
 			return err
 		}
-		rows, err = conn.Query(ctx, `SELECT source_id::text, target_id::text FROM memory_relations
+		rows, err = conn.Query(ctx, `SELECT source_id::text, target_id::text FROM memory_links
 			WHERE tenant = $1 AND predicate = 'derived_from'`, m.tenant.Name)
 		if err != nil {
 			return err

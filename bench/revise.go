@@ -152,7 +152,7 @@ func bareSupersession(ctx context.Context, pool *pgxpool.Pool, target uuid.UUID,
 			WHERE tenant = @tenant AND id = @target`,
 			pg.Args{"tenant": principal.Tenant, "target": target, "id": id, "text": text})
 		batch.Queue(`
-			INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+			INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
 			VALUES (@tenant, @id, 'supersedes', @target, now())`, ids)
 		batch.Queue(`
 			INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at)

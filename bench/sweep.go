@@ -221,7 +221,7 @@ func (b *bench) retention(ctx context.Context) error {
 			`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason, memory_id, decided_at)
 				SELECT c.tenant, c.id, c.batch_id, c.id, 0, 'applied', 'add', jsonb_build_object('content', c.content), 1, 'r', m.id, now()
 				FROM memory_candidates c JOIN memories m ON m.tenant = c.tenant AND m.id = lpad(to_hex(1 + ('x' || right(c.id::text, 7))::bit(28)::integer), 32, '0')::uuid`,
-			`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) SELECT tenant, memory_id, 'derived_from', candidate_id, now() FROM proposals`,
+			`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) SELECT tenant, memory_id, 'derived_from', candidate_id, now() FROM proposals`,
 			`INSERT INTO memory_versions SELECT tenant, id, 0, created_at - interval '1 day', created_at, to_jsonb(m) - '{tsv,normalized_content}'::text[] FROM memories m`,
 			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'e', now() FROM memories`,
 			`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at, finished_at)

@@ -30,8 +30,8 @@ var leakPredicates = []string{revision.RelationDerivedFrom, revision.RelationDer
 // tables are rows to insert, by table, in the order of leakTables.
 type tables map[string][]map[string]any
 
-var leakTables = []string{"memories", "memory_embeddings", "memory_hints", "entity_claims", "entities", "memory_entity_mentions", "entity_relations", "memory_entity_relations",
-	"memory_relations", "memory_provenance", "artifacts", "memory_artifacts", "memory_access"}
+var leakTables = []string{"memories", "memory_embeddings", "memory_hints", "entity_claims", "entities", "memory_entity_mentions", "entity_relations", "entity_relation_sources",
+	"memory_links", "memory_provenance", "artifacts", "memory_artifacts", "memory_access"}
 
 func (t tables) add(table string, row map[string]any) { t[table] = append(t[table], row) }
 
@@ -62,7 +62,7 @@ func storeLeakWorld(t testing.TB, owner *pgx.Conn, r *rand.Rand, rows []leakRow)
 			}
 			predicate := leakPredicates[n%len(leakPredicates)]
 			if from.id != to.id {
-				all.add("memory_relations", map[string]any{"tenant": tenant, "source_id": from.id, "target_id": to.id, "weight": 1, "predicate": predicate,
+				all.add("memory_links", map[string]any{"tenant": tenant, "source_id": from.id, "target_id": to.id, "weight": 1, "predicate": predicate,
 					"reason": "because of " + to.secret, "created_at": leakNow})
 			}
 		}
@@ -202,7 +202,7 @@ func storeLeakGraph(r *rand.Rand, tenant string, own []*leakRow, all tables, hol
 		all.add("entity_relations", map[string]any{"tenant": tenant, "source_id": ids[from], "relationship": label, "target_id": ids[to], "mentions": 1,
 			"confidence": oneOf(r, 0.3, 0.7, 0.9, 1), "created_at": leakNow, "updated_at": leakNow})
 		for range 1 + r.IntN(3) {
-			all.add("memory_entity_relations", map[string]any{"tenant": tenant, "memory_id": oneOf(r, own...).id, "source_id": ids[from], "relationship": label, "target_id": ids[to]})
+			all.add("entity_relation_sources", map[string]any{"tenant": tenant, "memory_id": oneOf(r, own...).id, "source_id": ids[from], "relationship": label, "target_id": ids[to]})
 		}
 	}
 }

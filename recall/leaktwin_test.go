@@ -44,8 +44,8 @@ var twinned = []struct {
 	{"memory_hints", "unread", []string{"memory_id"}},
 	{"entity_claims", "unread", []string{"memory_id"}},
 	{"memory_entity_mentions", "unread", []string{"memory_id"}},
-	{"memory_entity_relations", "unread", []string{"memory_id"}},
-	{"memory_relations", "unread", []string{"source_id", "target_id"}},
+	{"entity_relation_sources", "unread", []string{"memory_id"}},
+	{"memory_links", "unread", []string{"source_id", "target_id"}},
 	{"memory_provenance", "unread", []string{"memory_id"}},
 	{"memory_artifacts", "unread", []string{"memory_id"}},
 }

@@ -110,7 +110,7 @@ func TestReadByIDTellsOfOthersAsFarAsTheyMayBeSeen(t *testing.T) {
 	w := newWorld(t)
 	secret := w.keepSecret("Dana earns ninety thousand", schema.SensitivityHigh, "")
 	open := w.remember("Salary reviews are in May")
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, reason, created_at) VALUES ('t', $1, 'supports', $2, 'ninety', now())`, open, secret)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, reason, created_at) VALUES ('t', $1, 'supports', $2, 'ninety', now())`, open, secret)
 	w.exec(`UPDATE memories SET superseded_by = $2, supersedes = $2 WHERE id = $1`, open, secret)
 	read := func(trusted bool) string {
 		req := schema.GetRequest{Principal: w.p, IDs: []string{open.String(), open.String()}}

@@ -44,7 +44,7 @@ var spied = []struct {
 	{"memory_hints", "memory_id", []string{"hint", "tsv"}},
 	{"entity_claims", "memory_id", []string{"subject", "predicate", "object"}},
 	{"memory_provenance", "memory_id", []string{"ref"}},
-	{"memory_relations", "source_id", []string{"reason"}},
+	{"memory_links", "source_id", []string{"reason"}},
 	{"artifacts", "encode(sha256, 'hex')", []string{"content", "words"}},
 	{"proposals", "candidate_id", []string{"fact", "reason"}},
 }

@@ -224,7 +224,7 @@ func TestAnEpisodeIsAsCurrentAsItsFacts(t *testing.T) {
 	w.exec(`ALTER TABLE memories DISABLE TRIGGER USER`) // an episode does not turn into a fact otherwise
 	w.exec(`UPDATE memories SET type = 'semantic', tier = 'persistent', typology = 'semantic', payload = payload || '{"kind": "semantic"}' WHERE id = ANY($1)`, []uuid.UUID{old, fact, stranger})
 	drawn := func(fact uuid.UUID) {
-		w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, fact, episode)
+		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, fact, episode)
 	}
 	of := func() schema.Currentness {
 		return resultOf(t, w.ask(func(*schema.RecallRequest) {}), episode).Currentness

@@ -89,7 +89,7 @@ func newSupplemented(t *testing.T) *supplemented {
 	w.reason = w.keep(w.p, schema.VisibilityPrivate, factRecord("Flames cost them 90 a month.", "flames", "cost", "90"))
 	w.decision = w.keep(w.p, schema.VisibilityPrivate, factRecord("They chose a copper kettle.", "household", "chose", "copper kettle", from("derived_from", w.turns[2])))
 	w.exec(`UPDATE memories SET category = 'decision' WHERE id = $1`, w.decision)
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'supports', $2, now())`, w.reason, w.decision)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'supports', $2, now())`, w.reason, w.decision)
 	w.source = w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "A note without a session says what was drawn from it.", SourceKind: schema.SourceUserInput})
 	w.lone = w.keep(w.p, schema.VisibilityPrivate, factRecord("The household likes its copper kettle loud.", "household", "likes", "loud kettles", from("derived_from", w.source)))
 	w.keep(w.p, schema.VisibilityPrivate, factRecord("They are five.", "Household", "counts", "five heads"))

@@ -53,7 +53,7 @@ func TestWhatWasBelievedThen(t *testing.T) {
 	w.step(id, day(1), `, content = 'Dana drinks green tea', tags = '{tea}'`)
 	w.now = day(2)
 	other := w.explicit("Dana drinks coffee")
-	w.exec(`INSERT INTO memory_relations VALUES ('t', $1, 'contradicts', $2, 1, $3, '')`, id, other, day(3))
+	w.exec(`INSERT INTO memory_links VALUES ('t', $1, 'contradicts', $2, 1, $3, '')`, id, other, day(3))
 	w.step(id, day(3), `, status = 'contested'`)
 	w.step(other, day(3), `, status = 'contested'`)
 	w.step(other, day(4), `, status = 'superseded', superseded_by = $3, superseded_at = $2`, id)

@@ -37,8 +37,8 @@ var bounds = map[string]bound{
 	"artifacts": steady, "artifact_holders": steady, "staged_requests": steady, "index_outbox": steady, "lexeme_stats": steady,
 	"entities": steady, "entity_relations": steady,
 
-	"memory_access": perMemory, "memory_embeddings": perMemory, "memory_relations": perMemory, "memory_provenance": perMemory,
-	"memory_hints": perMemory, "memory_artifacts": perMemory, "memory_entity_mentions": perMemory, "memory_entity_relations": perMemory,
+	"memory_access": perMemory, "memory_embeddings": perMemory, "memory_links": perMemory, "memory_provenance": perMemory,
+	"memory_hints": perMemory, "memory_artifacts": perMemory, "memory_entity_mentions": perMemory, "entity_relation_sources": perMemory,
 	"entity_claims": perMemory, "memory_source_kinds": perMemory,
 
 	"corpus_stats": few, "retention_policies": few, "sweep_holds": few, "tenant_secrets": few, "index_generations": few,

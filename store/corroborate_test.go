@@ -164,7 +164,7 @@ func TestOneRecordHasABoundedNumberOfSources(t *testing.T) {
 	m := w.get(record)
 	require.Len(t, m.Relations, 200)
 	require.LessOrEqual(t, len(m.Provenance.Sources), 200)
-	require.Equal(t, 51, w.count("memory_relations", "target_id = $1 AND predicate = 'restates'", record))
+	require.Equal(t, 51, w.count("memory_links", "target_id = $1 AND predicate = 'restates'", record))
 	encoded, err := json.Marshal(m)
 	require.NoError(t, err)
 	var back schema.MemoryRecord

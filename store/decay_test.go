@@ -83,7 +83,7 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	})
 	decision := w.fading("It was decided.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = 1e9 })
 	acted := w.fading("It was acted on.")
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'promoted_to', $2, now())`, acted, decision)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'promoted_to', $2, now())`, acted, decision)
 	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any, KeepSeconds: 86400,
 		OnExpiry: schema.ExpiryPurge, DecayExempt: false, UpdatedBy: "alice", Reason: "a test"}, nil, nil, w.now)
 	require.NoError(t, err)

@@ -58,7 +58,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			w.decide(r, parent, idea{fact: claim, action: schema.ActionAdd, vector: axis()})
 			require.Equal(t, 1, w.write(r).Added)
 			w.link(r)
-			w.exec(`UPDATE memory_relations SET reason = 'because of XyzzyCanary'`)
+			w.exec(`UPDATE memory_links SET reason = 'because of XyzzyCanary'`)
 			// A proposal about it, from another source, that waits for review; its reason quotes.
 			derived := w.derived(parent)
 			w.policy.AllowUpdateDelete = false
@@ -105,7 +105,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			require.NotNil(t, m.DeletedAt)
 			require.Empty(t, m.Content)
 			require.JSONEq(t, "{}", string(m.Payload))
-			require.Equal(t, 1, w.count("memory_relations", "predicate = 'derived_from' AND source_id = $1 AND target_id = $2 AND reason = ''", derived, parent), "lineage stays")
+			require.Equal(t, 1, w.count("memory_links", "predicate = 'derived_from' AND source_id = $1 AND target_id = $2 AND reason = ''", derived, parent), "lineage stays")
 			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("I am the XyzzyCanary of Lisbon").Hash))
 			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("").Hash))
 
@@ -122,7 +122,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 func (w *world) derived(parent uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	var id uuid.UUID
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT source_id FROM memory_relations WHERE predicate = 'derived_from' AND target_id = $1`, parent).Scan(&id))
+	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT source_id FROM memory_links WHERE predicate = 'derived_from' AND target_id = $1`, parent).Scan(&id))
 	return id
 }
 

@@ -277,7 +277,7 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 	for i, id := range stays {
 		require.Equal(t, before[i], w.get(id))
 	}
-	require.Equal(t, 1, w.count("memory_relations", "source_id = $1", decision))
+	require.Equal(t, 1, w.count("memory_links", "source_id = $1", decision))
 
 	// A link that comes between the preview and the batch counts.
 	late := w.fading("The ferry sails at noon")
@@ -297,7 +297,7 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 	require.Equal(t, 3, receipt.Forgotten)
 	require.Equal(t, 3, w.count("memories", "id = ANY($1) AND erased_at IS NOT NULL AND content = '' AND payload = '{}'", stays))
 	require.Equal(t, 1, w.count("memories", "id = $1 AND world_id = 'harbour'", ofWorld))
-	require.Equal(t, 1, w.count("memory_relations", "source_id = $1 AND target_id = $2", decision, acted))
+	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND target_id = $2", decision, acted))
 	// What is erased is not deleted by force afterwards.
 	require.Equal(t, map[string]int{lifecycle.OutcomeWorld: 1, lifecycle.OutcomeActionLinked: 2}, w.forgetAll(w.forgets(schema.ForgetForce, onlyNamed(stays...))).Skipped)
 	testkit.CheckInvariants(t, w.owner)

@@ -460,7 +460,7 @@ func (w *world) linkedSource(content string) (uuid.UUID, pipeline.Range) {
 // requireExactEdges recounts the edges from what memories say.
 func (w *world) requireExactEdges() {
 	w.t.Helper()
-	require.Zero(w.t, w.count("entity_relations r", `mentions <> (SELECT count(*) FROM memory_entity_relations m
+	require.Zero(w.t, w.count("entity_relations r", `mentions <> (SELECT count(*) FROM entity_relation_sources m
 		WHERE m.tenant = r.tenant AND (m.source_id, m.relationship, m.target_id) = (r.source_id, r.relationship, r.target_id))`))
 	w.requireExactMentions()
 }

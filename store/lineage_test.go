@@ -16,7 +16,7 @@ import (
 // edge relates two memories past the store.
 func (w *world) edge(from uuid.UUID, predicate string, to uuid.UUID, reason string) {
 	w.t.Helper()
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at, reason) SELECT tenant, id, $2, $3, created_at, $4 FROM memories WHERE id = $1`,
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at, reason) SELECT tenant, id, $2, $3, created_at, $4 FROM memories WHERE id = $1`,
 		from, predicate, to, reason)
 }
 
@@ -135,7 +135,7 @@ func TestLineageEndsInCyclesAndAtItsCap(t *testing.T) {
 			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
 		SELECT 't', gen_random_uuid(), 'a', 'episodic', 'fact', 'session', 'episodic', 'n' || g, 'n' || g, sha256(('n' || g)::bytea), '{"kind": "episodic", "timeline": []}', 1, 0.5, 1,
 			now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x' FROM generate_series(1, 5000) g`)
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) SELECT 't', id, 'derived_from', $1, now() FROM memories WHERE content ~ '^n[0-9]+$'`, c)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) SELECT 't', id, 'derived_from', $1, now() FROM memories WHERE content ~ '^n[0-9]+$'`, c)
 	l = w.lineage(c, 2)
 	require.Len(t, l.Nodes, read.MaxLineageNodes)
 	require.Contains(t, l.Cut, "nodes")

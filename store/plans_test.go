@@ -89,7 +89,7 @@ const fillSQL = `
 	INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, created_at) SELECT tenant, id, id, 'created', 'x', 'y', now() FROM memories;
 	INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, 1, 'upsert', now() FROM memories;
 	INSERT INTO memory_versions SELECT tenant, id, 0, created_at - interval '1 day', created_at, to_jsonb(m) - '{tsv,normalized_content}'::text[] FROM memories m;
-	INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+	INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
 		SELECT m.tenant, m.id, 'derived_from', n.id, now() FROM memories m JOIN memories n ON n.tenant = m.tenant AND n.id = lpad(to_hex(('x' || right(m.id::text, 8))::bit(32)::integer / 2), 32, '0')::uuid
 		WHERE m.id <> n.id;
 	INSERT INTO memory_access SELECT tenant, id, 1, now() FROM memories WHERE right(id::text, 1) < '8';
@@ -100,7 +100,7 @@ const fillSQL = `
 	INSERT INTO memory_entity_mentions SELECT m.tenant, m.id, lpad(to_hex(substr(m.subject, 8)::int / CASE WHEN right(m.id::text, 1) = '7' THEN 20000 ELSE 2 END), 32, '0')::uuid, now() FROM memories m WHERE m.tenant = 't';
 	INSERT INTO entity_relations SELECT 't', lpad(to_hex(g % 10000), 32, '0')::uuid, 'r' || g / 10000, lpad(to_hex(CASE WHEN g < 10000 THEN 0 ELSE (g * 7) % 10000 END), 32, '0')::uuid, 3, 0.8, now(), now()
 		FROM generate_series(0, 29999) g;
-	INSERT INTO memory_entity_relations SELECT 't', m.id, r.source_id, r.relationship, r.target_id
+	INSERT INTO entity_relation_sources SELECT 't', m.id, r.source_id, r.relationship, r.target_id
 		FROM (SELECT *, row_number() OVER (ORDER BY source_id, target_id) AS n FROM entity_relations) r JOIN memories m ON m.tenant = 't' AND m.id = lpad(to_hex(3 * r.n + 1), 32, '0')::uuid;
 	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
 		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
@@ -165,7 +165,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	parent, adding := w.source("a talk about subject seven", idea{fact: functional, action: schema.ActionAdd, offered: []uuid.UUID{id}})
 	require.NotEqual(t, uuid.Nil, parent)
 	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs", "memory_embeddings", "lexeme_stats",
-		"memory_versions", "memory_relations", "proposals", "memory_provenance", "memory_hints", "entities", "entity_relations", "memory_entity_mentions", "memory_entity_relations"}
+		"memory_versions", "memory_links", "proposals", "memory_provenance", "memory_hints", "entities", "entity_relations", "memory_entity_mentions", "entity_relation_sources"}
 	then := time.Now().Add(-time.Hour)
 	past := isolated
 	past.AsOf, past.Context, past.At = &then, []byte(`{"k": "v"}`), then
@@ -179,7 +179,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		_, err = w.confirm(run, w.token(run))
 		require.NoError(t, err)
 	}
-	graphIndexes := []string{"memory_access_pkey", "entities_tenant_canonical_name_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
+	graphIndexes := []string{"memory_access_pkey", "entities_canonical_name_tenant_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
 	hour := []timeexpr.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: timeexpr.WindowSpan}}
 	type planned struct {
 		run  func() error
@@ -196,10 +196,10 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"recover": {func() error { return second(s.Recover(ctx, w.recoverInput(schema.Target{ID: nth(11).String()}))) }, []string{"memories_pkey"}},
 		"forget, by query": {func() error {
 			return second(s.SelectForget(ctx, w.modification(), w.forgets("", schema.Selector{Query: "rare345 word12", IncludeDerived: true}), w.now))
-		}, []string{"memories_text", "memory_relations_target"}},
+		}, []string{"memories_text", "memory_links_target"}},
 		"erase, everywhere": {func() error {
 			return second(s.SelectForget(ctx, w.modification(), w.forgets(schema.ForgetErase, named(nth(3000), preference)), w.now))
-		}, []string{"memory_relations_target", "memory_relations_pkey", "proposals_of_memory", "memory_candidates_of_memory", "memories_live_hash", "memories_past_hash",
+		}, []string{"memory_links_target", "memory_links_pkey", "proposals_of_memory", "memory_candidates_of_memory", "memories_live_hash", "memories_past_hash",
 			"entity_claims_lookup", "memories_text"}},
 		"forget, a batch": {func() error {
 			return second(s.ForgetBatch(ctx, "t", uuid.MustParse(soft.RunID), 500, w.now))
@@ -261,8 +261,8 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		}, []string{"memories_signals"}},
 		"signals, shared": {func() error { return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150)) }, []string{"memories_signals"}},
 		"solutions":       {func() error { return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)})) }, []string{"memories_pkey"}},
-		"sources":         {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey"}},
-		"rationale":       {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_relations_pkey", "memory_relations_target"}},
+		"sources":         {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_links_pkey"}},
+		"rationale":       {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_links_pkey", "memory_links_target"}},
 		"artifacts":       {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
 		"session notes":   {func() error { return second(s.SessionNotes(ctx, shared, []uuid.UUID{nth(7), nth(400)})) }, []string{"memories_session_learned", "memories_pkey"}},
 		"records by id":   {func() error { return second(s.Records(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey", "memory_history_of"}},
@@ -289,7 +289,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			f.Context, f.At = past.Context, then
 			return second(s.SearchText(ctx, f, "word12 rare345", 150))
 		}, []string{"memories_text"}},
-		"lineage": {func() error { return second(s.Lineage(ctx, w.p, id, 6)) }, []string{"memory_relations_pkey", "memory_relations_target", "memories_superseded_by"}},
+		"lineage": {func() error { return second(s.Lineage(ctx, w.p, id, 6)) }, []string{"memory_links_pkey", "memory_links_target", "memories_superseded_by"}},
 		"export": {func() error {
 			first := errors.New("one page is enough")
 			_, err := s.Export(ctx, transfer.ExportSelection{Filter: isolated}, w.now, func(line transfer.ExportLine) error {
@@ -339,7 +339,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 					return err
 				}
 			}
-		}, []string{"memories_purging", "memory_versions_pkey", "memory_relations_pkey", "memory_relations_target", "memory_provenance_pkey", "memory_hints_pkey",
+		}, []string{"memories_purging", "memory_versions_pkey", "memory_links_pkey", "memory_links_target", "memory_provenance_pkey", "memory_hints_pkey",
 			"memory_candidates_of_memory", "proposals_of_memory", "proposals_of_target"}},
 		"purge, jobs":     {func() error { return purges(s, lifecycle.PurgeJobsDead) }, []string{"jobs_finished"}},
 		"purge, recalls":  {func() error { return purges(s, lifecycle.PurgeRetrievals) }, []string{"retrievals_age"}},

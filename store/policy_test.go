@@ -50,7 +50,7 @@ func (w *world) createdWith(id uuid.UUID) map[string]any {
 // facts returns the memories drawn from a source.
 func (w *world) facts(source uuid.UUID) []schema.MemoryRecord {
 	w.t.Helper()
-	rows, err := w.owner.Query(ctx, `SELECT source_id FROM memory_relations WHERE predicate = 'derived_from' AND target_id = $1`, source)
+	rows, err := w.owner.Query(ctx, `SELECT source_id FROM memory_links WHERE predicate = 'derived_from' AND target_id = $1`, source)
 	require.NoError(w.t, err)
 	defer rows.Close()
 	var ids []uuid.UUID

@@ -114,17 +114,17 @@ func TestPurgeInItsOrder(t *testing.T) {
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now.Add(200*day))
 	require.NoError(t, err)
 
-	seen := w.watchDeletions("memory_entity_mentions", "memory_entity_relations", "entity_claims", "memory_embeddings", "memories", "memory_history", "jobs", "retrievals", "entities")
+	seen := w.watchDeletions("memory_entity_mentions", "entity_relation_sources", "entity_claims", "memory_embeddings", "memories", "memory_history", "jobs", "retrievals", "entities")
 	w.now = w.now.Add(31 * day)
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(gone[0]).Status)
 	first := w.purge(limit)
 	require.Equal(t, []int{n, 2 * n, n, 0}, []int{first[lifecycle.PurgeExpire], first[lifecycle.PurgeEmbeddings], first[lifecycle.PurgeTombstones], first[lifecycle.PurgeHistory]})
 	require.Equal(t, []int{n + 1, 2, 1}, []int{first[lifecycle.PurgeJobsCompleted], first[lifecycle.PurgeJobsDead], first[lifecycle.PurgeRetrievals]})
 
-	order := []string{"memory_entity_relations", "memory_entity_mentions", "entity_claims", "entities", "memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"}
+	order := []string{"entity_relation_sources", "memory_entity_mentions", "entity_claims", "entities", "memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"}
 	stepOf := func(d deletion) string {
 		switch d.Table {
-		case "memory_entity_relations", "memory_entity_mentions", "entity_claims", "entities":
+		case "entity_relation_sources", "memory_entity_mentions", "entity_claims", "entities":
 			return "graph"
 		case "jobs":
 			return "jobs " + d.Step
@@ -225,7 +225,7 @@ func TestPurgeLeavesWhatMustStay(t *testing.T) {
 	w := newWorld(t)
 	ofWorld, acted, archived, erased, plain, decision := w.fading("Of a world.", func(m *schema.MemoryRecord) { m.WorldID = "w" }), w.fading("Acted on."),
 		w.fading("Archived."), w.fading("Erased."), w.fading("Plain."), w.fading("The decision.", func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'published_as', $2, now())`, acted, decision)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'published_as', $2, now())`, acted, decision)
 	w.exec(`UPDATE memories SET archived_at = $2 WHERE id = $1`, archived, w.now)
 	w.exec(`DELETE FROM lexeme_stats`)
 	w.exec(`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE live GROUP BY 1, 2`)

@@ -41,7 +41,7 @@ func (w *world) grown(content string, by, n int, end uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	id := w.fading(content)
 	w.exec(`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record) SELECT 't', $1, -g, now(), now(), '{}' FROM generate_series(1, $2::integer) g`, id, by)
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
 		SELECT 't', $1::uuid, 'p' || g, $2::uuid, now() FROM generate_series(1, $3::integer) g UNION ALL SELECT 't', $2, 'q' || g, $1, now() FROM generate_series(1, $3) g`, end, id, n)
 	return id
 }
@@ -70,9 +70,9 @@ func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
 	for _, table := range []string{"memory_versions", "memory_provenance", "memory_hints", "memory_artifacts"} {
 		beside += w.count(table, "memory_id = ANY($1)", grown)
 	}
-	beside += w.count("memory_relations", "source_id = ANY($1) OR target_id = ANY($1)", grown)
+	beside += w.count("memory_links", "source_id = ANY($1) OR target_id = ANY($1)", grown)
 	require.Greater(t, beside, 15+36)
-	seen := w.watchDeletions("memory_versions", "memory_relations", "memory_provenance", "memory_hints", "memory_artifacts", "memories")
+	seen := w.watchDeletions("memory_versions", "memory_links", "memory_provenance", "memory_hints", "memory_artifacts", "memories")
 	w.purge(limit, lifecycle.PurgeTombstones)
 	require.Zero(t, w.count("memories", "id = ANY($1)", grown))
 	perTx, all := map[int64]int{}, 0
@@ -87,7 +87,7 @@ func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
 	runs, err := w.SweepRuns(ctx, "t", schema.SweepRetention, 1)
 	require.NoError(t, err)
 	require.Equal(t, []int64{int64(beside), int64(len(grown))}, []int64{runs[0].Counts["beside"], runs[0].Counts["tombstones"]})
-	require.Equal(t, 1, w.count("memory_relations", "true"), "what others say of each other stays")
+	require.Equal(t, 1, w.count("memory_links", "true"), "what others say of each other stays")
 	testkit.CheckInvariants(t, w.owner)
 }
 
@@ -104,10 +104,10 @@ func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
 	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts["beside"], b.Counts["tombstones"], b.More})
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
 	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: []string{id.String()}}))
-	edges := w.count("memory_relations", "true")
+	edges := w.count("memory_links", "true")
 	require.Positive(t, edges)
 	require.Zero(t, w.purge(5, lifecycle.PurgeTombstones)[lifecycle.PurgeTombstones])
-	require.Equal(t, []int{1, edges}, []int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_relations", "true")})
+	require.Equal(t, []int{1, edges}, []int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_links", "true")})
 }
 
 // What was proposed from a memory or about it is emptied ahead of it, in parts: neither a source that brought many

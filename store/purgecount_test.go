@@ -33,9 +33,9 @@ func TestPurgeCountsWhatTheRuleTakes(t *testing.T) {
 		for _, world := range []bool{false, true} {
 			w.exec(`UPDATE memories SET world_id = CASE WHEN $1 THEN 'w' END`, world)
 			for _, linked := range []bool{false, true} {
-				w.exec(`DELETE FROM memory_relations WHERE predicate = 'published_as'`)
+				w.exec(`DELETE FROM memory_links WHERE predicate = 'published_as'`)
 				if linked {
-					w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+					w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
 						SELECT m.tenant, m.id, 'published_as', f.id, now() FROM memories m, (SELECT min(id::text)::uuid AS id FROM memories) f WHERE m.id <> f.id`)
 				}
 				for _, days := range []int{29, 31} {

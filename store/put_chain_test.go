@@ -48,7 +48,7 @@ func TestPutRefusesCyclicSupersession(t *testing.T) {
 	own := replaced(t, "", "go", memory.RecordID(w.p.Tenant, "notes/1").String())
 	own.ExternalID = "notes/1"
 	require.Equal(t, schema.PutCycle, w.putAll(own)[0].Status, "its own successor")
-	require.Equal(t, 0, w.count("memory_relations", "predicate = 'supersedes'"))
+	require.Equal(t, 0, w.count("memory_links", "predicate = 'supersedes'"))
 	require.Equal(t, 1, w.count("memories", "true"), "what does not go round goes in")
 
 	// A new record between two that are stored: what it supersedes has superseded what supersedes it.
@@ -78,7 +78,7 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 	rust.Supersedes = ""
 	rust.Relations = []schema.Relation{{Predicate: "supersedes", TargetID: golang.String(), Weight: 1}}
 	require.Equal(t, schema.PutItem{ID: golang.String(), Status: schema.PutExists, Version: 1, Problem: "relations[0].target_id: names a live memory: revise it"}, w.putAll(rust)[0])
-	require.Equal(t, 0, w.count("memory_relations", "true"))
+	require.Equal(t, 0, w.count("memory_links", "true"))
 	require.Equal(t, 1, w.count("memories", "true"))
 	h := w.history(golang)
 	require.Len(t, h, 3, "no refusal is silent")
@@ -101,14 +101,14 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 		return m
 	}
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.putAll(drink(after(t, q, "tea", p)), drink(replaced(t, p, "milk", q)))))
-	require.Equal(t, 1, w.count("memory_relations", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2", q, p))
+	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2", q, p))
 
 	// What is stored and believed is not superseded by being put again.
 	plan := task(t, uuid.NewString(), "planning", "set the project up")
 	w.created(plan)
 	plan.Status, plan.SupersededBy = schema.StatusSuperseded, q
 	require.Equal(t, schema.PutExists, w.putAll(plan)[0].Status)
-	require.Equal(t, 0, w.count("memory_relations", "target_id = $1", plan.ID))
+	require.Equal(t, 0, w.count("memory_links", "target_id = $1", plan.ID))
 	testkit.CheckInvariants(t, w.owner)
 }
 
@@ -121,7 +121,7 @@ func TestPutSupersededByADuplicate(t *testing.T) {
 	items := w.putAll(replaced(t, old, "c", again), likes(t, again, "go", always))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDuplicate}, statuses(items))
 	require.Equal(t, golang.String(), w.get(uuid.MustParse(old)).SupersededBy)
-	require.Equal(t, 1, w.count("memory_relations", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2", golang, old))
+	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2", golang, old))
 
 	fallen := uuid.NewString()
 	items = w.putAll(replaced(t, uuid.NewString(), "f", fallen), likes(t, fallen, "rust", always))

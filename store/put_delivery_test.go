@@ -130,7 +130,7 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	vector := embed(t, "go")
 	in.Embeddings = []*pg.Embedding{{Model: hash, Vector: vector}, nil, nil}
 	before := w.snapshot()
-	for _, table := range []string{"memories", "memory_versions", "memory_relations", "memory_provenance", "memory_artifacts", "memory_history", "memory_embeddings",
+	for _, table := range []string{"memories", "memory_versions", "memory_links", "memory_provenance", "memory_artifacts", "memory_history", "memory_embeddings",
 		"entity_claims", "index_outbox", "lexeme_stats", "corpus_stats", "operations"} {
 		w.breaking(table, func() {
 			_, err := w.Put(ctx, in)

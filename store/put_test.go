@@ -722,7 +722,7 @@ func TestTrustFallsAlongLongDerivations(t *testing.T) {
 			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
 		SELECT 't', md5('n' || g)::uuid, CASE g WHEN 7 THEN 'other' ELSE 'a' END, 'episodic', 'fact', 'session', 'episodic', 'n' || g, 'n' || g, sha256(('n' || g)::bytea),
 			'{"kind": "episodic", "timeline": []}', 1, 0.5, 1, $2, 'exponential', '1 day', 0, 0, $2, 'auto_prune', $2, $2, $2, 'x' FROM generate_series(1, $1::integer) g`, n, w.now)
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
 		SELECT 't', md5('n' || g)::uuid, 'derived_from', CASE g WHEN 1 THEN $2 ELSE md5('n' || g - 1)::uuid END, now() FROM generate_series(1, $1::integer) g
 		UNION ALL SELECT 't', md5('n1')::uuid, 'derived_from', md5('n' || $1::integer)::uuid, now()`, n, memory.RecordID("t", "state"))
 	w.exec(`UPDATE memories SET source_trust = 0.2 WHERE content = 'n5'`)

@@ -62,9 +62,9 @@ func (w *world) dump(tenant string) map[string][]string {
 	w.t.Helper()
 	out := map[string][]string{}
 	for table, order := range map[string]string{
-		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_relations": "source_id, predicate, target_id",
+		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_links": "source_id, predicate, target_id",
 		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
-		"memory_entity_mentions": "memory_id, entity_id", "memory_entity_relations": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
+		"memory_entity_mentions": "memory_id, entity_id", "entity_relation_sources": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
 		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant", "events": "seq",
 	} {
 		filter := ""
@@ -453,10 +453,10 @@ func TestRestoreAfterADeadlock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a, b := w.explicit("This one"), w.explicit("That one")
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'supports', $2, now())`, a, b)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'supports', $2, now())`, a, b)
 	lines := parsed(t, w.export(w.whole())...)
 	to := newWorld(t)
-	for _, table := range []string{"memories", "memory_relations"} { // once each
+	for _, table := range []string{"memories", "memory_links"} { // once each
 		to.exec(`CREATE SEQUENCE ` + table + `_tries`)
 		to.exec(`CREATE FUNCTION ` + table + `_once() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
 			IF nextval(TG_TABLE_SCHEMA || '.` + table + `_tries') = 1 THEN RAISE EXCEPTION 'deadlock' USING ERRCODE = 'deadlock_detected'; END IF; RETURN NEW; END $$`)
@@ -467,7 +467,7 @@ func TestRestoreAfterADeadlock(t *testing.T) {
 	require.Equal(t, []int{2, 1, 0}, []int{got.Restored, got.Relations, got.Unchanged})
 	require.Equal(t, w.dump("t"), to.dump("t"))
 
-	to.exec(`DELETE FROM memory_relations; ALTER SEQUENCE memory_relations_tries RESTART`)
+	to.exec(`DELETE FROM memory_links; ALTER SEQUENCE memory_links_tries RESTART`)
 	added, missing, err := to.RestoreRelations(ctx, "t", []transfer.PendingRelation{{Source: a, ExportRelation: transfer.ExportRelation{Predicate: "supports", TargetID: b, Weight: 1, CreatedAt: w.now}}}, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 0}, []int{added, missing})

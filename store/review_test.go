@@ -309,7 +309,7 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 		require.ElementsMatch(t, []string{holder.String(), other.String()}, result.Superseded)
 		for _, id := range []uuid.UUID{holder, other} {
 			require.Equal(t, result.MemoryID, w.get(id).SupersededBy)
-			require.Equal(t, 1, w.count("memory_relations", "source_id = $1 AND target_id = $2 AND predicate = 'supersedes'", result.MemoryID, id))
+			require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND target_id = $2 AND predicate = 'supersedes'", result.MemoryID, id))
 		}
 		w.requireExactStats()
 	})
@@ -418,7 +418,7 @@ func TestADecisionLeavesNothingHalfDone(t *testing.T) {
 	w.write(r)
 	other := w.memory("critical: Alice was seen in Rome, XyzzyCanary")
 	_, item := w.proposed("second talk", idea{fact: lives("Alice dwells in Rome, XyzzyCanary", "Alice", "Rome"), action: schema.ActionUpdate, target: other})
-	for _, table := range []string{"memories", "memory_versions", "memory_relations", "memory_embeddings", "entity_claims", "memory_history", "index_outbox", "proposals",
+	for _, table := range []string{"memories", "memory_versions", "memory_links", "memory_embeddings", "entity_claims", "memory_history", "index_outbox", "proposals",
 		"operations", "lexeme_stats", "corpus_stats"} {
 		for _, decision := range []schema.Decision{schema.DecisionApprove, schema.DecisionReject} {
 			if decision == schema.DecisionReject && table != "memory_history" && table != "proposals" && table != "operations" {
@@ -576,7 +576,7 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	w := reviewWorld(t)
 	contest := func(from, to uuid.UUID, reason string) {
 		w.exec(`UPDATE memories SET status = 'contested' WHERE id IN ($1, $2)`, from, to)
-		w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, reason, created_at) VALUES ('t', $1, 'contradicts', $2, $3, $4)`, from, to, reason, w.now)
+		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, reason, created_at) VALUES ('t', $1, 'contradicts', $2, $3, $4)`, from, to, reason, w.now)
 	}
 	a, b, c, d := w.memory("tabs are better"), w.memory("spaces are better"), w.memory("the earth is flat"), w.memory("the earth is round")
 	contest(b, a, "taste")

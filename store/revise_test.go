@@ -114,7 +114,7 @@ func (w *world) refused(status schema.ReviseStatus, req schema.ReviseRequest) sc
 // edges lists the relations of a memory as predicate and target, with their reason.
 func (w *world) edges(id uuid.UUID) []string {
 	w.t.Helper()
-	return testkit.Strings(w.t, w.owner, `SELECT predicate || ' ' || target_id || ': ' || reason FROM memory_relations WHERE source_id = $1 ORDER BY 1`, id)
+	return testkit.Strings(w.t, w.owner, `SELECT predicate || ' ' || target_id || ': ' || reason FROM memory_links WHERE source_id = $1 ORDER BY 1`, id)
 }
 
 func TestReviseSupersede(t *testing.T) {
@@ -224,12 +224,12 @@ func TestReviseFork(t *testing.T) {
 			SELECT 't', md5(n)::uuid, n, n, 1, now(), now() FROM unnest('{user,go}'::text[]) n`)
 		w.exec(`INSERT INTO memory_entity_mentions SELECT 't', $1, id, now() FROM entities`, golang)
 		w.exec(`INSERT INTO entity_relations VALUES ('t', md5('user')::uuid, 'prefers', md5('go')::uuid, 1, 1, now(), now())`)
-		w.exec(`INSERT INTO memory_entity_relations SELECT 't', $1, source_id, relationship, target_id FROM entity_relations`, golang)
+		w.exec(`INSERT INTO entity_relation_sources SELECT 't', $1, source_id, relationship, target_id FROM entity_relations`, golang)
 		req := w.revision(schema.ReviseFork, same(prefers("python", science)), w.as(golang)...)
 		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
 		left := w.applied(req).Created[1]
 		require.Equal(t, 2, w.count("memory_entity_mentions", "memory_id = $1", left), "who looks for what the user prefers still finds it")
-		require.Equal(t, 1, w.count("memory_entity_relations", "memory_id = $1", left))
+		require.Equal(t, 1, w.count("entity_relation_sources", "memory_id = $1", left))
 		require.Equal(t, []int{2, 2}, []int{w.mentions("user"), w.mentions("go")})
 		w.requireExactEdges()
 		w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(golang)))
@@ -658,7 +658,7 @@ func TestReviseFailsWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	revisions := everyRevision(w)
-	tables := []string{"memories", "memory_history", "memory_versions", "memory_relations", "memory_provenance", "index_outbox", "operations", "lexeme_stats", "corpus_stats"}
+	tables := []string{"memories", "memory_history", "memory_versions", "memory_links", "memory_provenance", "index_outbox", "operations", "lexeme_stats", "corpus_stats"}
 	for _, name := range slices.Sorted(maps.Keys(revisions)) {
 		in := w.reviseInput(revisions[name])
 		failed := 0

@@ -283,7 +283,7 @@ func without(ties map[string]string, id uuid.UUID) map[string]string {
 func (w *world) sourceOf(id uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	var out uuid.UUID
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT target_id FROM memory_relations WHERE predicate = 'derived_from' AND source_id = $1`, id).Scan(&out))
+	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT target_id FROM memory_links WHERE predicate = 'derived_from' AND source_id = $1`, id).Scan(&out))
 	return out
 }
 
@@ -295,7 +295,7 @@ func TestEverywhereTakesWhatWasDerived(t *testing.T) {
 	_, others := w.told("Maya", "I live in Oslo.", add(lives("Maya lives in Oslo", "Maya", "Oslo")))
 	summary, further := w.memory("Maya in a line: a Pythonista of the north"), w.memory("All of us in a line")
 	relate := func(from, to uuid.UUID) {
-		w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, from, to)
+		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, from, to)
 	}
 	relate(summary, facts[0])
 	relate(summary, others[0])
@@ -325,7 +325,7 @@ func TestEverywhereOfATurn(t *testing.T) {
 	// A procedure that was learned from it is derived, and does not say it.
 	skill := w.created(record(t, `{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "set up Python", "triggers": [{"signal": "setup"}],
 		"recipe": [{"step": "install it"}]}}`))
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, skill, first)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, skill, first)
 	preview = w.selects(w.forgets(schema.ForgetErase, named(first)))
 	require.NotContains(t, w.chosen(preview), skill)
 	require.Equal(t, 1, preview.Derived)

@@ -561,7 +561,7 @@ func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
 	w := newWorld(t)
 	drawn := w.claimed("Mia lives in the north", "Mia", "the north")
 	var source uuid.UUID
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT target_id FROM memory_relations WHERE predicate = 'derived_from' AND source_id = $1`, drawn).Scan(&source))
+	require.NoError(t, w.owner.QueryRow(ctx, `SELECT target_id FROM memory_links WHERE predicate = 'derived_from' AND source_id = $1`, drawn).Scan(&source))
 	w.exec(`UPDATE memories SET visibility = 'global' WHERE id = $1`, drawn)
 	sheets, err := w.Authorize(ctx, pg.Filter{Principal: w.p}, []uuid.UUID{drawn})
 	require.NoError(t, err)

@@ -64,7 +64,7 @@ func TestSupplementsReadThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	said, known, why := w.memory("we talked of Ana's new flat"), w.memory("Ana lives in Oslo"), w.memory("Ana wants to be near the sea")
-	w.exec(`INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now()), ('t', $1, 'because', $3, now())`, known, said, why)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now()), ('t', $1, 'because', $3, now())`, known, said, why)
 	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) VALUES ('t', $1, 'Ana', 'lives_in', 'Oslo', false, now())`, known)
 	w.exec(`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', sha256('log'), 'text/plain', 3, 'log', 'a', now())`)
 	w.exec(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ('t', $1, sha256('log'))`, known)

@@ -42,7 +42,7 @@ type ignorance struct {
 
 // plannedTables are those that the pipeline goes through.
 const plannedTables = `'memories', 'memory_embeddings', 'memory_candidates', 'proposals', 'lexeme_stats', 'corpus_stats', 'jobs', 'entity_claims',
-	'memory_relations', 'memory_hints', 'index_outbox', 'memory_provenance'`
+	'memory_links', 'memory_hints', 'index_outbox', 'memory_provenance'`
 
 const (
 	ofSchema = `relnamespace = current_schema()::regnamespace AND relname IN (` + plannedTables + `)`

@@ -204,7 +204,7 @@ func (w *world) graphEdge(from, to uuid.UUID, confidence float64, mentions int) 
 
 func (w *world) says(memory, from, to uuid.UUID) {
 	w.t.Helper()
-	w.exec(`INSERT INTO memory_entity_relations VALUES ('t', $1, $2, 'knows', $3)`, memory, from, to)
+	w.exec(`INSERT INTO entity_relation_sources VALUES ('t', $1, $2, 'knows', $3)`, memory, from, to)
 }
 
 // What only others know, or was forgotten, connects nothing.
@@ -220,7 +220,7 @@ func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
 		return hitIDs(t, hits, err)
 	}
 	require.Equal(t, named, find(mine))
-	w.exec(`DELETE FROM memory_entity_relations`)
+	w.exec(`DELETE FROM entity_relation_sources`)
 	require.Equal(t, named[:1], find(mine), "nobody says so any more")
 
 	said := w.memory("ann and bob are old friends")
@@ -258,7 +258,7 @@ func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
 	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "atlas project"), 10)
 	require.Equal(t, chain[:1], hitIDs(t, hits, err), "edges that are doubtful are not followed")
 	w.exec(`UPDATE entity_relations SET confidence = 0.55, mentions = 1 WHERE tenant = 't'`)
-	w.exec(`DELETE FROM memory_entity_relations x USING memory_entity_relations y WHERE x.source_id = y.source_id AND x.target_id = y.target_id AND x.memory_id > y.memory_id`)
+	w.exec(`DELETE FROM entity_relation_sources x USING entity_relation_sources y WHERE x.source_id = y.source_id AND x.target_id = y.target_id AND x.memory_id > y.memory_id`)
 	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "atlas project"), 10)
 	require.Equal(t, chain[:1], hitIDs(t, hits, err), "nor those that are weak: 0.55 of a half")
 }
@@ -272,7 +272,7 @@ func TestAHubCostsOneStatement(t *testing.T) {
 		SELECT 't', lpad(to_hex(g), 32, '0')::uuid, 'node' || g, 'node', 0, now(), now() FROM generate_series(1, 3000) g`)
 	w.exec(`INSERT INTO entity_relations SELECT 't', (SELECT id FROM entities WHERE canonical_name = 'hub'), 'knows', id, 5, 0.8, now(), now() FROM entities WHERE canonical_name LIKE 'node%'`)
 	w.exec(`INSERT INTO entity_relations SELECT 't', a.id, 'knows', b.id, 5, 0.8, now(), now() FROM entities a, entities b WHERE a.canonical_name LIKE 'node1%' AND b.canonical_name IN ('node7', 'node8', 'spoke')`)
-	w.exec(`INSERT INTO memory_entity_relations SELECT 't', $1, source_id, relationship, target_id FROM entity_relations ON CONFLICT DO NOTHING`, chain[0])
+	w.exec(`INSERT INTO entity_relation_sources SELECT 't', $1, source_id, relationship, target_id FROM entity_relations ON CONFLICT DO NOTHING`, chain[0])
 	listen := &tracer{}
 	s, err := store.OpenTraced(ctx, w.url, listen)
 	require.NoError(t, err)

@@ -46,7 +46,7 @@ func (w *world) contested(a, b uuid.UUID) {
 	for _, id := range []uuid.UUID{a, b} {
 		require.Equal(w.t, schema.StatusContested, w.get(id).Status)
 	}
-	require.Equal(w.t, 2, w.count("memory_relations", "predicate = 'contradicts' AND ARRAY[source_id, target_id] <@ ARRAY[$1, $2]::uuid[]", a, b))
+	require.Equal(w.t, 2, w.count("memory_links", "predicate = 'contradicts' AND ARRAY[source_id, target_id] <@ ARRAY[$1, $2]::uuid[]", a, b))
 }
 
 // A contradiction that nobody reviews ends in contestation, not in nothing (document 004 §7).
@@ -181,7 +181,7 @@ func TestAContestationIsWholeOrNotAtAll(t *testing.T) {
 	w := reviewWorld(t)
 	target := w.memory("Ana likes green tea")
 	_, r := unreviewed(t, w, "What Ana said of tea", idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate, target: target})
-	for _, table := range []string{"memories", "memory_history", "memory_relations", "index_outbox", "proposals"} {
+	for _, table := range []string{"memories", "memory_history", "memory_links", "index_outbox", "proposals"} {
 		before := w.snapshot()
 		w.breaking(table, func() {
 			_, err := w.expire(r, w.now)

@@ -161,7 +161,7 @@ func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
 				require.Equal(t, 1, w.get(target).Version)
 				require.Len(t, w.get(target).Relations, 1, "which was said once more")
 			} else {
-				tables = append(tables, "memories", "memory_relations")
+				tables = append(tables, "memories", "memory_links")
 			}
 			for _, table := range tables {
 				require.Equal(t, before[table], after[table], table)
@@ -180,7 +180,7 @@ func TestShadowWritesProposalsToHistoryOnly(t *testing.T) {
 	before := w.snapshot()
 	require.Equal(t, schema.WriteCounts{Blocked: 2}, w.write(r))
 	after := w.snapshot()
-	for _, table := range []string{"memories", "memory_relations", "memory_embeddings", "index_outbox", "lexeme_stats", "entity_claims"} {
+	for _, table := range []string{"memories", "memory_links", "memory_embeddings", "index_outbox", "lexeme_stats", "entity_claims"} {
 		require.Equal(t, before[table], after[table], table)
 	}
 	h := w.history(parent)
@@ -563,7 +563,7 @@ func TestWriteLeavesNothingHalfWritten(t *testing.T) {
 	f := lives("XyzzyCanary lives in Paris", "XyzzyCanary", "Paris")
 	_, r := w.source("much was said", idea{fact: f, action: schema.ActionAdd, vector: embed(t, "x")},
 		idea{fact: fact("the first thing, XyzzyCanary"), action: schema.ActionUpdate, target: one}, idea{fact: fact("other words"), action: schema.ActionDelete, target: two})
-	for _, table := range []string{"memories", "memory_relations", "memory_embeddings", "entity_claims", "memory_history", "index_outbox", "proposals", "lexeme_stats", "corpus_stats"} {
+	for _, table := range []string{"memories", "memory_links", "memory_embeddings", "entity_claims", "memory_history", "index_outbox", "proposals", "lexeme_stats", "corpus_stats"} {
 		before := w.snapshot()
 		w.breaking(table, func() {
 			_, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})

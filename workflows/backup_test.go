@@ -48,7 +48,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 	require.Zero(t, x.drift().Left.Found())
 	owner := testkit.Owner(t, x.DatabaseURL)
 	wantRows, wantCatalogue := rowsOf(t, owner), catalogueOf(t, owner)
-	for _, table := range []string{"memories", "memory_history", "memory_versions", "memory_embeddings", "memory_relations", "memory_provenance", "jobs",
+	for _, table := range []string{"memories", "memory_history", "memory_versions", "memory_embeddings", "memory_links", "memory_provenance", "jobs",
 		"operations", "entities", "retrievals", "retrieval_feedback", "retention_policies", "retention_policy_changes", "index_generations"} {
 		require.NotEmpty(t, wantRows[table], "%s: the test shows nothing of it", table)
 	}

@@ -65,7 +65,7 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 		`SELECT concat_ws(' ', rounds, state, action) FROM proposals WHERE batch_id = ANY($1) ORDER BY rounds`, batches))
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "live AND content LIKE $1", successor+"%"))
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "id = $1 AND status = 'superseded'", target))
-	require.Equal(t, 1, testkit.Rows(t, db, "memory_relations", "predicate = 'supersedes' AND target_id = $1", target))
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_links", "predicate = 'supersedes' AND target_id = $1", target))
 	require.Len(t, model.Calls(testkit.Decision), 3)
 	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
 	testkit.CheckInvariants(t, db)

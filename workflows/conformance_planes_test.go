@@ -544,7 +544,7 @@ func TestSection15_4GraphRepresentation(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"derived_from", "depends_on"}, predicates)
 	require.Equal(t, []string{"b depends_on a", "b derived_from a"}, o.edges(a, map[string]string{a: "a", b: "b"}))
-	require.Equal(t, 2, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memory_relations", ""))
+	require.Equal(t, 2, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memory_links", ""))
 	_, _, result = runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "x", "predicate": "is", "object": "y", "validity": {"mode": "global"}},
 		"relations": [{"predicate": "supports", "target_id": "9a2b0000-0000-4000-8000-00000000000f"}]}`))
 	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "a relation has two ends")

@@ -553,7 +553,7 @@ func requireExactGraph(t testing.TB, h *testkit.Harness) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, db, "entities", "mentions <> (SELECT count(*) FROM memory_entity_mentions m WHERE m.tenant = entities.tenant AND m.entity_id = entities.id)"))
-	require.Zero(t, testkit.Rows(t, db, "entity_relations", `mentions <> (SELECT count(*) FROM memory_entity_relations m WHERE m.tenant = entity_relations.tenant
+	require.Zero(t, testkit.Rows(t, db, "entity_relations", `mentions <> (SELECT count(*) FROM entity_relation_sources m WHERE m.tenant = entity_relations.tenant
 		AND (m.source_id, m.relationship, m.target_id) = (entity_relations.source_id, entity_relations.relationship, entity_relations.target_id))`))
 }
 

@@ -42,7 +42,7 @@ func landscape(t testing.TB, db *pgx.Conn) map[string][]string {
 	for name, query := range map[string]string{
 		"memories":   `SELECT concat_ws('|', type, category, status, live, version, content) FROM memories ORDER BY 1`,
 		"embeddings": `SELECT concat_ws('|', m.content, e.model) FROM memory_embeddings e JOIN memories m ON m.id = e.memory_id ORDER BY 1`,
-		"relations":  `SELECT concat_ws('|', a.content, r.predicate, b.content) FROM memory_relations r JOIN memories a ON a.id = r.source_id JOIN memories b ON b.id = r.target_id ORDER BY 1`,
+		"relations":  `SELECT concat_ws('|', a.content, r.predicate, b.content) FROM memory_links r JOIN memories a ON a.id = r.source_id JOIN memories b ON b.id = r.target_id ORDER BY 1`,
 		"history":    `SELECT concat_ws('|', m.content, h.event, h.changed_by, CASE WHEN h.event = 'none' THEN split_part(h.reason, ':', 1) END) FROM memory_history h LEFT JOIN memories m ON m.id = h.memory_id ORDER BY 1`,
 		"candidates": `SELECT concat_ws('|', ordinal, state, content) FROM memory_candidates ORDER BY 1`,
 		"proposals":  `SELECT concat_ws('|', c.ordinal, p.ordinal, p.state, p.action, p.outcome) FROM proposals p JOIN memory_candidates c ON c.id = p.candidate_id ORDER BY 1`,

@@ -43,7 +43,7 @@ func unharmed(t testing.TB, db *pgx.Conn, ids []string) []string {
 		testkit.Digest(t, db, "memories", "id = ANY($1)", ids),
 		testkit.Digest(t, db, "memory_embeddings", "memory_id = ANY($1)", ids),
 		testkit.Digest(t, db, "entity_claims", "memory_id = ANY($1)", ids),
-		testkit.Digest(t, db, "memory_relations", "source_id = ANY($1) OR target_id = ANY($1)", ids),
+		testkit.Digest(t, db, "memory_links", "source_id = ANY($1) OR target_id = ANY($1)", ids),
 		testkit.Digest(t, db, "memory_history", "memory_id = ANY($1)", ids),
 	}
 }

@@ -136,9 +136,9 @@ func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 	t.Helper()
 	db, out := testkit.Owner(t, databaseURL), map[string][]string{}
 	for table, order := range map[string]string{
-		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_relations": "source_id, predicate, target_id",
+		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_links": "source_id, predicate, target_id",
 		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
-		"memory_entity_mentions": "memory_id, entity_id", "memory_entity_relations": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
+		"memory_entity_mentions": "memory_id, entity_id", "entity_relation_sources": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
 		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
 	} {
 		filter := map[string]string{"lexeme_stats": " AND docs <> 0", "entities": " AND mentions > 0", "entity_relations": " AND mentions > 0"}[table]

@@ -37,14 +37,14 @@ var invariants = []struct{ name, query string }{
 		SELECT DISTINCT id::text FROM chain WHERE met`},
 	{"a successor says what it supersedes", `
 		SELECT m.id::text FROM memories m WHERE m.status = 'superseded' AND m.superseded_by IS NOT NULL AND NOT EXISTS (
-			SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.superseded_by AND r.predicate = 'supersedes' AND r.target_id = m.id)
+			SELECT FROM memory_links r WHERE r.tenant = m.tenant AND r.source_id = m.superseded_by AND r.predicate = 'supersedes' AND r.target_id = m.id)
 			AND NOT ` + removedByForce("m.tenant", "m.superseded_by")},
 	{"what is said to be superseded names its successor", `
 		SELECT format('%s by %s', m.id, s.id) FROM memories s JOIN memories m ON m.tenant = s.tenant AND m.id = s.supersedes
 		WHERE m.superseded_by IS DISTINCT FROM s.id OR NOT EXISTS (
-			SELECT FROM memory_relations r WHERE r.tenant = s.tenant AND r.source_id = s.id AND r.predicate = 'supersedes' AND r.target_id = m.id)`},
+			SELECT FROM memory_links r WHERE r.tenant = s.tenant AND r.source_id = s.id AND r.predicate = 'supersedes' AND r.target_id = m.id)`},
 	{"relations have two ends", `
-		SELECT format('%s %s %s', r.source_id, r.predicate, r.target_id) FROM memory_relations r
+		SELECT format('%s %s %s', r.source_id, r.predicate, r.target_id) FROM memory_links r
 		WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = r.tenant AND m.id = r.source_id)
 			OR NOT EXISTS (SELECT FROM memories m WHERE m.tenant = r.tenant AND m.id = r.target_id)`},
 	// A revision adds to what it makes or contests an edge of its kind. The other end may have been
@@ -54,7 +54,7 @@ var invariants = []struct{ name, query string }{
 			JOIN memories m ON m.tenant = h.tenant AND m.id = h.memory_id
 		WHERE h.metadata ? 'revision' AND h.version IS NOT NULL AND (h.version = 1 OR h.action = 'contest')
 			AND NOT EXISTS (SELECT FROM forget_runs f WHERE f.tenant = h.tenant AND f.mode = 'force' AND f.confirmed_at IS NOT NULL)
-			AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id
+			AND NOT EXISTS (SELECT FROM memory_links r WHERE r.tenant = h.tenant AND r.source_id = h.memory_id
 				AND r.predicate = CASE h.action WHEN 'contest' THEN 'contradicts' WHEN 'fork' THEN 'derived_from' ELSE 'supersedes' END)`},
 	{"a revision names its evidence", `
 		SELECT format('%s version %s', h.memory_id, h.version) FROM memory_history h
@@ -64,11 +64,11 @@ var invariants = []struct{ name, query string }{
 		SELECT m.id::text FROM memories m JOIN memory_history h ON h.tenant = m.tenant AND h.memory_id = m.id AND h.version = 1
 		WHERE m.type = 'semantic' AND m.erased_at IS NULL AND (h.metadata ? 'revision' OR h.metadata ? 'proposalId')
 			AND NOT EXISTS (SELECT FROM memory_provenance v WHERE v.tenant = m.tenant AND v.memory_id = m.id)
-			AND NOT EXISTS (SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from')
+			AND NOT EXISTS (SELECT FROM memory_links r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from')
 			AND NOT EXISTS (SELECT FROM memory_history p WHERE p.tenant = m.tenant AND p.memory_id::text = h.metadata->>'parentId' AND p.event = 'deleted' AND p.metadata->>'mode' = 'force')`},
 	{"contradiction is mutual", `
-		SELECT format('%s and %s', r.source_id, r.target_id) FROM memory_relations r WHERE r.predicate = 'contradicts' AND NOT EXISTS (
-			SELECT FROM memory_relations b WHERE b.tenant = r.tenant AND b.source_id = r.target_id AND b.predicate = 'contradicts' AND b.target_id = r.source_id)`},
+		SELECT format('%s and %s', r.source_id, r.target_id) FROM memory_links r WHERE r.predicate = 'contradicts' AND NOT EXISTS (
+			SELECT FROM memory_links b WHERE b.tenant = r.tenant AND b.source_id = r.target_id AND b.predicate = 'contradicts' AND b.target_id = r.source_id)`},
 	{"one history row a version", `
 		SELECT format('%s version %s: %s rows', m.id, v, count(h.id)) FROM memories m CROSS JOIN generate_series(1, m.version) v
 			LEFT JOIN memory_history h ON h.tenant = m.tenant AND h.memory_id = m.id AND h.version = v AND h.action IS NOT NULL
@@ -115,7 +115,7 @@ var invariants = []struct{ name, query string }{
 	{"a kept version is that version", `
 		SELECT format('%s version %s', memory_id, version) FROM memory_versions WHERE record->>'id' <> memory_id::text OR (record->>'version')::integer <> version`},
 	{"a derived memory is no more trusted than its sources", `
-		SELECT format('%s from %s', m.id, s.id) FROM memory_relations r JOIN memories m ON m.tenant = r.tenant AND m.id = r.source_id
+		SELECT format('%s from %s', m.id, s.id) FROM memory_links r JOIN memories m ON m.tenant = r.tenant AND m.id = r.source_id
 			JOIN memories s ON s.tenant = r.tenant AND s.id = r.target_id
 		WHERE r.predicate = 'derived_from' AND m.source_trust > s.source_trust`},
 	{"who says again what a record says is tied to it", `
@@ -125,8 +125,8 @@ var invariants = []struct{ name, query string }{
 			JOIN memories s ON s.tenant = p.tenant AND s.id = c.memory_id AND s.erased_at IS NULL
 			JOIN memories m ON m.tenant = p.tenant AND m.id = p.memory_id AND m.type = 'semantic' AND m.id <> s.id AND m.erased_at IS NULL
 		WHERE p.state = 'skipped' AND p.outcome IN ('already_known', 'duplicate_content_hash') AND NOT EXISTS (
-			SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from' AND r.target_id = s.id
-			UNION ALL SELECT FROM memory_relations r WHERE r.tenant = m.tenant AND r.source_id = s.id AND r.predicate = 'restates' AND r.target_id = m.id)`},
+			SELECT FROM memory_links r WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from' AND r.target_id = s.id
+			UNION ALL SELECT FROM memory_links r WHERE r.tenant = m.tenant AND r.source_id = s.id AND r.predicate = 'restates' AND r.target_id = m.id)`},
 	{"the payload says where the memory holds", `
 		SELECT id::text FROM memories WHERE type = 'semantic' AND erased_at IS NULL AND coalesce(payload->'validity'->>'mode', 'global') <> validity`},
 	{"the payload is of the type", `
@@ -145,9 +145,9 @@ var invariants = []struct{ name, query string }{
 			UNION ALL SELECT tenant, memory_id, 'claims' FROM entity_claims
 			UNION ALL SELECT tenant, memory_id, 'hints' FROM memory_hints
 			UNION ALL SELECT tenant, memory_id, 'mentions' FROM memory_entity_mentions
-			UNION ALL SELECT tenant, memory_id, 'graph' FROM memory_entity_relations
-			UNION ALL SELECT tenant, source_id, 'reason of a relation' FROM memory_relations WHERE reason <> ''
-			UNION ALL SELECT tenant, target_id, 'reason of a relation' FROM memory_relations WHERE reason <> ''
+			UNION ALL SELECT tenant, memory_id, 'graph' FROM entity_relation_sources
+			UNION ALL SELECT tenant, source_id, 'reason of a relation' FROM memory_links WHERE reason <> ''
+			UNION ALL SELECT tenant, target_id, 'reason of a relation' FROM memory_links WHERE reason <> ''
 			UNION ALL SELECT tenant, memory_id, 'history' FROM memory_history WHERE num_nonnulls(old_content, new_content) > 0
 			UNION ALL SELECT tenant, memory_id, 'reason in history' FROM memory_history WHERE version IS NOT NULL AND action <> 'erase' AND reason <> '[erased]'
 			UNION ALL SELECT tenant, memory_id, 'candidate' FROM memory_candidates WHERE content <> '' OR refs <> '[]' OR tags <> '{}'
@@ -180,7 +180,7 @@ var invariants = []struct{ name, query string }{
 			UNION ALL SELECT tenant, memory_id, 'claims' FROM entity_claims
 			UNION ALL SELECT tenant, memory_id, 'hints' FROM memory_hints
 			UNION ALL SELECT tenant, memory_id, 'mentions' FROM memory_entity_mentions
-			UNION ALL SELECT tenant, memory_id, 'graph' FROM memory_entity_relations
+			UNION ALL SELECT tenant, memory_id, 'graph' FROM entity_relation_sources
 			UNION ALL SELECT tenant, memory_id, 'access' FROM memory_access
 		) x WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = x.tenant AND m.id = x.memory_id)`},
 	{"embeddings are of the text that stands", `
@@ -192,7 +192,7 @@ var invariants = []struct{ name, query string }{
 		GROUP BY e.tenant, e.id HAVING e.mentions <> count(x.memory_id)`},
 	{"edges are counted", `
 		SELECT format('%s %s: %s counted, %s made', e.source_id, e.target_id, e.mentions, count(x.memory_id)) FROM entity_relations e
-			LEFT JOIN memory_entity_relations x USING (tenant, source_id, relationship, target_id)
+			LEFT JOIN entity_relation_sources x USING (tenant, source_id, relationship, target_id)
 		GROUP BY e.tenant, e.source_id, e.relationship, e.target_id HAVING e.mentions <> count(x.memory_id)`},
 	{"artifacts that are named are there", `
 		SELECT format('%s: %s', x.memory_id, encode(x.sha256, 'hex')) FROM memory_artifacts x

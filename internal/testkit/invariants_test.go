@@ -31,14 +31,14 @@ var plants = map[string]string{
 	"what is superseded has a successor":                         `UPDATE memories SET superseded_by = gen_random_uuid() WHERE id = '{old}'`,
 	"what is not superseded has none":                            `UPDATE memories SET superseded_by = '{artful}' WHERE id = '{new}'`,
 	"supersession ends":                                          `UPDATE memories SET superseded_by = '{old}' WHERE id = '{new}'`,
-	"a successor says what it supersedes":                        `DELETE FROM memory_relations WHERE target_id = '{old}' AND predicate = 'supersedes'`,
+	"a successor says what it supersedes":                        `DELETE FROM memory_links WHERE target_id = '{old}' AND predicate = 'supersedes'`,
 	"what is said to be superseded names its successor":          `UPDATE memories SET superseded_by = '{artful}' WHERE id = '{old}'`,
 	"who says again what a record says is tied to it":            `UPDATE proposals SET state = 'skipped', outcome = 'already_known', memory_id = '{artful}'`,
-	"relations have two ends":                                    `INSERT INTO memory_relations (tenant, source_id, predicate, target_id, created_at) VALUES ('t', '{new}', 'supports', gen_random_uuid(), now())`,
-	"a revision leaves its relations":                            `UPDATE forget_runs SET mode = 'soft'; DELETE FROM memory_relations WHERE source_id = '{rival}'`,
+	"relations have two ends":                                    `INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', '{new}', 'supports', gen_random_uuid(), now())`,
+	"a revision leaves its relations":                            `UPDATE forget_runs SET mode = 'soft'; DELETE FROM memory_links WHERE source_id = '{rival}'`,
 	"a revision names its evidence":                              `UPDATE memory_history SET metadata = metadata - 'evidence' WHERE memory_id = '{new}'`,
-	"what was concluded rests on evidence":                       `DELETE FROM memory_provenance WHERE memory_id = '{fact}'; DELETE FROM memory_relations WHERE source_id = '{fact}'`,
-	"contradiction is mutual":                                    `DELETE FROM memory_relations WHERE source_id = '{other}' AND predicate = 'contradicts'`,
+	"what was concluded rests on evidence":                       `DELETE FROM memory_provenance WHERE memory_id = '{fact}'; DELETE FROM memory_links WHERE source_id = '{fact}'`,
+	"contradiction is mutual":                                    `DELETE FROM memory_links WHERE source_id = '{other}' AND predicate = 'contradicts'`,
 	"one history row a version":                                  `DELETE FROM memory_history WHERE memory_id = '{old}' AND version = 2`,
 	"no history row without its version":                         `UPDATE memories SET version = 1 WHERE id = '{old}'`,
 	"history is in the order of the versions":                    `UPDATE memory_history SET version = 3 - version WHERE memory_id = '{old}'`,
@@ -60,8 +60,8 @@ var plants = map[string]string{
 		INSERT INTO memory_versions SELECT tenant, '{erased}', version, since, until, record FROM memory_versions LIMIT 1;;
 		UPDATE memory_embeddings SET memory_id = '{erased}' WHERE memory_id = '{artful}';;
 		UPDATE entity_claims SET memory_id = '{erased}' WHERE memory_id = '{new}';;
-		UPDATE memory_entity_mentions SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid) FROM memory_entity_mentions);; UPDATE memory_entity_relations SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid) FROM memory_entity_relations);;
-		UPDATE memory_artifacts SET memory_id = '{erased}';; UPDATE memory_relations SET target_id = '{erased}', reason = 'because' WHERE ctid = (SELECT min(ctid) FROM memory_relations);;
+		UPDATE memory_entity_mentions SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid) FROM memory_entity_mentions);; UPDATE entity_relation_sources SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid) FROM entity_relation_sources);;
+		UPDATE memory_artifacts SET memory_id = '{erased}';; UPDATE memory_links SET target_id = '{erased}', reason = 'because' WHERE ctid = (SELECT min(ctid) FROM memory_links);;
 		UPDATE memory_history SET new_content = 'again' WHERE memory_id = '{erased}' AND version = 1;; UPDATE memory_history SET reason = 'again' WHERE memory_id = '{erased}' AND version = 1;;
 		UPDATE memory_candidates SET memory_id = '{erased}';; UPDATE proposals SET memory_id = '{erased}';; UPDATE proposals SET target_id = '{erased}', decided_at = '-infinity'`,
 	"nothing says what was forgotten by force": `UPDATE memory_history SET old_content = 'again' WHERE memory_id = '{forced}' AND version = 1`,
@@ -70,7 +70,7 @@ var plants = map[string]string{
 	"what belongs to a memory has one":                                  `UPDATE entity_claims SET memory_id = gen_random_uuid() WHERE memory_id = '{new}'`,
 	"embeddings are of the text that stands":                            `UPDATE memory_embeddings SET content_hash = sha256('other') WHERE memory_id = '{artful}'`,
 	"mentions are counted":                                              `UPDATE entities SET mentions = mentions + 1`,
-	"edges are counted":                                                 `DELETE FROM memory_entity_relations`,
+	"edges are counted":                                                 `DELETE FROM entity_relation_sources`,
 	"artifacts that are named are there":                                `DELETE FROM artifacts`,
 	"an artifact has a memory that names it or somebody who brought it": `DELETE FROM memory_artifacts; DELETE FROM artifact_holders`,
 	"documents are counted":                                             `UPDATE lexeme_stats SET docs = docs + 1 WHERE lexeme = 'bob'`,

@@ -31,7 +31,7 @@ COMMENT ON TABLE memory_source_kinds IS
     'What kind of source a memory came from, kept from the moment that its candidate is purged.';
 CALL mneme_protect_table('memory_source_kinds');
 
-CREATE TABLE memory_relations (
+CREATE TABLE memory_links (
     tenant     text        NOT NULL,
     source_id  uuid        NOT NULL,
     predicate  text        NOT NULL CHECK (predicate ~ '^[a-z][a-z0-9_]{0,63}$'),
@@ -40,18 +40,18 @@ CREATE TABLE memory_relations (
     created_at timestamptz NOT NULL,
     reason     text        NOT NULL DEFAULT '', -- in the words of a person or a rule
     PRIMARY KEY (tenant, source_id, predicate, target_id),
-    CONSTRAINT memory_relations_not_to_itself CHECK (source_id <> target_id),
+    CONSTRAINT memory_links_not_to_itself CHECK (source_id <> target_id),
     FOREIGN KEY (tenant, source_id) REFERENCES memories (tenant, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant, target_id) REFERENCES memories (tenant, id) ON DELETE CASCADE
 );
-COMMENT ON TABLE memory_relations IS
+COMMENT ON TABLE memory_links IS
     'A directed relation from one memory to another: derived_from, supersedes, contradicts, supports or a name given.';
-CALL mneme_protect_table('memory_relations');
+CALL mneme_protect_table('memory_links');
 -- The planner expects one row of a tenant that is newer than its statistics. Then every index that begins with the
 -- tenant looks as good as the one that has the whole key, and the newest index is taken: it reads all rows of the
 -- tenant for each row that is looked up, and for each foreign key that is checked. So in a table whose rows are looked
 -- up by key, only the key begins with the tenant. Other indexes begin with their own column, followed by the tenant.
-CREATE INDEX memory_relations_target ON memory_relations (target_id, tenant, predicate);
+CREATE INDEX memory_links_target ON memory_links (target_id, tenant, predicate);
 
 -- ---- artifacts ---------------------------------------------------------------------------------
 

@@ -143,7 +143,7 @@ CREATE TABLE memory_candidates (
     linked_at    timestamptz,
     created_at   timestamptz NOT NULL,
     PRIMARY KEY (tenant, id),
-    UNIQUE (batch_id, tenant, ordinal), -- the tenant comes second: see memory_relations_target
+    UNIQUE (batch_id, tenant, ordinal), -- the tenant comes second: see memory_links_target
     FOREIGN KEY (tenant, batch_id) REFERENCES ingest_batches (tenant, id)
 );
 COMMENT ON TABLE memory_candidates IS
@@ -186,7 +186,7 @@ CREATE TABLE proposals (
     decided_at         timestamptz NOT NULL,
     written_at         timestamptz,
     PRIMARY KEY (tenant, id),
-    UNIQUE (candidate_id, tenant, ordinal), -- the tenant comes second: see memory_relations_target
+    UNIQUE (candidate_id, tenant, ordinal), -- the tenant comes second: see memory_links_target
     FOREIGN KEY (tenant, candidate_id) REFERENCES memory_candidates (tenant, id) ON DELETE CASCADE,
     CONSTRAINT proposals_change_has_a_target CHECK (action NOT IN ('update', 'delete') OR target_id IS NOT NULL)
 );

@@ -12,8 +12,8 @@ CREATE TABLE entities (
     created_at     timestamptz NOT NULL,
     updated_at     timestamptz NOT NULL,
     PRIMARY KEY (tenant, id),
-    -- The tenant comes second: see memory_relations_target.
-    CONSTRAINT entities_tenant_canonical_name_key UNIQUE (canonical_name, tenant)
+    -- The tenant comes second: see memory_links_target.
+    CONSTRAINT entities_canonical_name_tenant_key UNIQUE (canonical_name, tenant)
 );
 COMMENT ON TABLE entities IS
     'A person, place or thing that memories of a tenant name, once per name.';
@@ -39,7 +39,7 @@ CALL mneme_protect_table('entity_relations');
 CREATE INDEX entity_relations_source ON entity_relations (tenant, source_id, confidence DESC);
 CREATE INDEX entity_relations_target ON entity_relations (tenant, target_id, confidence DESC);
 
-CREATE TABLE memory_entity_relations (
+CREATE TABLE entity_relation_sources (
     tenant       text NOT NULL,
     memory_id    uuid NOT NULL,
     source_id    uuid NOT NULL,
@@ -50,10 +50,10 @@ CREATE TABLE memory_entity_relations (
     FOREIGN KEY (tenant, source_id, relationship, target_id)
         REFERENCES entity_relations (tenant, source_id, relationship, target_id) ON DELETE CASCADE
 );
-COMMENT ON TABLE memory_entity_relations IS
+COMMENT ON TABLE entity_relation_sources IS
     'That a memory states a relation between entities, so that forgetting it takes back exactly that statement.';
-CALL mneme_protect_table('memory_entity_relations');
-CREATE INDEX memory_entity_relations_of ON memory_entity_relations (tenant, source_id, relationship, target_id);
+CALL mneme_protect_table('entity_relation_sources');
+CREATE INDEX entity_relation_sources_of ON entity_relation_sources (tenant, source_id, relationship, target_id);
 
 CREATE TABLE memory_entity_mentions (
     tenant     text        NOT NULL,

@@ -291,10 +291,10 @@ BEGIN
         WHERE NOT EXISTS (SELECT FROM memories m
                 WHERE m.tenant = mneme_tenant() AND m.id = p.memory_id AND m.world_id IS NOT NULL)
             AND NOT EXISTS (
-                SELECT FROM memory_relations r
+                SELECT FROM memory_links r
                 WHERE r.tenant = mneme_tenant() AND r.source_id = p.memory_id AND r.predicate = ANY(action_links)
                 UNION ALL
-                SELECT FROM memory_relations r
+                SELECT FROM memory_links r
                 WHERE r.tenant = mneme_tenant() AND r.target_id = p.memory_id AND r.predicate = ANY(action_links))
         ORDER BY p.created_at, p.id LIMIT most
     ), gone AS (
@@ -410,7 +410,7 @@ DECLARE
     t text;
 BEGIN
     FOREACH t IN ARRAY ARRAY['memories', 'memory_embeddings', 'memory_candidates', 'proposals', 'lexeme_stats', 'jobs',
-            'memory_hints', 'memory_relations', 'entity_claims', 'entities', 'entity_relations', 'index_outbox'] LOOP
+            'memory_hints', 'memory_links', 'entity_claims', 'entities', 'entity_relations', 'index_outbox'] LOOP
         IF EXISTS (
             SELECT FROM pg_class c JOIN pg_stat_all_tables s ON s.relid = c.oid
             WHERE c.oid = t::regclass AND (s.n_mod_since_analyze >= 200 AND s.n_mod_since_analyze > c.reltuples * 0.5

@@ -527,7 +527,7 @@ var freeText = strings.Fields(`
 	retrievals.agent_id retrievals.project retrievals.scope
 	entities.canonical_name entities.name entity_relations.relationship
 	entity_claims.subject entity_claims.predicate entity_claims.object entity_claims.subject_key
-	memories.external_id memory_relations.predicate memory_relations.reason memory_entity_relations.relationship artifacts.media_type artifacts.agent_id
+	memories.external_id memory_links.predicate memory_links.reason entity_relation_sources.relationship artifacts.media_type artifacts.agent_id
 	artifact_holders.agent_id artifact_holders.scope staged_requests.id tenant_secrets.name proposals.reviewed_by proposals.review_reason
 	forget_runs.workflow_id forget_runs.agent_id forget_runs.scope forget_runs.reason forget_runs.requested_by forget_runs.confirmed_by forget_items.outcome
 	index_generations.index_name index_generations.model index_outbox.last_error memory_hints.hint

@@ -234,7 +234,7 @@ func TestRelationsHaveNamesAndTwoEnds(t *testing.T) {
 	owner := testkit.Owner(t, testkit.DatabaseURL(t))
 	a, b := remembered(t, owner, "semantic", ""), remembered(t, owner, "semantic", "")
 	relate := func(predicate string, to uuid.UUID) error {
-		_, err := owner.Exec(ctx, `INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at) VALUES ('t', $1, $2, $3, 1, now())`, a, predicate, to)
+		_, err := owner.Exec(ctx, `INSERT INTO memory_links (tenant, source_id, predicate, target_id, weight, created_at) VALUES ('t', $1, $2, $3, 1, now())`, a, predicate, to)
 		return err
 	}
 	for _, predicate := range []string{"", "Supports", "two words", "1st", "a-b", "supports ", fmt.Sprintf("a%064d", 0)} {

@@ -45,7 +45,7 @@ func (c *Change) RelateAs(source uuid.UUID, r Relation) {
 	})
 }
 
-var relateSQL = Insert("memory_relations", "tenant, source_id, predicate, target_id, weight, reason, created_at") +
+var relateSQL = Insert("memory_links", "tenant, source_id, predicate, target_id, weight, reason, created_at") +
 	" ON CONFLICT DO NOTHING"
 
 // Claim records what a memory states, so that later statements about the same subject find it.

@@ -111,5 +111,5 @@ const recordTemplate = `
 			jsonb_build_object('predicate', r.predicate, 'target_id', r.target_id, 'weight', r.weight,
 				'reason', r.reason)
 			ORDER BY r.predicate, r.target_id)
-		FROM memory_relations r
+		FROM memory_links r
 		WHERE r.tenant = m.tenant AND r.source_id = m.id/*relations*/), '[]') AS relations`

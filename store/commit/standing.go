@@ -33,7 +33,7 @@ func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 					AND v.ref <> '`+proposals.CandidateRefPrefix+`' || id
 					AND v.ref NOT LIKE '`+proposals.EventRefPrefix+`%') x)
 			+ (SELECT count(*)
-				FROM memory_relations e
+				FROM memory_links e
 				WHERE e.tenant = @tenant
 					AND e.source_id = id
 					AND e.predicate = 'derived_from'
@@ -43,7 +43,7 @@ func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 							AND v.memory_id = id
 							AND v.ref = '`+proposals.SourceRefPrefix+`' || e.target_id))
 			+ (SELECT count(*)
-				FROM memory_relations e
+				FROM memory_links e
 				WHERE e.tenant = @tenant
 					AND e.target_id = id
 					AND e.predicate IN ('supports', 'restates')) AS n

@@ -81,9 +81,9 @@ const (
 		WHERE e.tenant = @tenant AND e.id = l.id`
 	copyEntityRelationsSQL = `
 		WITH said AS (
-			INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
+			INSERT INTO entity_relation_sources (tenant, memory_id, source_id, relationship, target_id)
 			SELECT tenant, @copy, source_id, relationship, target_id
-			FROM memory_entity_relations
+			FROM entity_relation_sources
 			WHERE tenant = @tenant AND memory_id = @target
 			RETURNING source_id, relationship, target_id
 		), locked AS (

@@ -207,12 +207,12 @@ const linksSQL = `
 const olderSQL = `
 	WITH RECURSIVE chain AS (
 		SELECT source_id AS newer, target_id AS older
-		FROM memory_relations
+		FROM memory_links
 		WHERE tenant = @tenant AND source_id = ANY(@ids) AND predicate = 'supersedes'
 		UNION
 		SELECT r.source_id, r.target_id
 		FROM chain c
-		JOIN memory_relations r ON r.tenant = @tenant AND r.source_id = c.older AND r.predicate = 'supersedes'
+		JOIN memory_links r ON r.tenant = @tenant AND r.source_id = c.older AND r.predicate = 'supersedes'
 	)
 	SELECT newer, older FROM chain`
 

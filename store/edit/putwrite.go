@@ -152,7 +152,7 @@ func (p *putting) insert(ctx context.Context) error {
 const (
 	// What it replaced stays replaced, and a contradiction is not one side's to take back.
 	removeRelationsSQL = `
-		DELETE FROM memory_relations
+		DELETE FROM memory_links
 		WHERE tenant = @tenant AND source_id = @id AND predicate <> ALL(@kept)`
 	removeProvenanceSQL = `DELETE FROM memory_provenance WHERE tenant = @tenant AND memory_id = @id`
 	removeArtifactsSQL  = `DELETE FROM memory_artifacts WHERE tenant = @tenant AND memory_id = @id`

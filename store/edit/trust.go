@@ -36,12 +36,12 @@ func (p *putting) distrust(ctx context.Context) error {
 const lockDerivedSQL = `
 	WITH RECURSIVE derived AS (
 		SELECT source_id
-		FROM memory_relations
+		FROM memory_links
 		WHERE tenant = @tenant AND target_id = @id AND predicate = 'derived_from'
 		UNION
 		SELECT r.source_id
 		FROM derived d
-		JOIN memory_relations r ON r.tenant = @tenant AND r.target_id = d.source_id AND r.predicate = 'derived_from'
+		JOIN memory_links r ON r.tenant = @tenant AND r.target_id = d.source_id AND r.predicate = 'derived_from'
 	)
 	SELECT m.id, m.agent_id, m.project, m.scope, m.policy_group, m.visibility
 	FROM memories m

@@ -32,7 +32,7 @@ const (
 	sourcesSQL = `
 		SELECT f.id AS seed, r.target_id AS id, 'source' AS tie, false AS drawn
 		FROM f
-		JOIN memory_relations r ON r.tenant = @tenant AND r.source_id = f.id AND r.predicate = 'derived_from'
+		JOIN memory_links r ON r.tenant = @tenant AND r.source_id = f.id AND r.predicate = 'derived_from'
 		WHERE f.relation <> 'derived'
 		UNION
 		SELECT f.id, c.memory_id, 'source', false
@@ -44,7 +44,7 @@ const (
 	derivationsSQL = `
 		SELECT f.id, r.source_id, 'derived', false
 		FROM f
-		JOIN memory_relations r ON r.tenant = @tenant AND r.target_id = f.id AND r.predicate = 'derived_from'
+		JOIN memory_links r ON r.tenant = @tenant AND r.target_id = f.id AND r.predicate = 'derived_from'
 		WHERE f.relation <> 'source'
 		UNION
 		SELECT f.id, p.memory_id, 'derived', true
@@ -80,10 +80,10 @@ const (
 var nearSQL = fmt.Sprintf(`
 		SELECT f.id, x.id, 'restatement', false
 		FROM f
-		JOIN memory_relations r ON r.tenant = @tenant AND r.source_id = f.id AND r.predicate = 'derived_from'
+		JOIN memory_links r ON r.tenant = @tenant AND r.source_id = f.id AND r.predicate = 'derived_from'
 		CROSS JOIN LATERAL (
 			SELECT o.source_id AS id
-			FROM memory_relations o
+			FROM memory_links o
 			WHERE o.tenant = @tenant AND o.target_id = r.target_id AND o.predicate = 'derived_from'
 			LIMIT %[1]d) x
 		JOIN memories m ON m.tenant = @tenant AND m.id = x.id

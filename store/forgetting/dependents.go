@@ -14,21 +14,21 @@ import (
 // removeDependents removes the rows that belong to a memory.
 func (f *Forgetting) removeDependents(ctx context.Context) error {
 	relations := `
-		UPDATE memory_relations
+		UPDATE memory_links
 		SET reason = ''
 		WHERE tenant = @tenant
 			AND (source_id = ANY(@memories) OR target_id = ANY(@memories))
 			AND reason <> ''`
 	if lifecycle.DeletesRows(f.Run.Mode) {
 		relations = `
-			DELETE FROM memory_relations
+			DELETE FROM memory_links
 			WHERE tenant = @tenant AND (source_id = ANY(@memories) OR target_id = ANY(@memories))`
 	}
 	const ofMemories = ` WHERE tenant = @tenant AND memory_id = ANY(@memories)`
 	for _, place := range []struct{ table, remove string }{
 		{"memory_embeddings", `DELETE FROM memory_embeddings` + ofMemories},
 		{"memory_hints", `DELETE FROM memory_hints` + ofMemories},
-		{"memory_relations", relations},
+		{"memory_links", relations},
 		{"memory_provenance", `DELETE FROM memory_provenance` + ofMemories},
 		{"memory_versions", `DELETE FROM memory_versions` + ofMemories},
 	} {
@@ -100,9 +100,9 @@ func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, lim
 var (
 	removeVersions = removeSome("memory_versions", "memory_id", "memory_id, version", "version") +
 		` AND d.memory_id = c.memory_id AND d.version = c.version`
-	removeRelationsFrom = removeSome("memory_relations", "source_id", "source_id, predicate, target_id",
+	removeRelationsFrom = removeSome("memory_links", "source_id", "source_id, predicate, target_id",
 		"predicate, target_id") + sameRelation
-	removeRelationsTo = removeSome("memory_relations", "target_id", "source_id, predicate, target_id",
+	removeRelationsTo = removeSome("memory_links", "target_id", "source_id, predicate, target_id",
 		"predicate") + sameRelation
 	removeProvenance = removeSome("memory_provenance", "memory_id", "memory_id, position", "position") + samePosition
 	removeHints      = removeSome("memory_hints", "memory_id", "memory_id, position", "position") + samePosition

@@ -28,7 +28,7 @@ const countOthersSQL = `
 		CASE e.tie
 			WHEN 'derived' THEN (
 				SELECT count(*)
-				FROM memory_relations r
+				FROM memory_links r
 				JOIN memories m ON m.tenant = @tenant AND m.id = r.target_id AND m.erased_at IS NULL
 				WHERE r.tenant = @tenant AND r.source_id = e.memory_id AND r.predicate = 'derived_from'
 					AND ` + notSelected + `
@@ -37,7 +37,7 @@ const countOthersSQL = `
 				SELECT count(*)
 				FROM (
 					SELECT r.source_id AS id
-					FROM memory_relations r
+					FROM memory_links r
 					WHERE r.tenant = @tenant AND r.target_id = e.memory_id AND r.predicate = 'derived_from'
 					UNION
 					SELECT p.memory_id

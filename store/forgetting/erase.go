@@ -53,11 +53,11 @@ func (f *Forgetting) blankRevised(ctx context.Context) error {
 	err := f.Tx.QueryRow(ctx, `
 		WITH revised AS (
 			SELECT target_id AS id
-			FROM memory_relations
+			FROM memory_links
 			WHERE tenant = @tenant AND source_id = ANY(@memories)
 			UNION
 			SELECT source_id
-			FROM memory_relations
+			FROM memory_links
 			WHERE tenant = @tenant AND target_id = ANY(@memories)
 			UNION
 			SELECT id

@@ -16,11 +16,11 @@ import (
 // lifecycle.ActionLinks.
 func ActionLinked(row, id string) string {
 	return `EXISTS (
-		SELECT FROM memory_relations r
+		SELECT FROM memory_links r
 		WHERE r.tenant = ` + row + `.tenant AND r.source_id = ` + row + `.` + id + `
 			AND r.predicate = ANY(@action_links)
 		UNION ALL
-		SELECT FROM memory_relations r
+		SELECT FROM memory_links r
 		WHERE r.tenant = ` + row + `.tenant AND r.target_id = ` + row + `.` + id + `
 			AND r.predicate = ANY(@action_links))`
 }

@@ -276,7 +276,7 @@ func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema
 			UNION
 			SELECT m.id
 			FROM reached c
-			JOIN memory_relations r ON r.tenant = @tenant AND r.target_id = c.id AND r.predicate = 'derived_from'
+			JOIN memory_links r ON r.tenant = @tenant AND r.target_id = c.id AND r.predicate = 'derived_from'
 			JOIN memories m ON m.tenant = @tenant AND m.id = r.source_id
 				AND m.erased_at IS NULL AND m.deleted_at IS NULL
 				AND `+mayChange+`

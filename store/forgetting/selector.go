@@ -117,7 +117,7 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 			UNION
 			SELECT m.id
 			FROM reached c
-			JOIN memory_relations r ON r.tenant = ` + tenant + ` AND r.target_id = c.id
+			JOIN memory_links r ON r.tenant = ` + tenant + ` AND r.target_id = c.id
 				AND r.predicate = 'derived_from'
 			JOIN memories m ON m.tenant = ` + tenant + ` AND m.id = r.source_id
 				AND ` + left + ` AND ` + mayChange() + `

@@ -43,12 +43,12 @@ const (
 	unlinkEdges = `
 		WITH chosen AS (
 			SELECT memory_id, source_id, relationship, target_id
-			FROM memory_entity_relations
+			FROM entity_relation_sources
 			WHERE tenant = @tenant AND memory_id = ANY(@memories)
 			ORDER BY memory_id, source_id, relationship, target_id
 			LIMIT @limit
 		), gone AS (
-			DELETE FROM memory_entity_relations d
+			DELETE FROM entity_relation_sources d
 			USING chosen c
 			WHERE d.tenant = @tenant
 				AND (d.memory_id, d.source_id, d.relationship, d.target_id)
@@ -118,10 +118,10 @@ const (
 		DELETE FROM entities e
 		WHERE e.tenant = @tenant AND e.id = ANY(@entities) AND e.mentions = 0
 			AND NOT EXISTS (
-				SELECT FROM memory_entity_relations r
+				SELECT FROM entity_relation_sources r
 				WHERE r.tenant = @tenant AND r.source_id = e.id)
 			AND NOT EXISTS (
-				SELECT FROM memory_entity_relations r
+				SELECT FROM entity_relation_sources r
 				WHERE r.tenant = @tenant AND r.target_id = e.id)`
 	unlinkClaims = `
 		WITH chosen AS (

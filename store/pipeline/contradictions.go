@@ -109,11 +109,11 @@ var contestedPairs = `
 			SELECT edge.id, max(edge.reason) AS reason, min(edge.created_at) AS since
 			FROM (
 				SELECT target_id AS id, reason, created_at
-				FROM memory_relations
+				FROM memory_links
 				WHERE tenant = @tenant AND source_id = l.id AND predicate = 'contradicts'
 				UNION ALL
 				SELECT source_id, reason, created_at
-				FROM memory_relations
+				FROM memory_links
 				WHERE tenant = @tenant AND target_id = l.id AND predicate = 'contradicts') edge
 			WHERE edge.id < l.id
 			GROUP BY edge.id) e

@@ -77,7 +77,7 @@ func (w *writing) edgesFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID
 		Edges    int
 	}](ctx, w.Tx, `
 		SELECT source_id, count(*) AS edges
-		FROM memory_relations
+		FROM memory_links
 		WHERE tenant = @tenant AND source_id = ANY(@ids)
 		GROUP BY source_id`,
 		pgx.StrictNamedArgs{"tenant": w.Tenant, "ids": ids})
@@ -117,7 +117,7 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 			from, to = to, from
 		}
 		batch.Queue(`
-			INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, created_at)
+			INSERT INTO memory_links (tenant, source_id, predicate, target_id, weight, created_at)
 			VALUES (@tenant, @source, @predicate, @target, 1, @now)
 			ON CONFLICT DO NOTHING`,
 			pgx.StrictNamedArgs{"tenant": w.Tenant, "source": from, "predicate": t.predicate, "target": to,

@@ -315,7 +315,7 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 	// The edges exist by now: this finds each by its key and only counts.
 	_, err = c.Tx.Exec(ctx, `
 		WITH fresh AS (
-			INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
+			INSERT INTO entity_relation_sources (tenant, memory_id, source_id, relationship, target_id)
 			SELECT DISTINCT @tenant, x.memory_id, x.source, x.relationship, x.target
 			FROM unnest(@memories::uuid[], @sources::uuid[], @relationships::text[], @targets::uuid[])
 				x(memory_id, source, relationship, target)

@@ -37,7 +37,7 @@ var factOutcomes = `
 			ON t.tenant = p.tenant
 			AND t.id = coalesce(p.target_id, CASE WHEN p.state = 'blocked' THEN p.memory_id ELSE (
 				SELECT r.target_id
-				FROM memory_relations r
+				FROM memory_links r
 				WHERE p.state IN ('applied', 'expired')
 					AND r.tenant = m.tenant
 					AND r.source_id = m.id

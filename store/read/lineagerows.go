@@ -24,7 +24,7 @@ const edgesSQL = `
 		CROSS JOIN LATERAL (
 			SELECT r.source_id AS source, r.predicate, r.target_id AS target, true AS outward, r.weight, r.reason,
 				r.created_at AS at
-			FROM memory_relations r
+			FROM memory_links r
 			WHERE r.tenant = @tenant AND r.source_id = f.id
 				AND CASE r.predicate
 					WHEN 'derived_from' THEN f.sources
@@ -33,7 +33,7 @@ const edgesSQL = `
 				END
 			UNION ALL
 			SELECT r.source_id, r.predicate, r.target_id, false, r.weight, r.reason, r.created_at
-			FROM memory_relations r
+			FROM memory_links r
 			WHERE r.tenant = @tenant AND r.target_id = f.id
 				AND CASE r.predicate
 					WHEN 'derived_from' THEN f.derived

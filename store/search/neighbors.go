@@ -422,13 +422,13 @@ const foundSQL = `
 // the episode says was replaced together with them. A pinned episode is offered unless a record is pinned too.
 var drawnFromSQL = `
 	SELECT d.target_id, f.pinned
-	FROM memory_relations d
+	FROM memory_links d
 	CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.source_id") + `
 	WHERE d.tenant = @tenant AND d.target_id = ANY(@ids) AND d.predicate = 'derived_from'
 		AND f.type = 'semantic' AND f.deleted_at IS NULL
 	UNION
 	SELECT d.source_id, f.pinned
-	FROM memory_relations d
+	FROM memory_links d
 	CROSS JOIN ` + pg.ByKey("f", "d.tenant", "d.target_id") + `
 	WHERE d.tenant = @tenant AND d.source_id = ANY(@ids) AND d.predicate = 'restates'
 		AND f.type = 'semantic' AND f.deleted_at IS NULL`

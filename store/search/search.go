@@ -223,11 +223,11 @@ func featureColumns(f pg.Filter, args pg.Args) string {
 			SELECT s.id
 			FROM (
 				SELECT r.target_id AS id
-				FROM memory_relations r
+				FROM memory_links r
 				WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
 				UNION
 				SELECT r.source_id
-				FROM memory_relations r
+				FROM memory_links r
 				WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'restates'
 			) said
 			JOIN memories s ON s.tenant = m.tenant AND s.id = said.id

@@ -88,11 +88,11 @@ func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID
 				count(*) FILTER (WHERE x.status = 'superseded') AS superseded
 			FROM (
 				SELECT r.source_id AS id
-				FROM memory_relations r
+				FROM memory_links r
 				WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'derived_from'
 				UNION
 				SELECT r.target_id
-				FROM memory_relations r
+				FROM memory_links r
 				WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'restates'
 			) fact
 			JOIN memories x ON x.tenant = m.tenant AND x.id = fact.id
@@ -174,13 +174,13 @@ func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) (
 				WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.superseded_by IS NOT NULL
 			UNION ALL
 			SELECT r.target_id, x.superseded_by, 1
-				FROM memory_relations r
+				FROM memory_links r
 				JOIN memories x ON x.tenant = r.tenant AND x.id = r.source_id
 				WHERE r.tenant = @tenant AND r.target_id = ANY(@ids) AND r.predicate = 'derived_from'
 					AND x.status = 'superseded' AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL
 			UNION ALL
 			SELECT r.source_id, x.superseded_by, 1
-				FROM memory_relations r
+				FROM memory_links r
 				JOIN memories x ON x.tenant = r.tenant AND x.id = r.target_id
 				WHERE r.tenant = @tenant AND r.source_id = ANY(@ids) AND r.predicate = 'restates'
 					AND x.status = 'superseded' AND x.superseded_by IS NOT NULL AND x.deleted_at IS NULL)

@@ -56,14 +56,14 @@ func (s *Search) linked(ctx context.Context, f pg.Filter, ids []uuid.UUID, outwa
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "outward": outward, "most": maxLinksPerMemory}
 	edges := `
 		SELECT r.source_id AS of, r.target_id AS id, r.predicate = 'derived_from' AS derived
-		FROM memory_relations r
+		FROM memory_links r
 		WHERE r.tenant = @tenant AND r.source_id = ANY(@ids) AND r.predicate = ANY(@outward)`
 	if len(inward) > 0 {
 		args["inward"] = inward
 		edges += `
 		UNION ALL
 		SELECT r.target_id, r.source_id, false
-		FROM memory_relations r
+		FROM memory_links r
 		WHERE r.tenant = @tenant AND r.target_id = ANY(@ids) AND r.predicate = ANY(@inward)`
 	}
 	query := `

@@ -45,7 +45,7 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 		"limit": limit}
 	attested := `
 		SELECT
-		FROM memory_entity_relations x
+		FROM entity_relation_sources x
 		JOIN memory_search m ON m.id = x.memory_id AND m.live AND ` + f.Visible("m", args) + `
 		WHERE x.tenant = @tenant
 			AND x.source_id = r.source_id

@@ -208,7 +208,7 @@ func (p *PurgePreview) countTombstones(ctx context.Context, tx pgx.Tx, rules lif
 			) + (
 				SELECT count(*)
 				FROM dying d
-				JOIN memory_entity_relations x ON x.tenant = @tenant AND x.memory_id = d.id
+				JOIN entity_relation_sources x ON x.tenant = @tenant AND x.memory_id = d.id
 			) + (
 				SELECT count(*)
 				FROM dying d

@@ -142,7 +142,7 @@ const lockMarked = `FOR UPDATE OF m SKIP LOCKED`
 // read all of each table.
 const (
 	hasLinks = `EXISTS (
-		SELECT FROM memory_entity_relations x
+		SELECT FROM entity_relation_sources x
 		WHERE x.tenant = m.tenant AND x.memory_id = m.id
 		UNION ALL
 		SELECT FROM memory_entity_mentions x

@@ -231,7 +231,7 @@ var exportSQL = `
 			WHERE v.tenant = m.tenant AND v.memory_id = m.id), '[]') AS provenance,
 		coalesce((
 			SELECT jsonb_agg(to_jsonb(r) - '{tenant,source_id}'::text[] ORDER BY r.predicate, r.target_id)
-			FROM memory_relations r
+			FROM memory_links r
 			WHERE r.tenant = m.tenant AND r.source_id = m.id), '[]') AS relations,
 		coalesce((
 			SELECT jsonb_agg(to_jsonb(c) - '{tenant,memory_id,subject_key}'::text[] ORDER BY c.subject, c.predicate)
@@ -253,14 +253,14 @@ var exportSQL = `
 				WHERE n.tenant = m.tenant AND n.memory_id = m.id
 				UNION
 				SELECT unnest(ARRAY[g.source_id, g.target_id])
-				FROM memory_entity_relations g
+				FROM entity_relation_sources g
 				WHERE g.tenant = m.tenant AND g.memory_id = m.id)), '[]') AS entities,
 		coalesce((
 			SELECT jsonb_agg(jsonb_build_object('source', f.canonical_name, 'relationship', g.relationship,
 				'target', t.canonical_name, 'confidence', r.confidence, 'created_at', r.created_at,
 				'updated_at', r.updated_at)
 				ORDER BY f.canonical_name, g.relationship, t.canonical_name)
-			FROM memory_entity_relations g
+			FROM entity_relation_sources g
 			JOIN entity_relations r ON r.tenant = g.tenant AND r.source_id = g.source_id
 				AND r.relationship = g.relationship AND r.target_id = g.target_id
 			JOIN entities f ON f.tenant = g.tenant AND f.id = g.source_id

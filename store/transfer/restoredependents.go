@@ -200,7 +200,7 @@ const (
 
 	restoreStatedRelations = `
 		WITH fresh AS (
-			INSERT INTO memory_entity_relations (tenant, memory_id, source_id, relationship, target_id)
+			INSERT INTO entity_relation_sources (tenant, memory_id, source_id, relationship, target_id)
 			SELECT @tenant, x.memory, f.id, x.relationship, t.id` +
 		edgeRows + `
 			ON CONFLICT DO NOTHING
@@ -248,7 +248,7 @@ func (r *restoring) relations(ctx context.Context, relations []PendingRelation) 
 		r.out.Pending = append(r.out.Pending, relations[i])
 	}
 	tag, err := r.Tx.Exec(ctx, `
-		INSERT INTO memory_relations (tenant, source_id, predicate, target_id, weight, reason, created_at)
+		INSERT INTO memory_links (tenant, source_id, predicate, target_id, weight, reason, created_at)
 		SELECT @tenant, x.source, x.predicate, x.target, x.weight, x.reason, x.at
 		FROM unnest(@sources::uuid[], @predicates::text[], @targets::uuid[], @weights::float8[], @reasons::text[],
 			@times::timestamptz[]) x(source, predicate, target, weight, reason, at)
