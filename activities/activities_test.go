@@ -187,7 +187,7 @@ func TestExtractRetriesPayOnlyForWhatIsLeft(t *testing.T) {
 	_, r := w.stage(5)
 	e := &extractor{fn: only(2, errors.New("connection reset"))}
 	a := &activities.Extraction{Store: w.store, Extractor: e, Concurrency: 3}
-	_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	app := pending(t, err)
 	var failed int
 	require.NoError(t, app.Details(&failed))
@@ -196,11 +196,11 @@ func TestExtractRetriesPayOnlyForWhatIsLeft(t *testing.T) {
 	require.Equal(t, map[schema.JobState]int64{schema.JobLeased: 4, schema.JobFailed: 1}, w.jobs())
 
 	e.fn = nil
-	out, err := run[api.ExtractResult](w, a.ExtractFacts, r)
+	out, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	require.EqualValues(t, 6, e.calls.Load())
-	require.Equal(t, api.ExtractResult{Candidates: 5, Facts: 5}, out, "the totals of the range, over both attempts")
-	_, err = run[api.ExtractResult](w, a.ExtractFacts, r)
+	require.Equal(t, schema.ExtractCounts{Candidates: 5, Facts: 5}, out, "the totals of the range, over both attempts")
+	_, err = run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	require.EqualValues(t, 6, e.calls.Load(), "a third run finds nothing to do")
 }
@@ -210,9 +210,9 @@ func TestAPoisonCandidateDiesAndTheRestGoOn(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.stage(4)
 	e := &extractor{fn: only(1, &inference.PermanentError{Reason: "status 400"})}
-	out, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
+	out, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
 	require.NoError(t, err, "what is dead is not tried again")
-	require.Equal(t, api.ExtractResult{Candidates: 3, Facts: 3, Dead: 1}, out)
+	require.Equal(t, schema.ExtractCounts{Candidates: 3, Facts: 3, Dead: 1}, out)
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
 	dead, err := w.store.Jobs(ctx, "t", pipeline.JobFilter{State: schema.JobDead})
 	require.NoError(t, err)
@@ -226,10 +226,10 @@ func TestACandidateThatKeepsFailingDies(t *testing.T) {
 	e := &extractor{fn: only(0, errors.New("boom"))}
 	a := &activities.Extraction{Store: w.store, Extractor: e}
 	for range 2 {
-		_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
+		_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 		spread(t, time.Second, pending(t, err).NextRetryDelay())
 	}
-	out, err := run[api.ExtractResult](w, a.ExtractFacts, r)
+	out, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Dead)
 	require.EqualValues(t, 1+3+3, e.calls.Load(), "each failure was held against what the endpoint says to another text")
@@ -251,7 +251,7 @@ func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 		a := &activities.Extraction{Store: w.store, Extractor: e}
 		var most time.Duration // of jitter
 		for range 5 {          // more often than a job may fail
-			_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
+			_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 			delay := pending(t, err).NextRetryDelay()
 			spread(t, want, delay)
 			most = max(most, delay-want)
@@ -259,7 +259,7 @@ func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 		require.Positive(t, most, "the wait is spread")
 		require.Zero(t, w.jobs()[schema.JobDead])
 		e.fn = nil
-		_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
+		_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 		require.NoError(t, err)
 	}
 }
@@ -271,7 +271,7 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	e := &extractor{fn: func(context.Context, inference.Source) error { return errors.New("connection refused") }}
 	a := &activities.Extraction{Store: w.store, Extractor: e}
 	for n := range int32(5) { // more often than a job may fail
-		_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
+		_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 		spread(t, time.Second, pending(t, err).NextRetryDelay())
 		require.ErrorContains(t, err, "connection refused", "the run says what it waits for")
 		require.Equal(t, 2*(n+1), e.calls.Load(), "it is not asked for everything that is left")
@@ -279,7 +279,7 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
 	require.Zero(t, w.jobs()[schema.JobDead])
 	e.fn = nil
-	_, err := run[api.ExtractResult](w, a.ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	for _, text := range e.seen {
 		require.True(t, strings.Contains(text, canary) || text == "Nothing happened.", "what it is asked of its own is nobody's")
@@ -317,7 +317,7 @@ func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
 		return nil
 	}
 	w.exec(`ALTER TABLE memory_candidates ADD CONSTRAINT broken CHECK (extraction IS NULL) NOT VALID`)
-	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 4}).ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 4}).ExtractFacts, r)
 	require.Error(t, err)
 	require.Less(t, e.calls.Load(), int32(120), "it stops at the first save that fails")
 	var app *temporal.ApplicationError
@@ -342,7 +342,7 @@ func TestASlowModelCallStillSendsHeartbeats(t *testing.T) { // alone, for the co
 	w := newWorld(t)
 	_, r := w.stage(1)
 	e := &extractor{fn: func(context.Context, inference.Source) error { time.Sleep(600 * time.Millisecond); return nil }}
-	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, beats.Load()-before, int32(3), "one call may take longer than the heartbeat timeout")
 }
@@ -356,7 +356,7 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 	}
 	ack, r := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: string(long)}}})
 	e := &extractor{}
-	out, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	out, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
 	require.Len(t, []rune(e.seen[0]), normalize.MaxExtractInput)
 	require.Contains(t, e.seen[0], "[truncated]")
@@ -371,7 +371,7 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 func (w *world) extracted(n int) schema.Range {
 	w.t.Helper()
 	_, r := w.stage(n)
-	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: &extractor{}}).ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: &extractor{}}).ExtractFacts, r)
 	require.NoError(w.t, err)
 	return r
 }
@@ -384,21 +384,21 @@ func TestDecideAsksOnlyWhenThereIsSomethingToDecide(t *testing.T) {
 	}}
 	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
 	r := w.extracted(1)
-	out, err := run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	out, err := run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Zero(t, d.calls.Load(), "without neighbours a fact is new")
 	require.Equal(t, 1, out.Actions.Add)
 
 	r = w.extracted(2)
-	out, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	out, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Positive(t, d.calls.Load())
 	require.Zero(t, out.Actions.Update, "a target that was not offered is not believed")
 	require.Zero(t, w.count("proposals", "target_id IS NOT NULL AND action <> 'none'"))
-	_, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	before := d.calls.Load()
-	_, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, before, d.calls.Load(), "what is decided is not decided again")
 }
@@ -415,19 +415,19 @@ func TestDecideTreatsFailuresAsExtractDoes(t *testing.T) {
 	require.Empty(t, other.Deduped)
 	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
 	fail = &inference.RateLimitError{RetryAfter: 3 * time.Second}
-	_, err := run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err := run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	spread(t, 3*time.Second, pending(t, err).NextRetryDelay())
 	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
 	fail, d.away = errors.New("boom"), true
-	_, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	spread(t, time.Second, pending(t, err).NextRetryDelay())
 	require.Zero(t, w.count("jobs", "attempts > 1"), "it says nothing to anything")
 	d.away = false
-	_, err = run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	pending(t, err)
 	require.Equal(t, 1, w.count("jobs", "attempts = 1 AND state = 'failed'"))
 	fail = &inference.PermanentError{Reason: "no"}
-	out, err := run[api.DecideResult](w, a.DecideFacts, activities.DecideRequest{Range: r})
+	out, err := run[schema.DecideCounts](w, a.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Dead)
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
@@ -439,7 +439,7 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 	good := rules.New().Embedder
 	down := testkit.BrokenEmbedder{Embedder: good}
 	r := w.extracted(3)
-	decided, err := run[api.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: down}).DecideFacts, activities.DecideRequest{Range: r})
+	decided, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: down}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.True(t, decided.WithoutVectors)
 	require.Equal(t, 3, decided.Candidates)
@@ -470,7 +470,7 @@ func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.extracted(2)
-	_, err := run[api.DecideResult](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
+	_, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	a := &activities.Writing{Store: w.store, Embedder: rules.New().Embedder}
 	first, err := run[schema.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
@@ -625,9 +625,9 @@ func TestErrorsOfEveryPhaseCarryNoContent(t *testing.T) {
 		w.exec(`ALTER TABLE ` + table + ` DROP CONSTRAINT broken`)
 	}
 	breaking("proposals", func() error {
-		return second(run[api.DecideResult](w, decide, activities.DecideRequest{Range: r}))
+		return second(run[schema.DecideCounts](w, decide, activities.DecideRequest{Range: r}))
 	})
-	_, err := run[api.DecideResult](w, decide, activities.DecideRequest{Range: r})
+	_, err := run[schema.DecideCounts](w, decide, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	for _, table := range []string{"memories", "memory_history", "memory_embeddings"} {
 		breaking(table, func() error {

@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/mneme/mneme/activities/step"
-	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
@@ -55,21 +54,21 @@ const decideGroup = 50
 // DecideFacts decides the facts of a range that have not been decided, or whose ground has changed. After partialAfter
 // it returns with More set: what it has decided is stored, and another attempt takes up the rest.
 // Failures are treated as in ExtractFacts; a fact is never lost because a decision failed.
-func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.DecideResult, error) {
+func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.DecideCounts, error) {
 	pace, ctx := step.StartPace(ctx, r.Group, decideGroup)
 	defer pace.Stop()
 	batch, err := a.Store.Batch(ctx, r.Tenant, r.Range.BatchID)
 	if err != nil {
-		return api.DecideResult{}, step.Fail(err)
+		return schema.DecideCounts{}, step.Fail(err)
 	}
 	todo, err := a.Store.LeaseDecide(ctx, r.Range, step.Now(a.Now))
 	if err != nil {
-		return api.DecideResult{}, step.Fail(err)
+		return schema.DecideCounts{}, step.Fail(err)
 	}
 	if err := a.Store.RefreshStatistics(ctx); err != nil {
 		activity.GetLogger(ctx).Warn("planner statistics not refreshed", "error", err) // slower, not wrong
 	}
-	var result api.DecideResult
+	var result schema.DecideCounts
 	type decidedCandidate struct {
 		id    uuid.UUID
 		facts []pipeline.Decided
@@ -123,18 +122,17 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (api.Decide
 			break
 		}
 		if err != nil {
-			return api.DecideResult{}, step.Fail(step.Stalled(ctx, err))
+			return schema.DecideCounts{}, step.Fail(step.Stalled(ctx, err))
 		}
 	}
 	if err := out.close(ctx); err != nil {
-		return api.DecideResult{}, step.Stalled(ctx, err)
+		return schema.DecideCounts{}, step.Stalled(ctx, err)
 	}
-	totals, err := a.Store.DecideTotals(ctx, r.Range)
-	result.Candidates, result.Dead = totals.Candidates, totals.Dead
+	counts, err := a.Store.DecideCounts(ctx, r.Range)
+	result.Candidates, result.Actions, result.Dead = counts.Candidates, counts.Actions, counts.Dead
 	if size := pace.Size(); size < decideGroup {
 		result.Group = size
 	}
-	result.Actions = api.ActionCounts{Add: totals.Add, Update: totals.Update, Delete: totals.Delete, None: totals.None}
 	return result, step.Fail(step.Stalled(ctx, err))
 }
 

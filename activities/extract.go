@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/mneme/mneme/activities/step"
-	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory"
@@ -36,12 +35,12 @@ const notExtracted = "extraction: is off; the source is stored and nothing was d
 // stores each result as it comes. A candidate that fails for good goes to the dead jobs and the rest
 // go on; when some may be tried again, the activity fails with ErrTypeItemsPending and its retry
 // takes up only those.
-func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (api.ExtractResult, error) {
+func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.ExtractCounts, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	todo, err := a.Store.LeaseExtract(ctx, r, step.Now(a.Now))
 	if err != nil {
-		return api.ExtractResult{}, step.Fail(err)
+		return schema.ExtractCounts{}, step.Fail(err)
 	}
 	extractor := a.Extractor
 	if a.Off {
@@ -85,14 +84,14 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (api.Extr
 		return out.done(ctx, pipeline.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
 	})
 	if err != nil && !errors.Is(err, errAway) {
-		return api.ExtractResult{}, step.Fail(step.Stalled(ctx, err))
+		return schema.ExtractCounts{}, step.Fail(step.Stalled(ctx, err))
 	}
 	if err := out.close(ctx); err != nil {
-		return api.ExtractResult{}, step.Stalled(ctx, err)
+		return schema.ExtractCounts{}, step.Stalled(ctx, err)
 	}
-	t, err := a.Store.ExtractTotals(ctx, r)
-	result := api.ExtractResult{Candidates: t.Candidates, Facts: t.Facts, Triples: t.Triples, Warnings: t.Warnings, Dead: t.Dead, More: more}
-	return result, step.Fail(step.Stalled(ctx, err))
+	counts, err := a.Store.ExtractCounts(ctx, r)
+	counts.More = more
+	return counts, step.Fail(step.Stalled(ctx, err))
 }
 
 // noExtractor draws nothing, and says so.

@@ -27,7 +27,7 @@ func TestAnAttemptWithoutProgressIsCancelled(t *testing.T) {
 	_, r := w.stage(2)
 	e := &extractor{fn: func(ctx context.Context, _ inference.Source) error { <-ctx.Done(); return ctx.Err() }}
 	before, began := beats.Load(), time.Now()
-	_, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, api.ErrTypeStalled, app.Type())
@@ -42,7 +42,7 @@ func TestSlowProgressIsProgress(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.stage(5)
 	e := &extractor{fn: func(context.Context, inference.Source) error { time.Sleep(300 * time.Millisecond); return nil }}
-	out, err := run[api.ExtractResult](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
+	out, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
 	require.Equal(t, 5, out.Candidates)
 }
@@ -54,7 +54,7 @@ func TestAnAttemptReturnsWhatItHas(t *testing.T) {
 	e := &extractor{}
 	extraction := &activities.Extraction{Store: w.store, Extractor: e}
 	for i := 1; i <= 3; i++ {
-		out, err := run[api.ExtractResult](w, extraction.ExtractFacts, r)
+		out, err := run[schema.ExtractCounts](w, extraction.ExtractFacts, r)
 		require.NoError(t, err)
 		require.Equal(t, i, out.Candidates, "the totals of the range")
 		require.Equal(t, i < 3, out.More)
@@ -62,7 +62,7 @@ func TestAnAttemptReturnsWhatItHas(t *testing.T) {
 	require.EqualValues(t, 3, e.calls.Load(), "nothing is paid for again")
 	decision := &activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}
 	for i := 1; i <= 3; i++ {
-		out, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+		out, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 		require.NoError(t, err)
 		require.Equal(t, i, out.Candidates)
 		require.Equal(t, i < 3, out.More)
@@ -84,7 +84,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 		return s
 	}
 	decision := &activities.Decision{Store: limited(300 * time.Millisecond), Decider: &decider{}, Embedder: rules.New().Embedder}
-	out, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	out, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, 16, out.Candidates)
 	require.Positive(t, timeouts.Load(), "the whole group was too much")
@@ -92,7 +92,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	// An attempt whose time is over by then has still decided something: else another would follow for ever.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	later := activities.PartialAfter(time.Nanosecond)
-	out, err = run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	out, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	later()
 	require.NoError(t, err)
 	require.True(t, out.More)
@@ -103,7 +103,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	// What is too slow for a single candidate fails, with a type of its own, and is no outage.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	decision.Store = limited(20 * time.Millisecond)
-	_, err = run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	var app *temporal.ApplicationError
 	require.True(t, errors.As(err, &app), err)
 	require.Equal(t, api.ErrTypeStatementTimeout, app.Type())
@@ -116,7 +116,7 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	w := newWorld(t)
 	const n = 16
 	r := w.extracted(n)
-	_, err := run[api.DecideResult](w, (&activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
+	_, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	added := w.count("proposals", "action = 'add'")
 	require.Positive(t, added)

@@ -157,7 +157,7 @@ func TestTheSizeThatWorkedIsKept(t *testing.T) {
 	w.exec(`CREATE POLICY slow ON lexeme_stats AS RESTRICTIVE FOR SELECT USING (pg_sleep(0.01)::text IS NOT NULL)`)
 	s, timeouts := w.limited(300 * time.Millisecond)
 	decision := &activities.Decision{Store: s, Decider: &decider{}, Embedder: rules.New().Embedder}
-	out, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	out, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.False(t, out.More)
 	found := timeouts.Swap(0)
@@ -165,13 +165,13 @@ func TestTheSizeThatWorkedIsKept(t *testing.T) {
 	require.Less(t, out.Group, 16)
 
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
-	_, err = run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: out.Group})
+	_, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: out.Group})
 	require.NoError(t, err)
 	require.LessOrEqual(t, timeouts.Swap(0), int32(2), "a try at more at the most, and one on a busy machine")
 
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	w.env.SetHeartbeatDetails(w.lastBeat())
-	_, err = run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+	_, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.LessOrEqual(t, timeouts.Load(), int32(2), "another attempt begins where the one before ended")
 }
@@ -182,7 +182,7 @@ func TestTheSizeGrowsAgain(t *testing.T) {
 	w := newWorld(t)
 	r := w.extracted(60)
 	decision := &activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}
-	out, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: 1})
+	out, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r, Group: 1})
 	require.NoError(t, err)
 	require.Equal(t, 60, out.Candidates)
 	require.Equal(t, 16, out.Group, "after four searches of each size: 4 of 1, 4 of 2, 4 of 4 and 4 of 8 are 60")
@@ -194,7 +194,7 @@ func TestAWriteBeginsWithTheSizeThatWorked(t *testing.T) {
 		w := newWorld(t)
 		r := w.extracted(6)
 		decision := &activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}
-		_, err := run[api.DecideResult](w, decision.DecideFacts, activities.DecideRequest{Range: r})
+		_, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 		require.NoError(t, err)
 		w.exec(`CREATE POLICY slow ON proposals AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.1)::text IS NOT NULL)`)
 		s, counted := w.limited(450 * time.Millisecond)

@@ -8,15 +8,15 @@ import (
 // IngestResult says what became of a request. It holds ids and counts, never content.
 type IngestResult struct {
 	schema.IngestAck
-	Extracted ExtractResult      `json:"extracted"`
-	Decided   DecideResult       `json:"decided"`
-	Written   schema.WriteCounts `json:"written"`
-	Linked    schema.LinkCounts  `json:"linked"`
-	Indexed   IndexResult        `json:"indexed"`
-	Dead      int                `json:"dead"`                // candidates that could not be processed
-	Deferred  []string           `json:"deferred,omitempty"`  // phases that failed and are made up for later
-	ToReview  int                `json:"to_review,omitempty"` // proposals that wait for a person
-	ReviewID  string             `json:"review_id,omitempty"` // of the run that waits for the decisions
+	Extracted schema.ExtractCounts `json:"extracted"`
+	Decided   schema.DecideCounts  `json:"decided"`
+	Written   schema.WriteCounts   `json:"written"`
+	Linked    schema.LinkCounts    `json:"linked"`
+	Indexed   IndexResult          `json:"indexed"`
+	Dead      int                  `json:"dead"`                // candidates that could not be processed
+	Deferred  []string             `json:"deferred,omitempty"`  // phases that failed and are made up for later
+	ToReview  int                  `json:"to_review,omitempty"` // proposals that wait for a person
+	ReviewID  string               `json:"review_id,omitempty"` // of the run that waits for the decisions
 }
 
 // Progress answers QueryProgress.
@@ -43,54 +43,6 @@ func (in *ResumeInput) UnmarshalJSON(data []byte) error {
 	type plain ResumeInput
 	in.decoded = check.DecodeInput(data, (*plain)(in))
 	return nil
-}
-
-// ExtractResult counts what a range yielded, over all attempts.
-type ExtractResult struct {
-	Candidates int `json:"candidates"`
-	Facts      int `json:"facts"`
-	Triples    int `json:"triples"`
-	Warnings   int `json:"warnings"`
-	Dead       int `json:"dead"`
-	// More says that the time of one attempt was over: the rest of the range is for another.
-	More bool `json:"more,omitempty"`
-}
-
-// Add returns the sum of two results.
-func (r ExtractResult) Add(o ExtractResult) ExtractResult {
-	return ExtractResult{Candidates: r.Candidates + o.Candidates, Facts: r.Facts + o.Facts, Triples: r.Triples + o.Triples,
-		Warnings: r.Warnings + o.Warnings, Dead: r.Dead + o.Dead}
-}
-
-// DecideResult counts the proposals of a range by action, over all attempts and rounds.
-type DecideResult struct {
-	Candidates int          `json:"candidates"`
-	Actions    ActionCounts `json:"actions"`
-	Dead       int          `json:"dead"`
-	// WithoutVectors says that the embedder was not available: neighbours were found by text alone.
-	WithoutVectors bool `json:"without_vectors,omitempty"`
-	// More says that the time of one attempt was over: the rest of the range is for another.
-	More bool `json:"more,omitempty"`
-	// Group is how many candidates were searched together at last, where that was fewer than may be.
-	Group int `json:"group,omitempty"`
-}
-
-// Add returns the sum of two results.
-func (r DecideResult) Add(o DecideResult) DecideResult {
-	return DecideResult{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead, Actions: r.Actions.add(o.Actions),
-		WithoutVectors: r.WithoutVectors || o.WithoutVectors}
-}
-
-// ActionCounts counts proposals. It is a struct because workflow code must not range over a map.
-type ActionCounts struct {
-	Add    int `json:"add"`
-	Update int `json:"update"`
-	Delete int `json:"delete"`
-	None   int `json:"none"`
-}
-
-func (c ActionCounts) add(d ActionCounts) ActionCounts {
-	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete, None: c.None + d.None}
 }
 
 // IndexResult counts what the index was told.

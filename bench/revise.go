@@ -16,7 +16,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // revise measures supersession: the transaction by itself, the workflow around it, and with them a
@@ -54,7 +53,7 @@ func (b *bench) revise(ctx context.Context) error {
 				return applied(result, err)
 			}},
 			{"revision, as the workflow's activity commits it", b.revisions, func(target uuid.UUID, n int) error {
-				return applied(s.Revise(ctx, edit.ReviseInput{Operation: pipeline.Operation{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
+				return applied(s.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
 					Request: supersession(target, n), Policy: proposals.DefaultWritePolicy(), Now: time.Now()}))
 			}},
 			{"bare transaction, same rows", b.revisions, func(target uuid.UUID, n int) error { return bareSupersession(ctx, pool, target, n) }},
@@ -82,7 +81,7 @@ func (b *bench) facts(ctx context.Context, s site, n int) ([]uuid.UUID, error) {
 		for range min(schema.MaxPutRecords, n-len(out)) {
 			req.Records = append(req.Records, fact("service-"+uuid.NewString(), "Go"))
 		}
-		result, err := s.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
+		result, err := s.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
 			Request: req, Policy: proposals.DefaultWritePolicy(), Now: time.Now()})
 		if err != nil {
 			return nil, err

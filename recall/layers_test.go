@@ -19,7 +19,6 @@ import (
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // keep puts a record for a principal and returns its id.
@@ -29,7 +28,7 @@ func (w *world) keep(p schema.Principal, v schema.Visibility, m schema.MemoryRec
 	if m.Sensitivity == "" {
 		m.Sensitivity = schema.SensitivityLow
 	}
-	in := edit.PutInput{Operation: pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: proposals.DefaultWritePolicy(), Now: time.Now(),
+	in := edit.PutInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: proposals.DefaultWritePolicy(), Now: time.Now(),
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: p, Reason: "because"}, Visibility: v, Records: []schema.MemoryRecord{m}}}
 	require.NoError(w.t, in.Request.Validate())
 	out, err := w.Store.Put(ctx, in)

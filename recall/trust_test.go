@@ -15,7 +15,6 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // keepSecret puts a statement with a sensitivity and a safe summary.
@@ -23,7 +22,7 @@ func (w *world) keepSecret(content string, s schema.Sensitivity, summary string)
 	w.t.Helper()
 	record := schema.MemoryRecord{Type: schema.TypeSemantic, Category: schema.CategoryDecision, Content: content, Confidence: 0.9, Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: s,
 		SafeSummary: summary, Tags: []string{"secret-tag"}, Who: "Mallory", Payload: json.RawMessage(fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"x","predicate":"states","object":%q,"validity":{"mode":"global"}}`, content))}
-	out, err := w.Store.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Policy: proposals.DefaultWritePolicy(), Now: time.Now(),
+	out, err := w.Store.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Policy: proposals.DefaultWritePolicy(), Now: time.Now(),
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: []schema.MemoryRecord{record}}})
 	require.NoError(w.t, err)
 	require.Equal(w.t, schema.PutCreated, out.Items[0].Status, out.Items[0].Problem)

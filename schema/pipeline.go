@@ -24,6 +24,55 @@ func (w WriteCounts) Add(v WriteCounts) WriteCounts {
 		Skipped: w.Skipped + v.Skipped, Blocked: w.Blocked + v.Blocked, Stale: v.Stale}
 }
 
+// ExtractCounts counts what a range yielded, over all attempts.
+type ExtractCounts struct {
+	Candidates int `json:"candidates"`
+	Facts      int `json:"facts"`
+	Triples    int `json:"triples"`
+	Warnings   int `json:"warnings"`
+	Dead       int `json:"dead"`
+	// More says that the time of one attempt was over: the rest of the range is for another.
+	More bool `json:"more,omitempty" db:"-"`
+}
+
+// Add returns the sum of two counts.
+func (r ExtractCounts) Add(o ExtractCounts) ExtractCounts {
+	return ExtractCounts{Candidates: r.Candidates + o.Candidates, Facts: r.Facts + o.Facts, Triples: r.Triples + o.Triples,
+		Warnings: r.Warnings + o.Warnings, Dead: r.Dead + o.Dead}
+}
+
+// DecideCounts counts the proposals of a range by action, over all attempts and rounds.
+type DecideCounts struct {
+	Candidates int          `json:"candidates"`
+	Actions    ActionCounts `json:"actions"`
+	Dead       int          `json:"dead"`
+	// WithoutVectors says that the embedder was not available: neighbours were found by text alone.
+	WithoutVectors bool `json:"without_vectors,omitempty"`
+	// More says that the time of one attempt was over: the rest of the range is for another.
+	More bool `json:"more,omitempty" db:"-"`
+	// Group is how many candidates were searched together at last, where that was fewer than may be.
+	Group int `json:"group,omitempty"`
+}
+
+// Add returns the sum of two counts.
+func (r DecideCounts) Add(o DecideCounts) DecideCounts {
+	return DecideCounts{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead, Actions: r.Actions.Sum(o.Actions),
+		WithoutVectors: r.WithoutVectors || o.WithoutVectors}
+}
+
+// ActionCounts counts proposals. It is a struct because workflow code must not range over a map.
+type ActionCounts struct {
+	Add    int `json:"add"`
+	Update int `json:"update"`
+	Delete int `json:"delete"`
+	None   int `json:"none"`
+}
+
+// Sum returns the sum of two counts.
+func (c ActionCounts) Sum(d ActionCounts) ActionCounts {
+	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete, None: c.None + d.None}
+}
+
 // LinkCounts says what a range added to the graph.
 type LinkCounts struct {
 	Entities  int `json:"entities"`

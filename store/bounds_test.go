@@ -160,7 +160,7 @@ func (y *steadyYear) week(n int) {
 	m := record(y.t, `{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [{"t": "2026-01-01T00:00:00Z",
 		"event_kind": "note", "ref": "evt://1", "summary": %q}], "artifacts": [%q]}}`, uuid.NewString(), name+" showed a picture", shown.Address)
 	y.created(m)
-	require.NoError(y.t, y.Accept(ctx, pipeline.Operation{Tenant: y.p.Tenant, ID: "later" + name}, "put", schema.PutRequest{}, y.now))
+	require.NoError(y.t, y.Accept(ctx, schema.OperationRef{Tenant: y.p.Tenant, ID: "later" + name}, "put", schema.PutRequest{}, y.now))
 
 	// Forgetting of each kind, and a policy that goes back and forth.
 	for i, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -182,7 +182,7 @@ func (y *steadyYear) keepUp() {
 		require.NoError(y.t, err)
 	}
 	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM jobs WHERE state NOT IN ('completed', 'dead') AND created_at <= $1`) {
-		require.NoError(y.t, y.AdvanceJobs(ctx, pipeline.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done", y.now))
+		require.NoError(y.t, y.AdvanceJobs(ctx, schema.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done", y.now))
 	}
 	for { // the index learns of what has changed
 		entries, err := y.Outbox(ctx, y.p.Tenant, hash, nil, 100)

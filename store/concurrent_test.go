@@ -160,8 +160,8 @@ func one[T any](c *caller, of []T) T { return of[c.IntN(len(of))] }
 // chance is true n times in a hundred.
 func (c *caller) chance(n int) bool { return c.IntN(100) < n }
 
-func (c *caller) operation() pipeline.Operation {
-	return pipeline.Operation{Tenant: c.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
+func (c *caller) operation() schema.OperationRef {
+	return schema.OperationRef{Tenant: c.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
 }
 
 func (c *caller) asks(reason string) schema.Operation {
@@ -278,7 +278,7 @@ func (c *caller) ingest() error {
 		return nil
 	}
 	source := uuid.MustParse(ack.MemoryIDs[0])
-	r := pipeline.Range{Tenant: c.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
+	r := schema.Range{Tenant: c.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	var facts []memory.Fact
 	for range 1 + c.IntN(2) {
 		who, where := one(c, people), one(c, places)
@@ -328,7 +328,7 @@ func (c *caller) ingest() error {
 }
 
 // decides proposes something for each fact, on the ground of what the caller sees now.
-func (c *caller) decides(r pipeline.Range, source uuid.UUID, facts []memory.Fact) error {
+func (c *caller) decides(r schema.Range, source uuid.UUID, facts []memory.Fact) error {
 	var decided []pipeline.Decided
 	for i, f := range facts {
 		d := pipeline.Decided{CandidateID: source, Ordinal: i, Fact: f, Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "because"},

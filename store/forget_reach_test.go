@@ -13,7 +13,6 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // What cannot be taken back is for the agent that the memory belongs to, however it is selected.
@@ -84,7 +83,7 @@ func TestSelectForgetTellsWhereTheRunStands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")
-	op := pipeline.Operation{Tenant: "t", ID: "op", WorkflowID: "wf"}
+	op := schema.OperationRef{Tenant: "t", ID: "op", WorkflowID: "wf"}
 	first, err := w.SelectForget(ctx, op, w.forgets("", schema.Selector{All: true}), w.now)
 	require.NoError(t, err)
 	_, err = w.confirm(first, w.token(first))
@@ -165,9 +164,9 @@ func TestEraseDeletesAbandonedRequests(t *testing.T) {
 	w := newWorld(t)
 	id := w.memory("The canary sings")
 	for name, age := range map[string]time.Duration{"fresh": time.Minute, "waiting": 5 * time.Hour, "abandoned": 48 * time.Hour} {
-		require.NoError(t, w.Accept(ctx, pipeline.Operation{Tenant: "t", ID: name}, "put", map[string]string{"content": "The canary sings"}, w.now.Add(-age)))
+		require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t", ID: name}, "put", map[string]string{"content": "The canary sings"}, w.now.Add(-age)))
 	}
-	require.NoError(t, w.Accept(ctx, pipeline.Operation{Tenant: "t2", ID: "foreign"}, "put", map[string]string{"content": "The canary sings"}, w.now.Add(-48*time.Hour)))
+	require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t2", ID: "foreign"}, "put", map[string]string{"content": "The canary sings"}, w.now.Add(-48*time.Hour)))
 	receipt := w.forgetAll(w.forgets(schema.ForgetErase, named(id)))
 	require.Equal(t, 1, receipt.Removed["staged_requests"])
 	require.Equal(t, 3, w.count("staged_requests", "id IN ('fresh', 'waiting', 'foreign')"))
@@ -181,7 +180,7 @@ func TestEraseDeletesAbandonedRequests(t *testing.T) {
 	n, err = w.SweepStaged(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	require.NoError(t, w.Drop(ctx, pipeline.Operation{Tenant: "t", ID: "fresh"}, w.now))
+	require.NoError(t, w.Drop(ctx, schema.OperationRef{Tenant: "t", ID: "fresh"}, w.now))
 	require.Zero(t, w.count("staged_requests", "true"))
 }
 
@@ -193,7 +192,7 @@ func TestForgottenWorkflowsNameReviewsAndForgets(t *testing.T) {
 	w.write(r)
 	made := w.outcomes(r)[0].MemoryID
 	preview := func(workflowID string, sel schema.Selector) schema.ForgetPreview {
-		out, err := w.SelectForget(ctx, pipeline.Operation{Tenant: "t", ID: uuid.NewString(), WorkflowID: workflowID}, w.forgets("", sel), w.now)
+		out, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: workflowID}, w.forgets("", sel), w.now)
 		require.NoError(t, err)
 		return out
 	}

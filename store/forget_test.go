@@ -34,7 +34,7 @@ func named(ids ...uuid.UUID) schema.Selector {
 
 func (w *world) selects(req schema.ForgetRequest) schema.ForgetPreview {
 	w.t.Helper()
-	preview, err := w.SelectForget(ctx, pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "forget/wf"}, req, w.now)
+	preview, err := w.SelectForget(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "forget/wf"}, req, w.now)
 	require.NoError(w.t, err)
 	return preview
 }
@@ -188,7 +188,7 @@ func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")
-	op := pipeline.Operation{Tenant: "t", ID: "op", WorkflowID: "wf"}
+	op := schema.OperationRef{Tenant: "t", ID: "op", WorkflowID: "wf"}
 	first, err := w.SelectForget(ctx, op, w.forgets("", schema.Selector{All: true}), w.now)
 	require.NoError(t, err)
 	w.memory("the second")
@@ -197,7 +197,7 @@ func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
 	require.Equal(t, first, again)
 	require.Equal(t, 1, w.count("forget_runs", "true"))
 
-	_, err = w.SelectForget(ctx, pipeline.Operation{Tenant: "t", ID: "lost", WorkflowID: "wf"}, schema.ForgetRequest{}, w.now)
+	_, err = w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: "lost", WorkflowID: "wf"}, schema.ForgetRequest{}, w.now)
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid, "a request that is lost selects nothing, not everything")
 	require.Equal(t, 1, w.count("forget_runs", "true"))
@@ -444,7 +444,7 @@ func TestForgetBatchIsWholeOrNotAtAll(t *testing.T) {
 }
 
 // linkedSource is a source with a fact, an edge and an open job.
-func (w *world) linkedSource(content string) (uuid.UUID, pipeline.Range) {
+func (w *world) linkedSource(content string) (uuid.UUID, schema.Range) {
 	w.t.Helper()
 	ack, r := w.stage(say(content)...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
@@ -501,7 +501,7 @@ func TestForgetWhileLinking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var ids []uuid.UUID
-	var ranges []pipeline.Range
+	var ranges []schema.Range
 	for i := range 24 {
 		id, r := w.linkable(fmt.Sprintf("Alice, Bob and Carol met %d times", i), triple("Alice", "met", "Bob"), triple("Carol", "met", "Alice"), triple("Bob", "met", "Carol"))
 		ids, ranges = append(ids, id), append(ranges, r)
@@ -598,7 +598,7 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 }
 
 // decideQuietly saves a decision without looking at the memories.
-func (w *world) decideQuietly(r pipeline.Range, candidate uuid.UUID, f memory.Fact) {
+func (w *world) decideQuietly(r schema.Range, candidate uuid.UUID, f memory.Fact) {
 	w.t.Helper()
 	require.NoError(w.t, w.SaveDecisions(ctx, r, []uuid.UUID{candidate}, []pipeline.Decided{{CandidateID: candidate, Fact: f,
 		Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.8, Reason: "because of " + f.Content}}}, w.now))

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 func TestForgetOfAnotherVersionChangesNothing(t *testing.T) {
@@ -19,7 +18,7 @@ func TestForgetOfAnotherVersionChangesNothing(t *testing.T) {
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
 		req := w.forgets(mode, onlyNamed(id))
 		req.Execute, req.IfVersion = true, before.Version-1
-		_, err := w.SelectForget(ctx, pipeline.Operation{Tenant: "t", ID: uuid.NewString(), WorkflowID: "forget/wf"}, req, w.now)
+		_, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "forget/wf"}, req, w.now)
 		var conflict *schema.VersionConflict
 		require.ErrorAs(t, err, &conflict)
 		require.Equal(t, schema.VersionConflict{ID: id.String(), IfVersion: before.Version - 1, Version: before.Version}, *conflict)

@@ -18,7 +18,7 @@ func triple(source, rel, target string) memory.Triple {
 }
 
 // linkable stages a text with the triples found in it.
-func (w *world) linkable(content string, triples ...memory.Triple) (uuid.UUID, pipeline.Range) {
+func (w *world) linkable(content string, triples ...memory.Triple) (uuid.UUID, schema.Range) {
 	w.t.Helper()
 	ack, r := w.stage(say(content)...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
@@ -26,7 +26,7 @@ func (w *world) linkable(content string, triples ...memory.Triple) (uuid.UUID, p
 	return id, r
 }
 
-func (w *world) link(r pipeline.Range) schema.LinkCounts {
+func (w *world) link(r schema.Range) schema.LinkCounts {
 	w.t.Helper()
 	counts, err := w.Link(ctx, r, w.now)
 	require.NoError(w.t, err)
@@ -84,7 +84,7 @@ func TestLinkMentionsTheFactsThatNameAnEntity(t *testing.T) {
 func TestLinkByManyAtOnceCountsExactly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var ranges []pipeline.Range
+	var ranges []schema.Range
 	for i := range 4 {
 		_, r := w.linkable(fmt.Sprintf("Alice, Bob, Carol and Dave met %d times", i), triple("Alice", "met", "Bob"), triple("Carol", "met", "Dave"), triple("Dave", "met", "Alice"),
 			triple("Bob", "met", fmt.Sprintf("guest %d", i)))

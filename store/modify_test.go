@@ -40,8 +40,8 @@ func (w *world) claimed(content, who, where string) uuid.UUID {
 	return uuid.MustParse(w.outcomes(r)[0].MemoryID)
 }
 
-func (w *world) modification() pipeline.Operation {
-	return pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "modify/t/a/1"}
+func (w *world) modification() schema.OperationRef {
+	return schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "modify/t/a/1"}
 }
 
 func (w *world) modifyInput(patches ...schema.Patch) edit.ModifyInput {

@@ -25,7 +25,7 @@ func candidates[T any](in []T, id func(T) uuid.UUID) []string {
 func extractable(e pipeline.Extractable) uuid.UUID { return e.CandidateID }
 func undecided(u pipeline.Undecided) uuid.UUID     { return u.CandidateID }
 
-func (w *world) job(r pipeline.Range, n int) schema.Job {
+func (w *world) job(r schema.Range, n int) schema.Job {
 	w.t.Helper()
 	jobs, err := w.Jobs(ctx, w.p.Tenant, pipeline.JobFilter{BatchID: r.BatchID})
 	require.NoError(w.t, err)
@@ -48,10 +48,10 @@ func TestExtractionResumesWhereItStopped(t *testing.T) {
 	second, err := w.LeaseExtract(ctx, r, w.now)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{ids[0], ids[2], ids[3]}, candidates(second, extractable))
-	third, err := w.LeaseExtract(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, w.now)
+	third, err := w.LeaseExtract(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []string{ids[0]}, candidates(third, extractable), "a range is not left")
-	foreign, err := w.LeaseExtract(ctx, pipeline.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 4}, w.now)
+	foreign, err := w.LeaseExtract(ctx, schema.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 4}, w.now)
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 
@@ -244,7 +244,7 @@ func TestADeadJobIsRevived(t *testing.T) {
 	require.ErrorIs(t, err, pg.ErrNotFound, "another tenant's job")
 	got, err := w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "op", "ops", w.now)
 	require.NoError(t, err)
-	require.Equal(t, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}, got)
+	require.Equal(t, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}, got)
 	again, err := w.ReviveJob(ctx, "t", uuid.MustParse(job.ID), "op", "ops", w.now)
 	require.NoError(t, err, "the acknowledgement of the first was lost")
 	require.Equal(t, got, again)
@@ -267,7 +267,7 @@ func TestBuryAndNoteTouchOpenJobsOfTheRangeOnly(t *testing.T) {
 	_, r := w.stage(say("one", "two", "three")...)
 	part := r
 	part.To = 2
-	require.NoError(t, w.AdvanceJobs(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 1}, "done", w.now))
+	require.NoError(t, w.AdvanceJobs(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 1}, "done", w.now))
 	require.NoError(t, w.NoteOnJobs(ctx, part, "link: graph is down", w.now))
 	require.Empty(t, w.job(r, 0).LastError)
 	require.Equal(t, "link: graph is down", w.job(r, 1).LastError)
@@ -285,7 +285,7 @@ func TestJobsArePagedOldestFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.stage(say("one", "two", "three", "four", "five")...)
-	_, err := w.MarkRangeDead(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, "write", "gave up", w.now)
+	_, err := w.MarkRangeDead(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, "write", "gave up", w.now)
 	require.NoError(t, err)
 	var seen []string
 	after := ""

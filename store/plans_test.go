@@ -153,7 +153,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	t.Cleanup(s.Close)
 
 	id := uuid.MustParse("00000000-0000-0000-0000-000000000007")
-	r := pipeline.Range{Tenant: "t", BatchID: uuid.MustParse("00000000-0000-0000-0000-000000000003"), From: 10, To: 20}
+	r := schema.Range{Tenant: "t", BatchID: uuid.MustParse("00000000-0000-0000-0000-000000000003"), From: 10, To: 20}
 	isolated := pg.Filter{Principal: w.p}
 	shared := pg.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
 	important := isolated

@@ -23,7 +23,7 @@ func policyOf(t *testing.T, rules string) *policy.Policy {
 }
 
 // stageUnder stages candidates under a rules file.
-func (w *world) stageUnder(p *policy.Policy, candidates ...schema.Candidate) (schema.IngestAck, pipeline.Range) {
+func (w *world) stageUnder(p *policy.Policy, candidates ...schema.Candidate) (schema.IngestAck, schema.Range) {
 	w.t.Helper()
 	in := w.input(candidates...)
 	in.Rules = p
@@ -32,7 +32,7 @@ func (w *world) stageUnder(p *policy.Policy, candidates ...schema.Candidate) (sc
 	return ack, w.rangeOf(ack)
 }
 
-func (w *world) writeUnder(p *policy.Policy, r pipeline.Range) schema.WriteCounts {
+func (w *world) writeUnder(p *policy.Policy, r schema.Range) schema.WriteCounts {
 	w.t.Helper()
 	counts, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Rules: p})
 	require.NoError(w.t, err)

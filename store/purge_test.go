@@ -19,7 +19,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/sweeping"
 )
@@ -316,7 +315,7 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 	})
 	wg.Go(func() { // forgets by force what is on its way out, and what is not
 		req := later.forgets(schema.ForgetForce, schema.Selector{IDs: []string{ids[0].String(), ids[20].String()}})
-		preview, err := w.SelectForget(ctx, pipeline.Operation{Tenant: "t", ID: "force", WorkflowID: "force"}, req, later.now)
+		preview, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: "force", WorkflowID: "force"}, req, later.now)
 		if err != nil {
 			failures <- err
 			return
@@ -519,7 +518,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 					m := task(t, uuid.NewString(), "planning", fmt.Sprintf("It leans on %d of round %d.", i, round))
 					m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[1], TargetID: ids[i].String(), Weight: 1}}
 					req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis, Records: []schema.MemoryRecord{m}}
-					result, err := w.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+					result, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 					if err != nil {
 						return err
 					}

@@ -13,7 +13,6 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/sweeping"
 )
 
@@ -26,7 +25,7 @@ func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
 	for name, body := range map[string]any{"other": "a fact", "naming": id} {
-		require.NoError(t, w.Accept(ctx, pipeline.Operation{Tenant: "t", ID: name, WorkflowID: "w"}, "put", body, w.now.Add(-25*time.Hour)))
+		require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t", ID: name, WorkflowID: "w"}, "put", body, w.now.Add(-25*time.Hour)))
 	}
 	require.Equal(t, 1, w.purge(500)[lifecycle.PurgeTombstones])
 	require.Equal(t, 2, w.count("staged_requests", "true"))

@@ -38,7 +38,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	preview, err := w.PreviewPurge(ctx, "t", 1, w.now)
 	require.NoError(t, err)
 	counts := w.purge(3)
-	left := func(r pipeline.Range) int { return w.count("ingest_batches", "id = $1", r.BatchID) }
+	left := func(r schema.Range) int { return w.count("ingest_batches", "id = $1", r.BatchID) }
 	require.Equal(t, []int{0, 1, 1, 1}, []int{left(done), left(open), left(dead), left(waits)})
 	require.Equal(t, 2, counts[lifecycle.PurgeIngest], "a batch and its candidate")
 	require.EqualValues(t, 0, preview.Would[lifecycle.PurgeIngest], "their jobs go ahead of them in the same run")
@@ -60,7 +60,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 }
 
 // source2 takes ideas through a write that may not apply them, and completes the job.
-func (w *world) source2(content string, ideas ...idea) pipeline.Range {
+func (w *world) source2(content string, ideas ...idea) schema.Range {
 	w.t.Helper()
 	_, r := w.source(content, ideas...)
 	require.Equal(w.t, schema.WriteCounts{Blocked: len(ideas)}, w.write(r))

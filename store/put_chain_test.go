@@ -14,7 +14,6 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // replaced is a claim that is believed no longer.
@@ -238,7 +237,7 @@ func TestOperationAnswersItsOwnRequestOnly(t *testing.T) {
 	require.Equal(t, before, w.snapshot())
 
 	// Before it is carried out, too.
-	waiting := pipeline.Operation{Tenant: w.p.Tenant, ID: "waiting", WorkflowID: "wf"}
+	waiting := schema.OperationRef{Tenant: w.p.Tenant, ID: "waiting", WorkflowID: "wf"}
 	require.NoError(t, w.Accept(ctx, waiting, "put", in.Request, w.now))
 	require.NoError(t, w.Accept(ctx, waiting, "put", in.Request, w.now))
 	require.ErrorContains(t, w.Accept(ctx, waiting, "put", other, w.now), "operation_id")

@@ -18,7 +18,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // record reads a record as a client would send it.
@@ -128,7 +127,7 @@ func TestPutKeepsTheKeyID(t *testing.T) {
 
 func (w *world) putInput(records ...schema.MemoryRecord) edit.PutInput {
 	w.t.Helper()
-	in := edit.PutInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: w.policy, Now: w.now,
+	in := edit.PutInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: w.policy, Now: w.now,
 		Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p, Reason: "because"}, Visibility: w.vis, Records: records}}
 	require.NoError(w.t, in.Request.Validate())
 	return in

@@ -49,13 +49,13 @@ func (w *world) decision(item schema.ReviewItem, d schema.Decision) pipeline.Dec
 }
 
 // expire ends what nobody decided by a time.
-func (w *world) expire(r pipeline.Range, before time.Time) (int, error) {
+func (w *world) expire(r schema.Range, before time.Time) (int, error) {
 	out, err := w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before, Policy: w.policy, Now: w.now})
 	return out.Ended, err
 }
 
-func (w *world) decisionKey() pipeline.Operation {
-	return pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "review"}
+func (w *world) decisionKey() schema.OperationRef {
+	return schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "review"}
 }
 
 func (w *world) settle(item schema.ReviewItem, d schema.Decision) schema.ReviewResult {
@@ -532,7 +532,7 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	n, err := w.ToReview(ctx, r)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
-	n, err = w.ToReview(ctx, pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2})
+	n, err = w.ToReview(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 

@@ -191,7 +191,7 @@ func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
 				waiting, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{})
 				require.NoError(t, err)
 				require.Len(t, waiting, 1)
-				decided, err := w.DecideProposal(ctx, pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
+				decided, err := w.DecideProposal(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
 					BatchID: r.BatchID, ProposalID: uuid.MustParse(waiting[0].ProposalID), Decision: schema.DecisionApprove, By: "human:dana", Reason: "seen",
 					Policy: w.policy, Now: w.now})
 				require.NoError(t, err)
@@ -268,7 +268,7 @@ func (w *world) putOne(m schema.MemoryRecord) schema.PutItem {
 	w.t.Helper()
 	req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis, Records: []schema.MemoryRecord{m}}
 	require.NoError(w.t, req.Validate())
-	result, err := w.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+	result, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 	require.NoError(w.t, err)
 	return result.Items[0]
 }
@@ -316,7 +316,7 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 		w.write(r)
 		waiting, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{})
 		require.NoError(t, err)
-		decided, err := w.DecideProposal(ctx, pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
+		decided, err := w.DecideProposal(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
 			BatchID: r.BatchID, ProposalID: uuid.MustParse(waiting[0].ProposalID), Decision: schema.DecisionApprove, By: "human:dana", Reason: "seen", Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{sides[0].String(), sides[1].String()}, decided.Superseded, "a person ends the contest")
@@ -331,7 +331,7 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 		old := w.keep(claims("Ana", "Lisbon", ""))
 		w.revise(w.revision(schema.ReviseContest, same(claims("Ana", "Porto", "")), w.as(old)...))
 		req := schema.RecoverRequest{Operation: schema.Operation{Principal: w.p, Reason: "back"}, Targets: w.as(gone)}
-		result, err := w.Recover(ctx, edit.RecoverInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+		result, err := w.Recover(ctx, edit.RecoverInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
 		require.Equal(t, schema.RecoverActiveFact, result.Items[0].Status)
 	})

@@ -22,7 +22,6 @@ import (
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // claims is a record that states where somebody lives; conditions may be empty.
@@ -74,7 +73,7 @@ func (w *world) revision(action schema.ReviseAction, record *schema.MemoryRecord
 
 // input is a request under an operation of its own.
 func (w *world) reviseInput(req schema.ReviseRequest) edit.ReviseInput {
-	return edit.ReviseInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now}
+	return edit.ReviseInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now}
 }
 
 func (w *world) revise(req schema.ReviseRequest) schema.ReviseResult {
@@ -594,7 +593,7 @@ func TestReviseIsDeliveredOnce(t *testing.T) {
 	}
 	testkit.CheckInvariants(t, w.owner)
 	testkit.CheckOutbox(t, w.owner)
-	_, err := w.Revise(ctx, edit.ReviseInput{Operation: pipeline.Operation{Tenant: w.p.Tenant, ID: "never accepted"}, Policy: w.policy, Now: w.now})
+	_, err := w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: "never accepted"}, Policy: w.policy, Now: w.now})
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
@@ -744,7 +743,7 @@ func drawn() *rapid.Generator[draw] {
 func (d draw) run(w *world, p schema.Principal) error {
 	record := semantic(d.who+" lives in "+d.where+".", d.who, "lives_in", d.where, d.ground)
 	if d.action == "" {
-		_, err := w.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"},
+		_, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"},
 			Request: schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}}, Policy: w.policy, Now: time.Now()})
 		return err // what stands in its way is a status
 	}
@@ -782,7 +781,7 @@ func (d draw) run(w *world, p schema.Principal) error {
 	if req.Validate() != nil {
 		return nil
 	}
-	_, err = w.Revise(ctx, edit.ReviseInput{Operation: pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req,
+	_, err = w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req,
 		Policy: proposals.WritePolicy{Mode: schema.ModeControlled}, Now: time.Now()})
 	return err
 }

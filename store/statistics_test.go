@@ -267,7 +267,7 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 			for i := range size {
 				texts = append(texts, alike(freshRows+i))
 			}
-			var r pipeline.Range
+			var r schema.Range
 			var facts []pipeline.Decided
 			var candidates []uuid.UUID
 			var found [][]memory.Neighbor
@@ -305,7 +305,7 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 					}
 					return s.SaveExtractions(ctx, "t", done, w.now)
 				}},
-				{"extract totals", func(s *store.Store) error { return second(s.ExtractTotals(ctx, r)) }},
+				{"extract totals", func(s *store.Store) error { return second(s.ExtractCounts(ctx, r)) }},
 				{"lease decide", func(s *store.Store) error { return second(s.LeaseDecide(ctx, r, w.now)) }},
 				{"neighbors", func(s *store.Store) (err error) {
 					var queries []search.NeighborQuery
@@ -321,7 +321,7 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 					}
 					return s.SaveDecisions(ctx, r, candidates, facts, w.now)
 				}},
-				{"decide totals", func(s *store.Store) error { return second(s.DecideTotals(ctx, r)) }},
+				{"decide totals", func(s *store.Store) error { return second(s.DecideCounts(ctx, r)) }},
 				{"unembedded", func(s *store.Store) error { return second(s.Unembedded(ctx, r, hash)) }},
 				{"write", func(s *store.Store) error {
 					counts, err := s.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})

@@ -16,7 +16,7 @@ import (
 )
 
 // unreviewed is a world in which a proposal waits for a person, whose time is over.
-func unreviewed(t *testing.T, w *world, source string, d idea) (uuid.UUID, pipeline.Range) {
+func unreviewed(t *testing.T, w *world, source string, d idea) (uuid.UUID, schema.Range) {
 	t.Helper()
 	parent, r := w.source(source, d)
 	require.Equal(t, 1, w.write(r).Blocked)
@@ -26,7 +26,7 @@ func unreviewed(t *testing.T, w *world, source string, d idea) (uuid.UUID, pipel
 	return parent, r
 }
 
-func (w *world) expireAll(r pipeline.Range) {
+func (w *world) expireAll(r schema.Range) {
 	w.t.Helper()
 	n, err := w.expire(r, w.now)
 	require.NoError(w.t, err)

@@ -13,7 +13,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/read"
 )
 
@@ -97,7 +96,7 @@ func TestMayLookInSQL(t *testing.T) {
 		// A request that can change nothing: its row is locked by the same condition.
 		req := schema.ReviseRequest{Operation: schema.Operation{Principal: p, Reason: "asked"}, Action: schema.ReviseRetract,
 			Targets: []schema.Target{{ID: id.String(), IfVersion: 99}}, Evidence: heard}
-		result, err := w.Revise(ctx, edit.ReviseInput{Operation: pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+		result, err := w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
 		status := schema.ReviseNotFound
 		if memory.MayChange(p, m) {

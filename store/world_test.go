@@ -63,15 +63,15 @@ func (w *world) input(candidates ...schema.Candidate) pipeline.StageInput {
 		Request: schema.IngestRequest{Principal: w.p, Visibility: w.vis, Candidates: candidates}}
 }
 
-func (w *world) stage(candidates ...schema.Candidate) (schema.IngestAck, pipeline.Range) {
+func (w *world) stage(candidates ...schema.Candidate) (schema.IngestAck, schema.Range) {
 	w.t.Helper()
 	ack, err := w.Stage(ctx, w.input(candidates...))
 	require.NoError(w.t, err)
 	return ack, w.rangeOf(ack)
 }
 
-func (w *world) rangeOf(ack schema.IngestAck) pipeline.Range {
-	return pipeline.Range{Tenant: w.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: len(ack.MemoryIDs)}
+func (w *world) rangeOf(ack schema.IngestAck) schema.Range {
+	return schema.Range{Tenant: w.p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: len(ack.MemoryIDs)}
 }
 
 func say(texts ...string) []schema.Candidate {
@@ -110,7 +110,7 @@ type idea struct {
 }
 
 // decided takes a candidate's ideas through extract and decide.
-func (w *world) decided(r pipeline.Range, candidate uuid.UUID, ideas ...idea) {
+func (w *world) decided(r schema.Range, candidate uuid.UUID, ideas ...idea) {
 	w.t.Helper()
 	facts := make([]memory.Fact, len(ideas))
 	for i, d := range ideas {
@@ -120,7 +120,7 @@ func (w *world) decided(r pipeline.Range, candidate uuid.UUID, ideas ...idea) {
 	w.decide(r, candidate, ideas...)
 }
 
-func (w *world) decide(r pipeline.Range, candidate uuid.UUID, ideas ...idea) {
+func (w *world) decide(r schema.Range, candidate uuid.UUID, ideas ...idea) {
 	w.t.Helper()
 	out := make([]pipeline.Decided, len(ideas))
 	for i, d := range ideas {
@@ -146,7 +146,7 @@ func (w *world) neighbor(id uuid.UUID) memory.Neighbor {
 }
 
 // source stages a parent and takes its ideas up to write.
-func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r pipeline.Range) {
+func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r schema.Range) {
 	w.t.Helper()
 	ack, r := w.stage(say(content)...)
 	require.Empty(w.t, ack.Deduped)
@@ -155,7 +155,7 @@ func (w *world) source(content string, ideas ...idea) (parent uuid.UUID, r pipel
 	return parent, r
 }
 
-func (w *world) write(r pipeline.Range) schema.WriteCounts {
+func (w *world) write(r schema.Range) schema.WriteCounts {
 	w.t.Helper()
 	counts, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
 	require.NoError(w.t, err)
@@ -174,7 +174,7 @@ func (w *world) history(id uuid.UUID) []schema.HistoryEntry {
 	return testkit.History(w.t, w.Store, w.p, id)
 }
 
-func (w *world) outcomes(r pipeline.Range) []schema.FactOutcome {
+func (w *world) outcomes(r schema.Range) []schema.FactOutcome {
 	w.t.Helper()
 	out, err := w.FactOutcomes(ctx, w.p.Tenant, r.BatchID)
 	require.NoError(w.t, err)

@@ -481,7 +481,7 @@ func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("the train leaves at nine")
-	var ranges []pipeline.Range
+	var ranges []schema.Range
 	for i := range 6 {
 		_, r := w.source(fmt.Sprintf("timetable %d", i), idea{fact: fact(fmt.Sprintf("the train leaves at %d", i)), action: schema.ActionUpdate, target: target})
 		ranges = append(ranges, r)
@@ -506,7 +506,7 @@ func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
 func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	var ranges []pipeline.Range
+	var ranges []schema.Range
 	for i := range 8 {
 		_, r := w.source(fmt.Sprintf("talk %d", i), idea{fact: lives(fmt.Sprintf("Alice lives in town %d", i), "Alice", fmt.Sprint("town ", i)), action: schema.ActionAdd})
 		ranges = append(ranges, r)
@@ -582,8 +582,8 @@ func TestWriteStaysInItsRangeAndTenant(t *testing.T) {
 	for i, id := range ack.MemoryIDs {
 		w.decided(r, uuid.MustParse(id), idea{fact: fact(fmt.Sprintf("fact number %d", i)), action: schema.ActionAdd})
 	}
-	require.Equal(t, schema.WriteCounts{Added: 1}, w.write(pipeline.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}))
-	_, err := w.Write(ctx, pipeline.WriteInput{Range: pipeline.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 2}, MaxRounds: 3, Now: w.now})
+	require.Equal(t, schema.WriteCounts{Added: 1}, w.write(schema.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}))
+	_, err := w.Write(ctx, pipeline.WriteInput{Range: schema.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 2}, MaxRounds: 3, Now: w.now})
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	require.Equal(t, schema.WriteCounts{Added: 1}, w.write(r))
 }

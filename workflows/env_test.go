@@ -78,11 +78,11 @@ func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ..
 		}
 		return activities.StageResult{IngestAck: ack}, do("stage", schema.Range{To: len(ack.MemoryIDs)})
 	}).Maybe()
-	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r schema.Range) (api.ExtractResult, error) {
-		return api.ExtractResult{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
+	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r schema.Range) (schema.ExtractCounts, error) {
+		return schema.ExtractCounts{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
 	}).Maybe()
-	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.DecideRequest) (api.DecideResult, error) {
-		return api.DecideResult{Candidates: r.To - r.From}, do("decide", r.Range)
+	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.DecideRequest) (schema.DecideCounts, error) {
+		return schema.DecideCounts{Candidates: r.To - r.From}, do("decide", r.Range)
 	}).Maybe()
 	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.WriteRequest) (schema.WriteCounts, error) {
 		err := do("write", in.Range)

@@ -23,7 +23,6 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
-	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
 
@@ -232,7 +231,7 @@ func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for name, age := range map[string]time.Duration{"old": 8 * 24 * time.Hour, "young": 6 * 24 * time.Hour} {
-		require.NoError(t, h.Store.Accept(ctx, pipeline.Operation{Tenant: "t-" + name, ID: name}, "put", map[string]string{"x": canary}, time.Now().Add(-age)))
+		require.NoError(t, h.Store.Accept(ctx, schema.OperationRef{Tenant: "t-" + name, ID: name}, "put", map[string]string{"x": canary}, time.Now().Add(-age)))
 	}
 	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.SyncIndex, api.SyncIndexInput{})
 	require.NoError(t, err)

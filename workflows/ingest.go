@@ -180,9 +180,9 @@ func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 // process runs the phases over one range and returns the phase that failed, if any.
 func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, err error) {
 	run.show(ctx, api.PhaseExtract)
-	extracted := api.ExtractResult{More: true}
+	extracted := schema.ExtractCounts{More: true}
 	for extracted.More { // it reports the range's totals each time
-		extracted = api.ExtractResult{}
+		extracted = schema.ExtractCounts{}
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions("extract facts: "+label(r))), extraction.ExtractFacts, r).Get(ctx, &extracted)
 		if err != nil {
 			return api.PhaseExtract, err
@@ -195,9 +195,9 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	group := 0                                                       // how many candidates a search could be asked for: the next begins with as many
 	for round := 1; round <= MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)
-		decided := api.DecideResult{More: true}
+		decided := schema.DecideCounts{More: true}
 		for decided.More { // it reports the range's totals each time
-			decided = api.DecideResult{}
+			decided = schema.DecideCounts{}
 			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
 				decision.DecideFacts, activities.DecideRequest{Range: r, Group: group}).Get(ctx, &decided)
 			if err != nil {

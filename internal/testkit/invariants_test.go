@@ -115,8 +115,8 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	policy := proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}
 	vector := &pg.Embedding{Model: inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384}, Vector: make([]float32, 384)}
 	vector.Vector[0] = 1
-	operation := func() pipeline.Operation {
-		return pipeline.Operation{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
+	operation := func() schema.OperationRef {
+		return schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
 	}
 	asks := schema.Operation{Principal: p, Reason: "because"}
 	record := func(who, where string) schema.MemoryRecord {
@@ -163,7 +163,7 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 		Request: schema.IngestRequest{Principal: p, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Fay wrote a letter"}}}})
 	require.NoError(t, err)
 	source := uuid.MustParse(ack.MemoryIDs[0])
-	r := pipeline.Range{Tenant: p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
+	r := schema.Range{Tenant: p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	f := memory.Fact{Content: "Fay knows Gil.", Category: schema.CategoryFact, Confidence: 0.9}
 	require.NoError(t, s.SaveExtractions(ctx, p.Tenant, []pipeline.Extracted{{CandidateID: source, Extraction: memory.Extraction{Facts: []memory.Fact{f},
 		Triples: []memory.Triple{{Source: "Fay", Relationship: "knows", Target: "Gil", Confidence: 0.9}}}}}, now))

@@ -307,7 +307,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	}}
 	ack, err := s.Stage(ctx, pipeline.StageInput{OperationID: "op", WorkflowID: "wf", Request: req, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3, Now: now})
 	require.NoError(t, err)
-	r := pipeline.Range{Tenant: tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
+	r := schema.Range{Tenant: tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	fact := memory.Fact{Content: "Alice lives in Paris", Category: schema.CategoryFact, Confidence: 1, Claim: memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Paris", Functional: true}}
 	require.NoError(t, s.SaveExtractions(ctx, tenant, []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{fact},
@@ -338,7 +338,7 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		episode.SafeSummary = "what was done is on record"
 		put := schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{episode}}
 		require.NoError(t, put.Validate())
-		result, err := s.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: tenant, ID: fmt.Sprint("put", i), WorkflowID: "put"}, Request: put,
+		result, err := s.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: tenant, ID: fmt.Sprint("put", i), WorkflowID: "put"}, Request: put,
 			Policy: proposals.DefaultWritePolicy(), Now: now.Add(time.Duration(i) * time.Second)})
 		require.NoError(t, err)
 		require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutUpdated}[i], result.Items[0].Status)
@@ -353,13 +353,13 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		others.Records = append(others.Records, m)
 	}
 	require.NoError(t, others.Validate())
-	created, err := s.Put(ctx, edit.PutInput{Operation: pipeline.Operation{Tenant: tenant, ID: "others", WorkflowID: "put"}, Request: others, Policy: proposals.DefaultWritePolicy(), Now: now})
+	created, err := s.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: tenant, ID: "others", WorkflowID: "put"}, Request: others, Policy: proposals.DefaultWritePolicy(), Now: now})
 	require.NoError(t, err)
 	for _, item := range created.Items {
 		require.Equal(t, schema.PutCreated, item.Status)
 	}
-	require.NoError(t, s.Accept(ctx, pipeline.Operation{Tenant: tenant, ID: "later"}, "put", schema.PutRequest{}, now))
-	preview, err := s.SelectForget(ctx, pipeline.Operation{Tenant: tenant, ID: "forget", WorkflowID: "forget"}, schema.ForgetRequest{
+	require.NoError(t, s.Accept(ctx, schema.OperationRef{Tenant: tenant, ID: "later"}, "put", schema.PutRequest{}, now))
+	preview, err := s.SelectForget(ctx, schema.OperationRef{Tenant: tenant, ID: "forget", WorkflowID: "forget"}, schema.ForgetRequest{
 		Operation: schema.Operation{Principal: p, Reason: "a test"}, Selector: schema.Selector{IDs: []string{id.String()}}}, now)
 	require.NoError(t, err)
 	_, err = s.ForgetToken(ctx, p, uuid.MustParse(preview.RunID), now)

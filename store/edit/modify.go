@@ -25,7 +25,7 @@ import (
 
 // ModifyInput is a validated modify request.
 type ModifyInput struct {
-	Operation  pipeline.Operation
+	Operation  schema.OperationRef
 	Request    schema.ModifyRequest
 	Policy     proposals.WritePolicy
 	Rules      *policy.Policy  // classification rules; nil for none

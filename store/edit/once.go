@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -12,7 +13,7 @@ import (
 
 // once carries out an operation in one transaction, which is repeated when it conflicted with another. An operation
 // that was carried out before answers with its first result and changes nothing.
-func once[R any](ctx context.Context, s *Editing, op pipeline.Operation, kind string, now time.Time,
+func once[R any](ctx context.Context, s *Editing, op schema.OperationRef, kind string, now time.Time,
 	change func(*commit.Change) (R, error)) (R, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (R, error) {
 		return pipeline.RunOnce(ctx, s.DB, op, kind, now, change)

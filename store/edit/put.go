@@ -21,7 +21,7 @@ import (
 
 // PutInput is one valid put to carry out.
 type PutInput struct {
-	Operation  pipeline.Operation
+	Operation  schema.OperationRef
 	Request    schema.PutRequest
 	Policy     proposals.WritePolicy // already narrowed by the request
 	Rules      *policy.Policy        // classification rules; nil for none

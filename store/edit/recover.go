@@ -22,7 +22,7 @@ import (
 
 // RecoverInput is a validated recover request.
 type RecoverInput struct {
-	Operation pipeline.Operation
+	Operation schema.OperationRef
 	Request   schema.RecoverRequest
 	Policy    proposals.WritePolicy
 	Now       time.Time

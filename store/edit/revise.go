@@ -25,7 +25,7 @@ import (
 
 // ReviseInput is a validated revise request.
 type ReviseInput struct {
-	Operation pipeline.Operation
+	Operation schema.OperationRef
 	Request   schema.ReviseRequest
 	Policy    proposals.WritePolicy
 	Rules     *policy.Policy // classification rules for the record; nil for none

@@ -22,7 +22,7 @@ import (
 // returns the first preview, with the state that the run has come to: a confirmed run whose workflow has
 // failed goes on without a second confirmation. A request for another version than the current one is a
 // *schema.VersionConflict.
-func (s *Forgetter) SelectForget(ctx context.Context, op pipeline.Operation, req schema.ForgetRequest,
+func (s *Forgetter) SelectForget(ctx context.Context, op schema.OperationRef, req schema.ForgetRequest,
 	now time.Time) (schema.ForgetPreview, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	preview, err := pipeline.RunOnce(ctx, s.DB, op, pipeline.KindForget, now,
@@ -43,7 +43,7 @@ func (s *Forgetter) SelectForget(ctx context.Context, op pipeline.Operation, req
 	return preview, nil
 }
 
-func selectForget(ctx context.Context, c *commit.Change, op pipeline.Operation,
+func selectForget(ctx context.Context, c *commit.Change, op schema.OperationRef,
 	req schema.ForgetRequest) (schema.ForgetPreview, error) {
 	if err := req.Validate(); err != nil {
 		return schema.ForgetPreview{}, err // no body left, and no result: nothing must not mean everything

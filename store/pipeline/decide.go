@@ -74,7 +74,7 @@ var leaseDecide = `
 	ORDER BY due.ordinal`
 
 // LeaseDecide returns the candidates of the range whose facts are not decided, or are stale.
-func (s *Pipeline) LeaseDecide(ctx context.Context, r Range, now time.Time) ([]Undecided, error) {
+func (s *Pipeline) LeaseDecide(ctx context.Context, r schema.Range, now time.Time) ([]Undecided, error) {
 	var out []Undecided
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		found, err := commit.Rows[undecidedRow](ctx, c.Tx, leaseDecide, rangeArgs(r, pgx.StrictNamedArgs{"now": c.Now}))
@@ -112,7 +112,7 @@ type offeredRef struct {
 }
 
 // StaleProposals counts the proposals of a range that are to be decided again.
-func (s *Pipeline) StaleProposals(ctx context.Context, r Range) (n int, err error) {
+func (s *Pipeline) StaleProposals(ctx context.Context, r schema.Range) (n int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
@@ -137,7 +137,7 @@ func (s *Pipeline) StaleProposals(ctx context.Context, r Range) (n int, err erro
 
 // SaveDecisions stores proposals and marks their candidates decided. Deciding a stale proposal again
 // replaces it and counts the round.
-func (s *Pipeline) SaveDecisions(ctx context.Context, r Range, candidates []uuid.UUID, decided []Decided,
+func (s *Pipeline) SaveDecisions(ctx context.Context, r schema.Range, candidates []uuid.UUID, decided []Decided,
 	now time.Time) error {
 	err := pg.RetryChange(ctx, func() error {
 		return commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
@@ -151,7 +151,7 @@ func (s *Pipeline) SaveDecisions(ctx context.Context, r Range, candidates []uuid
 	return nil
 }
 
-func saveDecisions(ctx context.Context, c *commit.Change, r Range, candidates []uuid.UUID, decided []Decided) error {
+func saveDecisions(ctx context.Context, c *commit.Change, r schema.Range, candidates []uuid.UUID, decided []Decided) error {
 	// Nothing about a candidate that left the pipeline meanwhile: its text may have been erased.
 	staged, err := commit.Values[uuid.UUID](ctx, c.Tx, `
 		SELECT id
@@ -178,7 +178,7 @@ func saveDecisions(ctx context.Context, c *commit.Change, r Range, candidates []
 	return nil
 }
 
-func queueDecision(c *commit.Change, r Range, d Decided) error {
+func queueDecision(c *commit.Change, r schema.Range, d Decided) error {
 	fact, err := json.Marshal(d.Fact)
 	if err != nil {
 		return err
@@ -261,17 +261,14 @@ var proposalSQL = commit.Insert("proposals", `
 		rounds = proposals.rounds + 1
 	WHERE proposals.state = 'stale'`
 
-// DecideTotals says what is proposed for the facts of a range, over all attempts and rounds.
-type DecideTotals struct {
-	Candidates, Add, Update, Delete, None, Dead int
-}
-
-// DecideTotals counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
-func (s *Pipeline) DecideTotals(ctx context.Context, r Range) (t DecideTotals, err error) {
+// DecideCounts counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
+func (s *Pipeline) DecideCounts(ctx context.Context, r schema.Range) (out schema.DecideCounts, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		var err error
-		t, err = commit.Row[DecideTotals](ctx, tx, `
+		counted, err := commit.Row[struct {
+			Candidates, Dead int
+			schema.ActionCounts
+		}](ctx, tx, `
 			WITH `+candidatesInRange+`, p AS MATERIALIZED (
 				SELECT action
 				FROM proposals
@@ -283,10 +280,11 @@ func (s *Pipeline) DecideTotals(ctx context.Context, r Range) (t DecideTotals, e
 				(SELECT count(*) FROM p WHERE action = 'delete') AS delete,
 				(SELECT count(*) FROM p WHERE action = 'none') AS none,
 				`+deadOfRange("decide")+` AS dead`, rangeArgs(r, nil))
+		out = schema.DecideCounts{Candidates: counted.Candidates, Dead: counted.Dead, Actions: counted.ActionCounts}
 		return err
 	})
 	if err != nil {
-		return t, fmt.Errorf("count proposals: %w", err)
+		return out, fmt.Errorf("count proposals: %w", err)
 	}
-	return t, nil
+	return out, nil
 }

@@ -21,7 +21,7 @@ import (
 
 // FeedbackInput is a validated feedback request.
 type FeedbackInput struct {
-	Operation Operation
+	Operation schema.OperationRef
 	Request   schema.FeedbackRequest
 	Policy    proposals.WritePolicy
 	Now       time.Time

@@ -95,7 +95,7 @@ const openOfRange = `tenant = @tenant
 
 // MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase will not be tried
 // again, so that no job stays open after a finished run.
-func (s *Pipeline) MarkRangeDead(ctx context.Context, r Range, phase, reason string, now time.Time) (int, error) {
+func (s *Pipeline) MarkRangeDead(ctx context.Context, r schema.Range, phase, reason string, now time.Time) (int, error) {
 	var dead []struct{ CandidateID, MemoryID uuid.UUID }
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) (err error) {
 		dead, err = commit.Rows[struct{ CandidateID, MemoryID uuid.UUID }](ctx, c.Tx, `
@@ -117,7 +117,7 @@ func (s *Pipeline) MarkRangeDead(ctx context.Context, r Range, phase, reason str
 }
 
 // AdvanceJobs moves the open jobs of the range to a phase; done completes them and their candidates.
-func (s *Pipeline) AdvanceJobs(ctx context.Context, r Range, phase string, now time.Time) error {
+func (s *Pipeline) AdvanceJobs(ctx context.Context, r schema.Range, phase string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		state := schema.JobLeased
 		if phase == "done" {
@@ -151,7 +151,7 @@ func (s *Pipeline) AdvanceJobs(ctx context.Context, r Range, phase string, now t
 }
 
 // NoteOnJobs records on the open jobs of a range that an optional step failed.
-func (s *Pipeline) NoteOnJobs(ctx context.Context, r Range, note string, now time.Time) error {
+func (s *Pipeline) NoteOnJobs(ctx context.Context, r schema.Range, note string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		c.Queue.Queue(`
 			WITH `+candidatesInRange+`
@@ -182,8 +182,8 @@ func leased(phase string) string {
 // Reviving it again under the same operation returns the first result. It returns ErrNotFound for an
 // unknown job and ErrNotDead for one in another state.
 func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, operation, actor string,
-	now time.Time) (Range, error) {
-	r := Range{Tenant: tenant}
+	now time.Time) (schema.Range, error) {
+	r := schema.Range{Tenant: tenant}
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		done, err := c.Operation(ctx, []string{operation}, kindResume, &r)
 		if err != nil || done {
@@ -219,7 +219,7 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 		return c.RecordOperation(operation, kindResume, r)
 	})
 	if err != nil {
-		return Range{}, fmt.Errorf("retry job: %w", err)
+		return schema.Range{}, fmt.Errorf("retry job: %w", err)
 	}
 	return r, nil
 }

@@ -27,7 +27,7 @@ type linkable struct {
 
 // Link writes the entities and relations of a range, in a transaction of its own: its failure never reverts a fact. A
 // candidate is linked once. A mention counts once for each memory and entity.
-func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (schema.LinkCounts, error) {
+func (s *Pipeline) Link(ctx context.Context, r schema.Range, now time.Time) (schema.LinkCounts, error) {
 	var counts schema.LinkCounts
 	// It may deadlock with a forget, which locks edges first.
 	err := pg.RetryChange(ctx, func() error {
@@ -40,7 +40,7 @@ func (s *Pipeline) Link(ctx context.Context, r Range, now time.Time) (schema.Lin
 	return counts, nil
 }
 
-func link(ctx context.Context, c *commit.Change, r Range, counts *schema.LinkCounts) error {
+func link(ctx context.Context, c *commit.Change, r schema.Range, counts *schema.LinkCounts) error {
 	batch, err := linkables(ctx, c, r)
 	if err != nil || len(batch) == 0 {
 		return err
@@ -69,7 +69,7 @@ func link(ctx context.Context, c *commit.Change, r Range, counts *schema.LinkCou
 
 // linkables reads the candidates of a range that have triples and are not linked, with the memories that were written
 // from them, and locks both until commit: what is forgotten meanwhile must not return to the graph.
-func linkables(ctx context.Context, c *commit.Change, r Range) ([]linkable, error) {
+func linkables(ctx context.Context, c *commit.Change, r schema.Range) ([]linkable, error) {
 	candidates, err := commit.Rows[struct {
 		ID       uuid.UUID
 		MemoryID uuid.UUID

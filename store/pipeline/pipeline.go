@@ -20,9 +20,6 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Range is a run of candidates of one batch.
-type Range = schema.Range
-
 // candidatesInRange is the candidates c of a range, whose arguments are Range.args.
 //
 // What belongs to them is read by the set of their ids, never by a join: with a tenant that the planner takes for one
@@ -37,7 +34,7 @@ var InRange = strings.NewReplacer("@tenant", "$1", "@batch_id", "$2", "@from", "
 	Replace(candidatesInRange)
 
 // rangeArgs adds the range to the arguments of a statement.
-func rangeArgs(r Range, more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+func rangeArgs(r schema.Range, more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
 	out := pgx.StrictNamedArgs{"tenant": r.Tenant, "batch_id": r.BatchID, "from": r.From, "to": r.To}
 	maps.Copy(out, more)
 	return out
@@ -147,7 +144,7 @@ var leaseExtract = `
 
 // LeaseExtract returns the candidates of the range that still have to be extracted, and marks their jobs leased.
 // Running it again returns the remaining ones: an extraction that was paid for is kept.
-func (s *Pipeline) LeaseExtract(ctx context.Context, r Range, now time.Time) ([]Extractable, error) {
+func (s *Pipeline) LeaseExtract(ctx context.Context, r schema.Range, now time.Time) ([]Extractable, error) {
 	var out []Extractable
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
 		found, err := commit.Rows[struct {
@@ -220,18 +217,13 @@ func logUsage(c *commit.Change, candidate uuid.UUID, phase string, u inference.U
 		pgx.StrictNamedArgs{"tenant": c.Tenant, "candidate_id": candidate, "entry": string(entry), "now": c.Now})
 }
 
-// ExtractTotals says what the extractions of a range hold, over all attempts.
-type ExtractTotals struct {
-	Candidates, Facts, Triples, Warnings, Dead int
-}
-
-// ExtractTotals counts the stored extractions of a range and the jobs that died extracting; a job that
+// ExtractCounts counts the stored extractions of a range and the jobs that died extracting; a job that
 // was forgotten did not die of it.
-func (s *Pipeline) ExtractTotals(ctx context.Context, r Range) (t ExtractTotals, err error) {
+func (s *Pipeline) ExtractCounts(ctx context.Context, r schema.Range) (t schema.ExtractCounts, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		var err error
-		t, err = commit.Row[ExtractTotals](ctx, tx, `
+		t, err = commit.Row[schema.ExtractCounts](ctx, tx, `
 			WITH `+candidatesInRange+`
 			SELECT count(c.extraction) AS candidates,
 				coalesce(sum(n.facts), 0) AS facts,

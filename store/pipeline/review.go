@@ -19,7 +19,7 @@ import (
 )
 
 // ToReview counts the proposals of a range that wait for a person.
-func (s *Pipeline) ToReview(ctx context.Context, r Range) (n int, err error) {
+func (s *Pipeline) ToReview(ctx context.Context, r schema.Range) (n int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
@@ -118,7 +118,7 @@ type reviewing struct {
 //
 // An approved fact whose claim another memory makes replaces that memory: a person has seen that they
 // contradict each other (document 004 §7 and §12).
-func (s *Pipeline) DecideProposal(ctx context.Context, op Operation, in DecideInput) (schema.ReviewResult, error) {
+func (s *Pipeline) DecideProposal(ctx context.Context, op schema.OperationRef, in DecideInput) (schema.ReviewResult, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviewResult, error) {
 		return RunOnce(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult,
 			error) {

@@ -44,13 +44,10 @@ const (
 	StaleAfter = 24 * time.Hour
 )
 
-// Operation names a request that a workflow has taken in.
-type Operation = schema.OperationRef
-
 // Accept keeps the body of a request that carries content until it is carried out, so that activities
 // need only its id. Accepting it again changes nothing. It returns a *schema.ValidationError where the
 // operation is, or was, another request: of another kind, or with another body.
-func (s *Pipeline) Accept(ctx context.Context, op Operation, kind string, body any, now time.Time) error {
+func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind string, body any, now time.Time) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("accept %s: %w", kind, err)
@@ -133,7 +130,7 @@ func digest(ctx context.Context, c *commit.Change, body []byte) ([]byte, error) 
 
 // Accepted reads the body of an accepted request into body. It reports false, and reads nothing, when
 // the operation has been carried out already: carrying it out again answers with the first result.
-func (s *Pipeline) Accepted(ctx context.Context, op Operation, body any) (bool, error) {
+func (s *Pipeline) Accepted(ctx context.Context, op schema.OperationRef, body any) (bool, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var encoded []byte
 	err := s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
@@ -153,7 +150,7 @@ func (s *Pipeline) Accepted(ctx context.Context, op Operation, body any) (bool, 
 }
 
 // Drop deletes the body of a request that will not be carried out: its run has ended.
-func (s *Pipeline) Drop(ctx context.Context, op Operation, now time.Time) error {
+func (s *Pipeline) Drop(ctx context.Context, op schema.OperationRef, now time.Time) error {
 	err := commit.Write(ctx, s.DB, op.Tenant, now, func(c *commit.Change) error {
 		c.Queue.Queue(`DELETE FROM staged_requests WHERE tenant = $1 AND id = $2`, c.Tenant, op.ID)
 		return nil
@@ -177,7 +174,7 @@ func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 // RunOnce runs fn as one change whose result is the operation's: delivered again, it answers with
 // the first result and changes nothing. The staged body goes in the same transaction. It returns a
 // *schema.ValidationError where the operation was one of another kind.
-func RunOnce[R any](ctx context.Context, s *pg.DB, op Operation, kind string, now time.Time,
+func RunOnce[R any](ctx context.Context, s *pg.DB, op schema.OperationRef, kind string, now time.Time,
 	fn func(*commit.Change) (R, error)) (R, error) {
 	var result R
 	err := commit.Write(ctx, s, op.Tenant, now, func(c *commit.Change) error {

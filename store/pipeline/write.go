@@ -35,7 +35,7 @@ const ReasonDuplicate = proposals.ReasonDuplicate
 
 // WriteInput is one run of candidates whose proposals are to be written.
 type WriteInput struct {
-	Range     Range
+	Range     schema.Range
 	MaxRounds int // decisions after which a proposal that is still stale is blocked for review
 	Now       time.Time
 	// Sources are embeddings of source memories that have none yet, by memory id.

@@ -13,7 +13,6 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
-	"github.com/mneme/mneme/store/pipeline"
 )
 
 // IndexAttributes is what an index may filter by, as the memory has it: no content.
@@ -390,7 +389,7 @@ func (s *VectorIndex) OutboxTenants(ctx context.Context) ([]string, error) {
 
 // BatchMemories returns the ids of the memories that a range wrote or changed: its sources, the
 // facts added from them, and the targets of updates and deletes.
-func (s *VectorIndex) BatchMemories(ctx context.Context, r pipeline.Range) ([]uuid.UUID, error) {
+func (s *VectorIndex) BatchMemories(ctx context.Context, r schema.Range) ([]uuid.UUID, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []uuid.UUID
 	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {

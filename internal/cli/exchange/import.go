@@ -384,7 +384,7 @@ func (im *importer) stillDead(ctx context.Context, batchID string) error {
 	if err != nil {
 		return err
 	}
-	im.finished(api.ExtractResult{}, schema.WriteCounts{}, len(dead))
+	im.finished(schema.ExtractCounts{}, schema.WriteCounts{}, len(dead))
 	return nil
 }
 
@@ -410,7 +410,7 @@ func (im *importer) acknowledged(b Batch, started mneme.Started, resumed bool) {
 	_ = im.bar.Add64(b.Consumed)
 }
 
-func (im *importer) finished(extracted api.ExtractResult, written schema.WriteCounts, dead int) {
+func (im *importer) finished(extracted schema.ExtractCounts, written schema.WriteCounts, dead int) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	r := &im.report
