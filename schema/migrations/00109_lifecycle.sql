@@ -253,21 +253,6 @@ CREATE FUNCTION mneme_erase_external(ids uuid[]) RETURNS bigint
 -- +goose StatementEnd
 CALL mneme_protect_function('mneme_erase_external(uuid[])');
 
--- Removes session labels and references from the running tenant's events about memories that are erased or gone, at
--- most so many (NULL: all). Returns how many it changed.
--- +goose StatementBegin
-CREATE FUNCTION mneme_erase_events(ids uuid[], most integer) RETURNS bigint
-    LANGUAGE sql VOLATILE SECURITY DEFINER
-    AS $$
-    WITH about AS (
-        SELECT e.id FROM events e WHERE e.tenant = mneme_tenant() AND e.memory_id = ANY(ids) ORDER BY e.id LIMIT most),
-    erased AS (UPDATE events e SET session = '', candidate_id = NULL, memory_id = NULL
-        FROM about WHERE e.tenant = mneme_tenant() AND e.id = about.id RETURNING 1)
-    SELECT count(*) FROM erased;
-    $$;
--- +goose StatementEnd
-CALL mneme_protect_function('mneme_erase_events(uuid[], integer)');
-
 -- ---- purges of append-only tables --------------------------------------------------------------
 
 -- Deletes history of the running tenant from before a time. It reads a page of at most so many rows (look) that come
@@ -312,26 +297,6 @@ END $$;
 -- +goose StatementEnd
 CALL mneme_protect_function('mneme_purge_history(timestamptz, integer, text[], timestamptz, uuid, integer)');
 
--- Deletes the running tenant's events from before a time, oldest first, at most so many, and returns how many.
--- +goose StatementBegin
-CREATE FUNCTION mneme_purge_events(before timestamptz, most integer) RETURNS bigint
-    LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-    AS $$
-DECLARE
-    n bigint;
-BEGIN
-    PERFORM set_config('mneme.events_before', before::text, true);
-    WITH old AS (
-        SELECT e.id FROM events e WHERE e.tenant = mneme_tenant() AND e.recorded_at < before
-        ORDER BY e.recorded_at, e.id LIMIT most),
-    gone AS (DELETE FROM events e USING old WHERE e.tenant = mneme_tenant() AND e.id = old.id RETURNING 1)
-    SELECT count(*) INTO n FROM gone;
-    PERFORM set_config('mneme.events_before', '', true);
-    RETURN n;
-END $$;
--- +goose StatementEnd
-CALL mneme_protect_function('mneme_purge_events(timestamptz, integer)');
-
 -- Deletes the running tenant's policy changes from before a time, oldest first, at most so many, and returns how many.
 -- +goose StatementBegin
 CREATE FUNCTION mneme_purge_policy_changes(earliest timestamptz, most integer) RETURNS bigint
@@ -373,7 +338,7 @@ CREATE FUNCTION mneme_tenants(after text, most integer) RETURNS SETOF text
                 (SELECT min(s.tenant) FROM sweep_runs s WHERE s.tenant > t.tenant),
                 (SELECT min(b.tenant) FROM ingest_batches b WHERE b.tenant > t.tenant),
                 (SELECT min(o.tenant) FROM operations o WHERE o.tenant > t.tenant),
-                (SELECT min(e.tenant) FROM events e WHERE e.tenant > t.tenant),
+                (SELECT min(e.tenant) FROM event_ids e WHERE e.tenant > t.tenant),
                 (SELECT min(f.tenant) FROM forget_runs f WHERE f.tenant > t.tenant),
                 (SELECT min(a.tenant) FROM artifacts a WHERE a.tenant > t.tenant),
                 (SELECT min(p.tenant) FROM retention_policy_changes p WHERE p.tenant > t.tenant)), t.place + 1

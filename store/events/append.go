@@ -1,0 +1,176 @@
+package events
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Row is an event as mneme_append_events takes it.
+type Row struct {
+	Stream      string             `json:"stream"`
+	ID          string             `json:"id"`
+	Agent       string             `json:"agent_id"`
+	PolicyGroup string             `json:"policy_group"`
+	Kind        string             `json:"kind"`
+	Turn        int                `json:"turn"`
+	Visibility  schema.Visibility  `json:"visibility"`
+	Sensitivity schema.Sensitivity `json:"sensitivity"`
+	Payload     json.RawMessage    `json:"payload,omitempty"`
+	Candidate   *uuid.UUID         `json:"candidate_id,omitempty"` // what was handed in to be remembered
+	Memory      *uuid.UUID         `json:"memory_id,omitempty"`    // what it became or repeated
+	Session     string             `json:"session,omitempty"`
+	OccurredAt  time.Time          `json:"occurred_at"`
+	RecordedAt  time.Time          `json:"recorded_at"`
+	Digest      string             `json:"digest,omitempty"` // of the event as handed in, hexadecimal; empty: any event with the id is the same
+}
+
+const appendSQL = `SELECT stream, seq, added, same FROM mneme_append_events(@batch::jsonb) ORDER BY ordinal`
+
+// Queue adds the appending of rows to a batch of statements of a transaction that is bound to the tenant. It is for
+// changes that append events whose ids are new. It holds the streams until the transaction ends: queue it last.
+func Queue(batch *pgx.Batch, rows []Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("events: %w", err)
+	}
+	batch.Queue(appendSQL, pgx.StrictNamedArgs{"batch": string(encoded)})
+	return nil
+}
+
+// AppendInput is one request to append.
+type AppendInput struct {
+	Tenant      string
+	PolicyGroup string // of the agents whose events these are
+	Events      []ledger.Event
+	// Open are the kinds that every agent sees where the event does not say who does.
+	Open []string
+	Now  time.Time
+}
+
+// Append appends events in the order given and returns for each where it is. An event whose id is there already adds
+// nothing, and is answered with where it is. It returns a *schema.ValidationError for an event that is not well formed,
+// and for an id that another event has; then nothing is appended.
+func (s *Events) Append(ctx context.Context, in AppendInput) ([]ledger.Appended, error) {
+	if err := ledger.ValidateEvents(in.Events); err != nil {
+		return nil, err
+	}
+	rows := make([]Row, len(in.Events))
+	for i := range in.Events {
+		row, err := rowOf(&in.Events[i], in)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = row
+	}
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return nil, fmt.Errorf("append events: %w", err)
+	}
+	var out []ledger.Appended
+	for try := 1; ; try++ {
+		out, err = s.append(ctx, in, string(encoded))
+		var taken *pgconn.PgError
+		// Another transaction appends the same id to another stream: now it is there.
+		if errors.As(err, &taken) && taken.ConstraintName == "event_ids_pkey" && try < 3 {
+			continue
+		}
+		return out, err
+	}
+}
+
+func (s *Events) append(ctx context.Context, in AppendInput, batch string) ([]ledger.Appended, error) {
+	type appended struct {
+		Stream      string
+		Seq         int64
+		Added, Same bool
+	}
+	out := make([]ledger.Appended, 0, len(in.Events))
+	err := s.Change(ctx, in.Tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, appendSQL, pgx.StrictNamedArgs{"batch": batch})
+		if err != nil {
+			return err
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowToStructByName[appended])
+		if err != nil {
+			return err
+		}
+		var taken []schema.FieldError
+		for i, f := range found {
+			if !f.Same {
+				taken = append(taken, schema.FieldError{Field: fmt.Sprintf("events[%d].id", i),
+					Problem: "is the id of another event"})
+			}
+			out = append(out, ledger.Appended{ID: in.Events[i].ID, Stream: f.Stream, Seq: f.Seq, Added: f.Added})
+		}
+		if taken != nil {
+			return &schema.ValidationError{Fields: taken}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("append events: %w", err)
+	}
+	return out, nil
+}
+
+func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
+	payload := e.Payload
+	if len(payload) > 0 { // the digest must not depend on white space
+		var plain bytes.Buffer
+		if err := json.Compact(&plain, payload); err != nil {
+			return Row{}, fmt.Errorf("payload: %w", err)
+		}
+		payload = plain.Bytes()
+	}
+	handedIn, err := json.Marshal([]any{e.Stream, e.Agent, e.Kind, e.Turn, e.OccurredAt.UTC(), e.Visibility, e.Sensitivity,
+		payload})
+	if err != nil {
+		return Row{}, fmt.Errorf("event: %w", err)
+	}
+	sum := sha256.Sum256(handedIn)
+	return Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent, PolicyGroup: in.PolicyGroup, Kind: e.Kind, Turn: e.Turn,
+		Visibility: ledger.VisibilityOf(*e, in.Open), Sensitivity: cmp.Or(e.Sensitivity, schema.SensitivityLow),
+		Payload: payload, OccurredAt: e.OccurredAt.UTC(), RecordedAt: in.Now.UTC(), Digest: hex.EncodeToString(sum[:])}, nil
+}
+
+// Empty empties the events with these ids: their payloads go, their skeletons stay. It returns how many it emptied; one
+// that is empty already does not count.
+func (s *Events) Empty(ctx context.Context, tenant string, ids []string) (n int, err error) {
+	err = s.Change(ctx, tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT mneme_empty_events($1)`, ids).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("empty events: %w", err)
+	}
+	return n, nil
+}
+
+// KeepPartitions makes the partitions of the months to come, and drops those of months that ended before a time and
+// hold nothing any more. It returns how many it made and dropped.
+func (s *Events) KeepPartitions(ctx context.Context, now, before time.Time) (made, dropped int, err error) {
+	ctx = pg.WithClass(ctx, pg.ClassPipeline)
+	err = s.Pool.QueryRow(ctx, `SELECT mneme_make_event_partitions($1), mneme_drop_event_partitions($2)`, now, before).
+		Scan(&made, &dropped)
+	if err != nil {
+		return 0, 0, fmt.Errorf("partitions of events: %w", err)
+	}
+	return made, dropped, nil
+}

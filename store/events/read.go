@@ -1,0 +1,178 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// row is an event as it is stored.
+type row struct {
+	Stream      string
+	Seq         int64
+	ID          string
+	AgentID     string
+	Kind        string
+	Turn        int
+	Visibility  schema.Visibility
+	Sensitivity schema.Sensitivity
+	Payload     json.RawMessage
+	OccurredAt  time.Time
+	RecordedAt  time.Time
+	Erased      bool
+}
+
+const columns = `e.stream, e.seq, e.id, e.agent_id, e.kind, e.turn, e.visibility, e.sensitivity, e.payload,
+	e.occurred_at, e.recorded_at, e.erased_at IS NOT NULL AS erased`
+
+func (r row) event() ledger.Event {
+	recorded := r.RecordedAt.UTC()
+	return ledger.Event{ID: r.ID, Stream: r.Stream, Seq: r.Seq, Agent: r.AgentID, Kind: r.Kind, Turn: r.Turn,
+		OccurredAt: r.OccurredAt.UTC(), RecordedAt: &recorded, Visibility: r.Visibility, Sensitivity: r.Sensitivity,
+		Payload: r.Payload, Erased: r.Erased}
+}
+
+// MaxPage is how many events a page holds at most.
+const MaxPage = 1_000
+
+// Page reads events of a stream in order, from the one after a sequence number, at most MaxPage. It reads all events,
+// whoever may see them: it is for the owner of the stream and for operators.
+func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, limit int) ([]ledger.Event, error) {
+	out, err := s.query(ctx, tenant, `
+		SELECT `+columns+`
+		FROM events e
+		WHERE e.tenant = @tenant AND e.stream = @stream AND e.seq > @after
+		ORDER BY e.seq
+		LIMIT @limit`,
+		pgx.StrictNamedArgs{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return out, nil
+}
+
+// LatestInput asks for the latest events of a stream that an agent may see.
+type LatestInput struct {
+	Principal      schema.Principal
+	Stream         string
+	Before         int64              // only events before this number; 0: all
+	MaxSensitivity schema.Sensitivity // empty: medium
+	Limit          int
+}
+
+// latestSQL reads own events and open ones, each from its index, as many as are asked for of each.
+const latestSQL = `
+	SELECT ` + columns + `
+	FROM (
+		(SELECT *
+		FROM events
+		WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq < @before
+			AND sensitivity = ANY(@sensitivities)
+		ORDER BY seq DESC
+		LIMIT @limit)
+		UNION ALL
+		(SELECT *
+		FROM events
+		WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND seq < @before
+			AND agent_id <> @agent AND (visibility <> 'group' OR policy_group = @policy_group AND policy_group <> '')
+			AND sensitivity = ANY(@sensitivities)
+		ORDER BY seq DESC
+		LIMIT @limit)) e
+	ORDER BY e.seq DESC
+	LIMIT @limit`
+
+// Latest reads the latest events of a stream that an agent may see, oldest first. Package memory/views decides the same
+// of single events; a test holds the two together.
+func (s *Events) Latest(ctx context.Context, in LatestInput) ([]ledger.Event, error) {
+	before := in.Before
+	if before <= 0 {
+		before = 1 << 62
+	}
+	out, err := s.query(ctx, in.Principal.Tenant, latestSQL, pgx.StrictNamedArgs{
+		"tenant":        in.Principal.Tenant,
+		"stream":        in.Stream,
+		"agent":         in.Principal.Agent,
+		"policy_group":  in.Principal.PolicyGroup,
+		"before":        before,
+		"sensitivities": pg.SensitivitiesUpTo(in.MaxSensitivity),
+		"limit":         max(1, min(in.Limit, MaxPage)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the latest events: %w", err)
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out, nil
+}
+
+// ByID reads events by id, in no order. Ids of no event are left out.
+func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledger.Event, error) {
+	out, err := s.query(ctx, tenant, `
+		SELECT `+columns+`
+		FROM event_ids i
+			CROSS JOIN LATERAL (
+				SELECT *
+				FROM events
+				WHERE tenant = @tenant AND stream = i.stream AND seq = i.seq AND recorded_at = i.recorded_at
+				OFFSET 0) e
+		WHERE i.tenant = @tenant AND i.id = ANY(@ids)`,
+		pgx.StrictNamedArgs{"tenant": tenant, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read events by id: %w", err)
+	}
+	return out, nil
+}
+
+func (s *Events) query(ctx context.Context, tenant, sql string, args pgx.StrictNamedArgs) ([]ledger.Event, error) {
+	var out []ledger.Event
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sql, args)
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (ledger.Event, error) {
+			found, err := pgx.RowToStructByName[row](r)
+			return found.event(), err
+		})
+		return err
+	})
+	return out, err
+}
+
+// Stream is one stream of a tenant.
+type Stream struct {
+	Stream    string    `json:"stream"`
+	LastSeq   int64     `json:"last_seq"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"` // when its newest event was recorded
+}
+
+// Streams lists the streams of a tenant by name, from the one after a name, at most limit.
+func (s *Events) Streams(ctx context.Context, tenant, after string, limit int) (out []Stream, err error) {
+	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, `
+			SELECT stream, last_seq, created_at, updated_at
+			FROM event_streams
+			WHERE tenant = @tenant AND stream > @after
+			ORDER BY stream
+			LIMIT @limit`,
+			pgx.StrictNamedArgs{"tenant": tenant, "after": after, "limit": max(1, min(limit, MaxPage))})
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByName[Stream])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list streams: %w", err)
+	}
+	return out, nil
+}
