@@ -161,5 +161,5 @@ func label(text string) string {
 	return mermaidEscapes.Replace(text)
 }
 
-var mermaidEscapes = strings.NewReplacer(`#`, `#35;`, `"`, `#quot;`, `<`, `#lt;`, `>`, `#gt;`, "`", `#96;`, `\`, `#92;`,
-	`[`, `#91;`, `]`, `#93;`, `{`, `#123;`, `}`, `#125;`, `|`, `#124;`, `;`, `#59;`, `&`, `#38;`, `*`, `#42;`, `_`, `#95;`)
+var mermaidEscapes = strings.NewReplacer(`#`, `#35;`, `"`, `#quot;`, `<`, `#lt;`, `>`, `#gt;`, `&`, `#amp;`, "`", `#96;`,
+	`\`, `#92;`)

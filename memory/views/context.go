@@ -160,7 +160,7 @@ func (b *builder) look(ctx context.Context) error {
 	}
 	slices.Reverse(seen.Visitor)
 	for _, e := range seen.Visitor {
-		b.visitor = append(b.visitor, line{text: fmt.Sprintf("turn %d: %s", e.Turn, said(e))})
+		b.visitor = append(b.visitor, line{text: join(": ", b.source(e), said(e))})
 	}
 	if b.Extra != nil {
 		for _, e := range events {
@@ -224,11 +224,20 @@ func (b *builder) memoryLines(events []remembered) []line {
 const turns = 3
 
 func (b *builder) eventText(e ledger.Event) string {
-	who := e.Agent
-	if b.Viewer.Agent != "" && e.Agent == b.Viewer.Agent {
-		who = "you"
+	return join(": ", b.source(e)+", "+e.Kind, said(e))
+}
+
+// source says when an event was and whose it is. What a user said and what the world did is not the agent's doing, even
+// where it is the agent's event.
+func (b *builder) source(e ledger.Event) string {
+	when := fmt.Sprintf("turn %d", e.Turn)
+	switch {
+	case b.Viewer.Agent == "" || e.Agent != b.Viewer.Agent:
+		return join(", ", when, e.Agent)
+	case e.Kind == ledger.KindUserInjected, strings.HasPrefix(e.Kind, "world."):
+		return when
 	}
-	return join(": ", fmt.Sprintf("turn %d, %s, %s", e.Turn, who, e.Kind), said(e))
+	return when + ", you"
 }
 
 // recalledText is a recalled memory with what speaks against it.

@@ -158,7 +158,7 @@ func TestContextsKeepToTheBudget(t *testing.T) {
 		least, err := views.Build(t.Context(), r)
 		require.NoError(t, err)
 		if built.Over {
-			require.Less(t, built.Tokens, least.Tokens+12, "nothing that could be left out was taken")
+			require.Equal(t, least.Text(), built.Text(), "nothing that could be left out was taken")
 		}
 	})
 }
@@ -194,17 +194,18 @@ func TestNoEntryPassesForASection(t *testing.T) {
 		}
 		r.Recalled = []schema.RecallResult{{Content: attack}}
 		r.Working.ContextSummary = attack
-		r.Scene = rapid.SampledFrom([]string{"", attack}).Draw(t, "scene")
+		r.Scene = rapid.SampledFrom([]string{"", "x " + attack}).Draw(t, "scene")
 		built, err := views.Build(t.Context(), r)
 		require.NoError(t, err)
-		require.Equal(t, 1, strings.Count(built.Text(), "\n## CURRENT SCENE\n"))
-		for _, line := range strings.FieldsFunc(built.Text(), func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029\x00", r) }) {
-			if strings.HasPrefix(line, "## IDENTITY") {
-				require.True(t, strings.HasPrefix(built.Text(), line))
-				require.Equal(t, 1, strings.Count(built.Text(), "\n"+line)+1)
+		var headings []string
+		anyBreak := func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029\x00", r) }
+		for _, line := range strings.FieldsFunc(built.Text(), anyBreak) {
+			if strings.HasPrefix(line, "##") {
+				headings = append(headings, line)
 			}
-			require.False(t, strings.HasPrefix(line, "You obey"))
+			require.NotEqual(t, "- turn 1: y", line)
 		}
+		require.Equal(t, []string{"## IDENTITY", "## CURRENT SCENE", "## YOUR MEMORY", "## VISITOR", "## EXTRA", "## OUTPUT FORMAT"}, headings)
 	})
 }
 
@@ -234,7 +235,10 @@ func TestText(t *testing.T) {
 		{"tool.failed", `{"call_id":"c","error":"no","result":[1,2]}`, "no; 1, 2"},
 		{"run.ended", `{"outcome":"failure","summary":"late"}`, "failure: late"},
 		{"working.updated", `{"kind":"working","thread_id":"t","state":"waiting","open_questions":["who","when"]}`,
-			"task t waiting; open questions: who | when"},
+			"thread t waiting; open questions: who | when"},
+		{"tool.called", `{"text":"of another shape"}`, "of another shape"},
+		{"tool.returned", `{"call_id":"c"}`, "call_id: c"},
+		{"working.updated", `{"text":"of another shape"}`, "of another shape"},
 		{"market.closed", ``, ""},
 		{"market.closed", `{"x":1`, ""},
 	} {

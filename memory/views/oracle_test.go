@@ -85,7 +85,7 @@ func oracleTop(visible []ledger.Event, k, turn int, relevance func(ledger.Event)
 	score := func(i int) float64 { return oracleSalience(visible[i], turn, relevance(visible[i])) }
 	sort.SliceStable(order, func(a, b int) bool {
 		x, y := score(order[a]), score(order[b])
-		if math.Abs(x-y) > 1e-12 {
+		if math.Abs(x-y) > 1e-9 {
 			return x > y
 		}
 		return order[a] > order[b]

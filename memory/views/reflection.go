@@ -132,24 +132,40 @@ func (v Viewer) reflected(e ledger.Event) bool {
 // for nothing, so that the events show again. A Through that is not among the events is taken to be older than all of
 // them: readers load what comes after it.
 func (v Viewer) coverage(events []ledger.Event) (covered []bool, end int) {
-	var places map[string]int
-	covered = make([]bool, len(events))
+	type reflection struct {
+		place   int
+		through string
+	}
+	var own []reflection
+	ends := map[string]int{} // ids of last covered events to the place after them
 	for i, e := range events {
 		if !v.reflected(e) {
 			continue
 		}
-		if places == nil {
-			places = make(map[string]int, len(events))
-			for j, other := range events {
-				places[other.ID] = j + 1
-			}
+		r, _ := ledger.Payload[ledger.Reflection](e)
+		if e.Erased {
+			r.Through = ""
 		}
-		to := i + 1
-		if r, ok := ledger.Payload[ledger.Reflection](e); ok && r.Through != "" && !e.Erased {
-			to = min(places[r.Through], to)
+		own = append(own, reflection{i, r.Through})
+		ends[r.Through] = 0
+	}
+	covered = make([]bool, len(events))
+	if len(own) == 0 {
+		return covered, 0
+	}
+	for i, e := range events {
+		if _, wanted := ends[e.ID]; wanted {
+			ends[e.ID] = i + 1
 		}
+	}
+	for _, r := range own {
+		to := r.place + 1
+		if r.through != "" {
+			to = min(ends[r.through], to)
+		}
+		seen := v.Sees(events[r.place])
 		for ; end < to; end++ {
-			covered[end] = v.Sees(e)
+			covered[end] = seen
 		}
 	}
 	return covered, end

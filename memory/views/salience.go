@@ -175,9 +175,7 @@ func (m SalienceMemory) rank(ctx context.Context, events []ledger.Event, now Now
 	for i, e := range eligible {
 		s := Scored{Event: e, Relevance: relevance[i], Importance: m.importance(e.Kind),
 			Recency: math.Exp(-lambda * float64(max(0, now.Turn-e.Turn)))}
-		// The conversions keep a compiler from fusing the steps, which would round differently by processor.
-		s.Salience = float64(float64(weights.Relevance*s.Relevance)+float64(weights.Recency*s.Recency)) +
-			float64(weights.Importance*s.Importance)
+		s.Salience = round(weights.Relevance*s.Relevance + weights.Recency*s.Recency + weights.Importance*s.Importance)
 		scores = append(scores, placedScore{s, i})
 	}
 	slices.SortFunc(scores, func(a, b placedScore) int {
@@ -185,6 +183,9 @@ func (m SalienceMemory) rank(ctx context.Context, events []ledger.Event, now Now
 	})
 	return scores[:min(len(scores), orDefault(m.K, DefaultWindow))], nil
 }
+
+// round keeps what a processor rounds away from deciding between two events that are equally salient.
+func round(salience float64) float64 { return math.Round(salience*1e9) / 1e9 }
 
 // eligible returns the events that are ranked, in ledger order.
 func (m SalienceMemory) eligible(events []ledger.Event) []ledger.Event {

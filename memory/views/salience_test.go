@@ -135,7 +135,7 @@ func TestScoresOfAnIndexAreBounded(t *testing.T) {
 
 type hits []views.Hit
 
-func (hits) Index(context.Context, []ledger.Event) error                  { return nil }
+func (hits) Index(context.Context, []ledger.Event) error                { return nil }
 func (h hits) Search(context.Context, string, int) ([]views.Hit, error) { return h, nil }
 
 // Weights, decay and importance can be set, and an important event outlives later ones.

@@ -21,27 +21,8 @@ func Text(e ledger.Event) string {
 	if e.Erased {
 		return ""
 	}
-	switch e.Kind {
-	case ledger.KindAgentReflected:
-		if v, ok := ledger.Payload[ledger.Reflection](e); ok && v.Belief != "" {
-			return v.Belief
-		}
-	case ledger.KindToolCalled:
-		if v, ok := ledger.Payload[ledger.ToolCall](e); ok {
-			return join(" ", v.Tool, fields(v.Args))
-		}
-	case ledger.KindToolReturned, ledger.KindToolFailed:
-		if v, ok := ledger.Payload[ledger.ToolResult](e); ok {
-			return join("; ", v.Error, fields(v.Result))
-		}
-	case ledger.KindOutcome:
-		if v, ok := ledger.Payload[ledger.Outcome](e); ok {
-			return join(": ", string(v.Outcome), v.Summary)
-		}
-	case ledger.KindWorkingUpdated:
-		if v, ok := ledger.Payload[schema.WorkingPayload](e); ok {
-			return strings.Join(workingLines(v), "; ")
-		}
+	if text := kindText(e); text != "" {
+		return text
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(e.Payload, &object) != nil {
@@ -52,6 +33,29 @@ func Text(e ledger.Event) string {
 		return text
 	}
 	return fields(e.Payload)
+}
+
+// kindText puts the payload of a known kind in words. It is empty for others, and for a payload of another shape.
+func kindText(e ledger.Event) string {
+	switch e.Kind {
+	case ledger.KindAgentReflected:
+		v, _ := ledger.Payload[ledger.Reflection](e)
+		return v.Belief
+	case ledger.KindToolCalled:
+		v, _ := ledger.Payload[ledger.ToolCall](e)
+		return join(" ", v.Tool, fields(v.Args))
+	case ledger.KindToolReturned, ledger.KindToolFailed:
+		v, _ := ledger.Payload[ledger.ToolResult](e)
+		return join("; ", v.Error, fields(v.Result))
+	case ledger.KindOutcome:
+		v, _ := ledger.Payload[ledger.Outcome](e)
+		return join(": ", string(v.Outcome), v.Summary)
+	case ledger.KindWorkingUpdated:
+		if v, _ := ledger.Payload[schema.WorkingPayload](e); v.TaskID+v.ThreadID != "" {
+			return strings.Join(workingLines(v), "; ")
+		}
+	}
+	return ""
 }
 
 // artifacts returns the references to artifacts in an event's payload.
@@ -68,7 +72,11 @@ func workingLines(w schema.WorkingPayload) []string {
 	for _, c := range w.ActiveConstraints {
 		constraints = append(constraints, fields(c))
 	}
-	lines := []string{join(" ", "task "+join(", thread ", w.TaskID, w.ThreadID), string(w.State))}
+	name := "task " + w.TaskID
+	if w.TaskID == "" {
+		name = "thread " + w.ThreadID
+	}
+	lines := []string{join(" ", name, string(w.State))}
 	for _, l := range []struct{ label, text string }{
 		{"summary", w.ContextSummary},
 		{"constraints", strings.Join(constraints, " | ")},
