@@ -102,7 +102,8 @@ func (s Section) tokens() int { return layers.EstimateTokens(s.heading()+s.Text)
 //     does not need goes to the others, in that order.
 //  4. CURRENT SCENE leaves out the environment first, then fields by how long ago they changed, then the oldest
 //     observation. YOUR MEMORY keeps the task, then in turn one event, one belief and one recalled memory, the latest
-//     or most salient first. The last entry for which there is some room is cut.
+//     or most salient first. An entry counts for 64 tokens at most, and is cut to that; what is left of the room then
+//     makes the long ones longer.
 //  5. EXTRA is cut at its end. With less than 32 tokens it is left out.
 //
 // With or without a budget, an event has at most 256 tokens in CURRENT SCENE and YOUR MEMORY.

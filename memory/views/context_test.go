@@ -120,6 +120,28 @@ func TestContexts(t *testing.T) {
 	}
 }
 
+// What is left out, and what is cut, when there is much to say and little room.
+func TestWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("The wheel turns and turns. ", 100)
+	r := village()
+	r.Events = []ledger.Event{
+		object(say(1, "narrator", "world.observed", ""), `{"weather":"rain","door":"open","text":"First note."}`),
+		say(2, "narrator", "world.observed", "Second note."), say(3, "narrator", "world.observed", "Third note."),
+		object(say(4, "narrator", "world.observed", ""), `{"weather":"storm","text":"Fourth note."}`),
+		reflect(5, "baker", ledger.Reflection{Belief: "An old belief.", BasedOn: []string{"e1"}, Through: "e2"}),
+		reflect(6, "baker", ledger.Reflection{Belief: "A new belief.", BasedOn: []string{"e1"}, Through: "e4"}),
+		say(7, "guest", "user.injected", "Short."), say(8, "guest", "user.injected", long), say(9, "guest", "user.injected", long+"!"),
+		object(say(10, "baker", "tool.returned", ""), `{"call_id":"c","result":"`+strings.Repeat("line of output, ", 500)+`"}`),
+	}
+	r.Working = nil
+	golden(t, "context_long.txt", build(t, r))
+	for name, budget := range map[string]int{"800": 800, "500": 500, "320": 320, "245": 245} {
+		r.BudgetTokens = budget
+		golden(t, "context_long_"+name+".txt", build(t, r))
+	}
+}
+
 // Whatever the budget: identity and format are whole, the visitor's entries are all there, the order is the document's,
 // and the context is within the budget unless that alone is not.
 func TestContextsKeepToTheBudget(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	minEntryTokens = 32  // the least that an entry is cut to; less says nothing
-	maxEntryTokens = 256 // of what an event says, so that a long tool result does not take all the room
+	minEntryTokens  = 32  // the least that an entry is cut to; less says nothing
+	fairEntryTokens = 64  // what an entry counts at most where there is not room for all
+	maxEntryTokens  = 256 // of what an event says, so that a long tool result does not take all the room
 )
 
 // line is an entry of a section. What it says is put on one line.
@@ -59,8 +60,9 @@ func cost(lines []line) int {
 	return total
 }
 
-// fit returns the entries for which there is room, in their own order, and how many it left out. They are taken by rank.
-// The first for which there is no room is cut, if minEntryTokens are left, and nothing goes in after it.
+// fit returns the entries for which there is room, in their own order, and how many it left out. They are taken by rank,
+// until one does not fit. An entry counts for fairEntryTokens at most, so that long ones do not keep others out. What is
+// left of the room makes the long ones longer.
 func fit(lines []line, room int) (taken []line, left int) {
 	if cost(lines) <= room {
 		return lines, 0
@@ -70,30 +72,28 @@ func fit(lines []line, room int) (taken []line, left int) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(lines[a].rank, lines[b].rank) })
-	kept := make(map[int]line, len(lines))
 	headed := map[string]bool{"": true}
+	var kept []int
+	texts := room // what headings leave of it
 	for _, i := range order {
-		l := lines[i]
+		l, heading := lines[i], 0
 		if !headed[l.heading] {
-			room -= layers.EstimateTokens(l.heading) + 1
-			headed[l.heading] = true
+			heading = layers.EstimateTokens(l.heading) + 1
 		}
-		need := l.tokens()
-		if need > room {
-			if room >= minEntryTokens {
-				kept[i] = shorten(l, room)
-			}
+		tokens := l.tokens()
+		if heading+min(tokens, minEntryTokens) > room {
 			break
 		}
-		room -= need
-		kept[i] = l
+		headed[l.heading] = true
+		texts -= heading
+		room -= heading + min(tokens, fairEntryTokens)
+		kept = append(kept, i)
 	}
-	for i := range lines {
-		if l, ok := kept[i]; ok {
-			taken = append(taken, l)
-		}
+	slices.Sort(kept)
+	for _, i := range kept {
+		taken = append(taken, lines[i])
 	}
-	return taken, len(lines) - len(taken)
+	return shorter(taken, texts), len(lines) - len(taken)
 }
 
 // shorten cuts an entry to some tokens, its line break included.

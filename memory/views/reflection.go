@@ -143,9 +143,6 @@ func (v Viewer) coverage(events []ledger.Event) (covered []bool, end int) {
 			continue
 		}
 		r, _ := ledger.Payload[ledger.Reflection](e)
-		if e.Erased {
-			r.Through = ""
-		}
 		own = append(own, reflection{i, r.Through})
 		ends[r.Through] = 0
 	}

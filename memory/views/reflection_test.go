@@ -98,6 +98,8 @@ func TestAReflectionStandsForWhatItCovers(t *testing.T) {
 	require.Equal(t, []string{"e1", "e2", "e3", "e4", "e6"}, salient(baker, 1))
 	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(events)), "it was reflected on")
 
+	later := []ledger.Event{events[0], reflect(2, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}, Through: "e3"}), events[2]}
+	require.Equal(t, []string{"e3"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(later)), "nothing covers what came after it")
 	noThrough := []ledger.Event{events[0], events[3], reflect(5, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}}), events[5]}
 	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(noThrough)), "up to itself")
 }
@@ -189,6 +191,9 @@ func TestCheckReflection(t *testing.T) {
 		"based_on[3]": "is not an event that the agent sees", "based_on[4]": "is not an event that the agent sees",
 		"through": "is not an event that the agent sees",
 	}, problems, "what is hidden is as if it were not there")
+	_, err := views.Viewer{Agent: "baker", MaxSensitivity: schema.SensitivityLow}.Check(
+		ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}}, events)
+	require.ErrorContains(t, err, "is not an event that the agent sees", "above the ceiling")
 	_, problems = check(ledger.Reflection{Belief: " ", Covers: -1})
 	require.Len(t, problems, 3)
 }
