@@ -24,9 +24,12 @@ type Event struct {
 	Stream string `json:"stream"`        // StreamKind/name, such as run/build-42
 	Seq    int64  `json:"seq,omitempty"` // place in the stream: 1, 2, 3 without gaps; set by the ledger
 
-	Agent string `json:"agent"`          // whose event it is
-	Kind  string `json:"kind"`           // such as tool.called
-	Turn  int    `json:"turn,omitempty"` // of the run; 0 or more
+	Agent string `json:"agent"` // whose event it is
+	// PolicyGroup is the agent's policy group when the event was appended: who sees it when Visibility is group.
+	PolicyGroup string `json:"policy_group,omitempty"`
+
+	Kind string `json:"kind"`           // such as tool.called
+	Turn int    `json:"turn,omitempty"` // of the run; 0 or more
 
 	OccurredAt time.Time  `json:"occurred_at"`
 	RecordedAt *time.Time `json:"recorded_at,omitempty"` // set by the ledger
@@ -111,8 +114,9 @@ type ToolResult struct {
 // Reflection is the payload of agent.reflected: a belief and the events that it rests on.
 type Reflection struct {
 	Belief  string   `json:"belief"`
-	BasedOn []string `json:"based_on"`         // ids of events
-	Covers  int      `json:"covers,omitempty"` // how many events it stands for in later views
+	BasedOn []string `json:"based_on"`          // ids of events
+	Covers  int      `json:"covers,omitempty"`  // how many events it stands for in later views
+	Through string   `json:"through,omitempty"` // the last of them; empty: the last event before the reflection
 }
 
 // Outcome is the payload of run.ended.
@@ -141,6 +145,7 @@ func (e *Event) validate(p *check.Problems, path string) {
 		p.Add(path+"agent", "is required")
 	}
 	check.Text(p, path+"agent", e.Agent, schema.MaxNameLength)
+	check.Text(p, path+"policy_group", e.PolicyGroup, schema.MaxNameLength)
 	if !kindForm(e.Kind) {
 		p.Add(path+"kind", "must be lower-case words joined by dots, at most %d characters", MaxKind)
 	}
@@ -206,6 +211,7 @@ func (e *Event) validatePayload(p *check.Problems, path string) {
 		wants(!ok || strings.TrimSpace(v.Belief) != "", "belief", "is required")
 		wants(!ok || len(v.BasedOn) > 0, "based_on", "must name at least one event")
 		wants(!ok || v.Covers >= 0, "covers", "must not be negative")
+		check.Text(p, path+".through", v.Through, MaxEventID)
 	case KindOutcome:
 		v, ok := read[Outcome](e.Payload, p, path)
 		wants(!ok || v.Outcome.Valid(), "outcome", "must be success, failure or partial")

@@ -48,6 +48,11 @@ func TestValidateEvent(t *testing.T) {
 		"belief of nothing": {func(e *ledger.Event) {
 			e.Kind, e.Payload = ledger.KindAgentReflected, json.RawMessage(`{"belief":"x","based_on":[]}`)
 		}, []string{"payload.based_on"}},
+		"long group": {func(e *ledger.Event) { e.PolicyGroup = strings.Repeat("x", 999) }, []string{"policy_group"}},
+		"long id of the last covered": {func(e *ledger.Event) {
+			e.Kind = ledger.KindAgentReflected
+			e.Payload = json.RawMessage(`{"belief":"x","based_on":["a"],"through":"` + strings.Repeat("x", 201) + `"}`)
+		}, []string{"payload.through"}},
 		"outcome": {func(e *ledger.Event) {
 			e.Kind, e.Payload = ledger.KindOutcome, json.RawMessage(`{"outcome":"fine"}`)
 		}, []string{"payload.outcome"}},

@@ -1,0 +1,323 @@
+package views
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// SectionName names a section of a context.
+type SectionName string
+
+// The sections, in the order in which they are read (document 001 "Context Builder Layering").
+const (
+	SectionIdentity SectionName = "IDENTITY"
+	SectionScene    SectionName = "CURRENT SCENE"
+	SectionMemory   SectionName = "YOUR MEMORY"
+	SectionVisitor  SectionName = "VISITOR"
+	SectionExtra    SectionName = "EXTRA"         // only where there is something
+	SectionFormat   SectionName = "OUTPUT FORMAT" // only where there is something
+)
+
+// visits is how many of a user's inputs a context shows.
+const visits = 3
+
+// What stands in a section without entries.
+const (
+	nothing = "(none)"
+	noRoom  = "(no room)"
+)
+
+// Request says what a context is built of.
+type Request struct {
+	Viewer Viewer
+	Events []ledger.Event // of the ledger, in any order; what the viewer may not see is left out
+	Turn   int            // 0 or less: the latest turn that the viewer has seen
+
+	Identity string // who the agent is, as it is to be read
+	Memory   Memory
+	Index    MemoryIndex // nil: none
+
+	Scene    string                 // takes the place of SceneOf, where the caller knows better
+	Working  *schema.WorkingPayload // the state of the task, if there is one
+	Recalled []schema.RecallResult  // what a recall found, best first
+
+	Extra        func(Seen) string // the text of EXTRA; nil: none
+	OutputFormat string            // the text of OUTPUT FORMAT
+
+	BudgetTokens int // by layers.EstimateTokens; 0 or less: no bound
+}
+
+// Seen is what a hook for EXTRA is given: what the viewer sees, and nothing else.
+type Seen struct {
+	Viewer  Viewer
+	Now     Now
+	Scene   Scene
+	Memory  []ledger.Event
+	Visitor []ledger.Event
+}
+
+// Context is what an agent reads before it acts.
+type Context struct {
+	Sections []Section `json:"sections"` // in order
+	Tokens   int       `json:"tokens"`   // estimated, of Text
+	Over     bool      `json:"over"`     // more than the budget: what may not be trimmed is larger than it
+}
+
+// Section is one part of a context.
+type Section struct {
+	Name    SectionName `json:"name"`
+	Text    string      `json:"text"`
+	LeftOut int         `json:"left_out,omitempty"` // entries for which there was no room
+	Cut     bool        `json:"cut,omitempty"`      // an entry ends before its end
+}
+
+// Text returns the context as a prompt.
+func (c Context) Text() string {
+	parts := make([]string, 0, len(c.Sections))
+	for _, s := range c.Sections {
+		parts = append(parts, s.heading()+s.Text)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func (s Section) heading() string { return "## " + string(s.Name) + "\n" }
+
+// tokens is what a section costs with the blank line after it.
+func (s Section) tokens() int { return layers.EstimateTokens(s.heading()+s.Text) + 2 }
+
+// Build puts a context together. Its order is fixed, and the same request always gives the same context.
+//
+// Within a budget, room is given as follows:
+//
+//  1. IDENTITY and OUTPUT FORMAT are whole, whatever the budget.
+//  2. VISITOR always has its entries. Each keeps at least 32 tokens.
+//  3. Of the rest, VISITOR has up to 25%, CURRENT SCENE up to 30%, YOUR MEMORY up to 35%, EXTRA up to 10%. What one
+//     does not need goes to the others, in that order.
+//  4. CURRENT SCENE leaves out the environment first, then fields by how long ago they changed, then the oldest
+//     observation. YOUR MEMORY keeps the task, then in turn one event, one belief and one recalled memory, the latest
+//     or most salient first. An entry counts for 64 tokens at most, and is cut to that; what is left of the room then
+//     makes the long ones longer.
+//  5. EXTRA is cut at its end. With less than 32 tokens it is left out.
+//
+// With or without a budget, an event has at most 256 tokens in CURRENT SCENE and YOUR MEMORY.
+//
+// Everything but IDENTITY, EXTRA and OUTPUT FORMAT was said by others, so each entry is put on one line: no entry can
+// pass for a heading or for another entry.
+func Build(ctx context.Context, r Request) (Context, error) {
+	b := builder{Request: r, events: Order(r.Events)}
+	if err := b.look(ctx); err != nil {
+		return Context{}, err
+	}
+	out := Context{Sections: b.sections()}
+	out.Tokens = layers.EstimateTokens(out.Text())
+	out.Over = r.BudgetTokens > 0 && out.Tokens > r.BudgetTokens
+	return out, nil
+}
+
+// builder is a request with what the viewer sees.
+type builder struct {
+	Request
+	events []ledger.Event
+
+	scene, memory, visitor []line
+	extra                  string
+}
+
+// look computes the views.
+func (b *builder) look(ctx context.Context) error {
+	seen := Seen{Viewer: b.Viewer, Now: Now{Turn: b.Turn, Scene: b.Request.Scene}, Scene: SceneOf(b.Viewer, b.events)}
+	if b.Turn <= 0 {
+		for _, e := range b.events {
+			if b.Viewer.Sees(e) {
+				seen.Now.Turn = max(seen.Now.Turn, e.Turn)
+			}
+		}
+	}
+	b.scene = seen.Scene.lines()
+	if seen.Now.Scene != "" {
+		b.scene = nil
+		for i, text := range strings.Split(strings.TrimSpace(seen.Now.Scene), "\n") {
+			b.scene = append(b.scene, line{text: text, rank: i})
+		}
+	} else {
+		seen.Now.Scene = render(b.scene)
+	}
+	events, err := b.Memory.remember(ctx, b.Viewer, b.Index, b.events, seen.Now)
+	if err != nil {
+		return fmt.Errorf("context of an agent: %w", err)
+	}
+	b.memory = b.memoryLines(events)
+	for _, e := range slices.Backward(b.events) {
+		if len(seen.Visitor) < visits && e.Kind == ledger.KindUserInjected && b.Viewer.Sees(e) && said(e) != "" {
+			seen.Visitor = append(seen.Visitor, e)
+		}
+	}
+	slices.Reverse(seen.Visitor)
+	for _, e := range seen.Visitor {
+		b.visitor = append(b.visitor, line{text: join(": ", b.source(e), said(e))})
+	}
+	if b.Extra != nil {
+		for _, e := range events {
+			seen.Memory = append(seen.Memory, e.Event)
+		}
+		b.extra = strings.TrimSpace(b.Extra(seen))
+	}
+	return nil
+}
+
+// said returns the text of an event and the references to its artifacts.
+func said(e ledger.Event) string {
+	text := Text(e)
+	references := artifacts(e)
+	if len(references) == 0 {
+		return text
+	}
+	if object, ok := ledger.Payload[ledger.Text](e); ok && object.Text == "" {
+		text = ""
+	}
+	return join(" ", text, "(artifacts: "+strings.Join(references, ", ")+")")
+}
+
+// memoryLines returns the entries of YOUR MEMORY: the task, what was recalled, and events with beliefs among them.
+func (b *builder) memoryLines(events []remembered) []line {
+	var out []line
+	if b.Working != nil {
+		for _, text := range workingLines(*b.Working) {
+			out = append(out, line{heading: "Task:", text: text})
+		}
+	}
+	n := 0
+	for _, r := range b.Recalled {
+		if r.Content == "" || r.Supplementary {
+			continue
+		}
+		out = append(out, line{heading: "Known:", text: recalledText(r), rank: turns*n + 3})
+		n++
+	}
+	// The rank of an event is its place among those of its queue: of events, or of the agent's beliefs.
+	reflects := b.Memory.ReflectionThreshold > 0
+	byWorth := slices.SortedFunc(slices.Values(events), func(x, y remembered) int { return x.worth - y.worth })
+	ranks := make(map[string]int, len(events))
+	var beliefs, others int
+	for _, e := range byWorth {
+		if reflects && b.Viewer.reflected(e.Event) {
+			ranks[e.ID] = turns*beliefs + 2
+			beliefs++
+		} else {
+			ranks[e.ID] = turns*others + 1
+			others++
+		}
+	}
+	for _, e := range events {
+		out = append(out, entry("Remembered:", b.eventText(e.Event), ranks[e.ID]))
+	}
+	return out
+}
+
+// turns is how many queues take turns in YOUR MEMORY: events, beliefs, recalled memories.
+const turns = 3
+
+func (b *builder) eventText(e ledger.Event) string {
+	return join(": ", b.source(e)+", "+e.Kind, said(e))
+}
+
+// source says when an event was and whose it is. What a user said and what the world did is not the agent's doing, even
+// where it is the agent's event.
+func (b *builder) source(e ledger.Event) string {
+	when := fmt.Sprintf("turn %d", e.Turn)
+	switch {
+	case b.Viewer.Agent == "" || e.Agent != b.Viewer.Agent:
+		return join(", ", when, e.Agent)
+	case e.Kind == ledger.KindUserInjected, strings.HasPrefix(e.Kind, "world."):
+		return when
+	}
+	return when + ", you"
+}
+
+// recalledText is a recalled memory with what speaks against it.
+func recalledText(r schema.RecallResult) string {
+	var notes []string
+	if !r.OccurredAt.IsZero() {
+		notes = append(notes, r.OccurredAt.UTC().Format(time.DateOnly))
+	}
+	if r.Status == schema.StatusContested {
+		notes = append(notes, string(r.Status))
+	}
+	if r.Currentness != "" {
+		notes = append(notes, string(r.Currentness))
+	}
+	if len(notes) == 0 {
+		return r.Content
+	}
+	return r.Content + " (" + strings.Join(notes, ", ") + ")"
+}
+
+// sections lays the context out within the budget.
+func (b *builder) sections() []Section {
+	identity := Section{Name: SectionIdentity, Text: strings.TrimSpace(b.Identity)}
+	scene, memory, visitor := Section{Name: SectionScene}, Section{Name: SectionMemory}, Section{Name: SectionVisitor}
+	extra := Section{Name: SectionExtra, Text: noRoom}
+	format := Section{Name: SectionFormat, Text: strings.TrimSpace(b.OutputFormat)}
+
+	wants := []want{{cost(b.visitor), 25}, {cost(b.scene), 30}, {cost(b.memory), 35}, {layers.EstimateTokens(b.extra), 10}}
+	room := []int{wants[0].tokens, wants[1].tokens, wants[2].tokens, wants[3].tokens}
+	if b.BudgetTokens > 0 {
+		floor := 0
+		for _, l := range b.visitor {
+			floor += min(l.tokens(), minEntryTokens)
+		}
+		fixed := identity.tokens() + floor
+		for _, s := range []Section{scene, memory, visitor} {
+			s.Text = noRoom
+			fixed += s.tokens()
+		}
+		if b.extra != "" {
+			fixed += extra.tokens()
+		}
+		if format.Text != "" {
+			fixed += format.tokens()
+		}
+		wants[0].tokens -= floor
+		room = divide(b.BudgetTokens-fixed, wants)
+		room[0] += floor
+	}
+
+	visitor.fill(shorter(b.visitor, room[0]), b.visitor, 0)
+	taken, left := fit(b.scene, room[1])
+	scene.fill(taken, b.scene, left)
+	taken, left = fit(b.memory, room[2])
+	memory.fill(taken, b.memory, left)
+
+	out := []Section{identity, scene, memory, visitor}
+	if b.extra != "" {
+		if room[3] >= min(minEntryTokens, wants[3].tokens) {
+			extra.Text, extra.Cut = layers.CutTokens(b.extra, room[3])
+		} else {
+			extra.LeftOut = 1
+		}
+		out = append(out, extra)
+	}
+	if format.Text != "" {
+		out = append(out, format)
+	}
+	return out
+}
+
+// fill sets the text of a section from the entries that it has room for.
+func (s *Section) fill(taken, all []line, left int) {
+	s.Text, s.LeftOut = render(taken), left
+	switch {
+	case len(all) == 0:
+		s.Text = nothing
+	case len(taken) == 0:
+		s.Text = noRoom
+	}
+	s.Cut = slices.ContainsFunc(taken, func(l line) bool { return l.cut })
+}

@@ -1,0 +1,59 @@
+package views
+
+import (
+	"slices"
+
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// Defaults of the views.
+const (
+	DefaultWindow     = 8  // events (document 001, manifest.memory.window)
+	DefaultMaxBeliefs = 32 // what 200 turns leave when the agent reflects every 8 events is 25
+)
+
+// EpisodicMemory is what happened last (document 001, Layer 1). It is always on.
+type EpisodicMemory struct {
+	Viewer Viewer `json:"viewer"`
+	Window int    `json:"window,omitempty"` // events; 0 or less: DefaultWindow
+
+	// Reflections has the agent's own reflections stand for what they cover (Layer 3). The view is then its latest
+	// MaxBeliefs reflections together with the latest Window of the other events: K + Window entries for what were
+	// K·N + Window events. While the agent reflects every Window events or more often, and K is within MaxBeliefs,
+	// every event that it saw is in the view or has a reflection there that stands for it.
+	Reflections bool `json:"reflections,omitempty"`
+	MaxBeliefs  int  `json:"max_beliefs,omitempty"` // 0 or less: DefaultMaxBeliefs
+}
+
+// Recall returns the latest Window events that the viewer sees, in ledger order, and with Reflections its beliefs.
+// Events may come in any order and more than once. A reader of a large ledger need not pass all of them: the result
+// follows from the last events that the viewer sees, and its own last reflections.
+func (m EpisodicMemory) Recall(events []ledger.Event) []ledger.Event {
+	window, beliefs := orDefault(m.Window, DefaultWindow), 0
+	if m.Reflections {
+		beliefs = orDefault(m.MaxBeliefs, DefaultMaxBeliefs)
+	}
+	var out []ledger.Event
+	for _, e := range slices.Backward(Order(events)) {
+		if window == 0 && beliefs == 0 {
+			break
+		}
+		room := &window
+		if m.Reflections && m.Viewer.reflected(e) {
+			room = &beliefs
+		}
+		if *room > 0 && m.Viewer.Sees(e) {
+			*room--
+			out = append(out, e)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func orDefault(n, otherwise int) int {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}

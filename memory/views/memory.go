@@ -1,0 +1,76 @@
+package views
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// Memory are the settings of an agent's memory (document 001, manifest.memory). The zero Memory is the recent window.
+type Memory struct {
+	Window              int        `json:"window,omitempty"`               // 0: DefaultWindow
+	UseSalience         bool       `json:"use_salience,omitempty"`         // SalienceMemory takes the place of the window
+	TopK                int        `json:"top_k,omitempty"`                // of salience; 0: Window
+	Weights             Weights    `json:"weights"`                        // of salience; zero: DefaultWeights
+	Lambda              float64    `json:"lambda,omitempty"`               // of salience; 0: DefaultLambda
+	Importance          Importance `json:"importance,omitempty"`           // of salience; for other kinds DefaultImportance
+	ReflectionThreshold int        `json:"reflection_threshold,omitempty"` // 0: the agent does not reflect
+	MaxBeliefs          int        `json:"max_beliefs,omitempty"`          // 0: DefaultMaxBeliefs
+}
+
+// Episodic returns the window of a viewer.
+func (m Memory) Episodic(v Viewer) EpisodicMemory {
+	return EpisodicMemory{Viewer: v, Window: m.Window, Reflections: m.ReflectionThreshold > 0, MaxBeliefs: m.MaxBeliefs}
+}
+
+// Salience returns the salience memory of a viewer, with an index or nil.
+func (m Memory) Salience(v Viewer, index MemoryIndex) SalienceMemory {
+	return SalienceMemory{Viewer: v, K: cmp.Or(m.TopK, m.Window), Weights: m.Weights, Lambda: m.Lambda,
+		Importance: m.Importance, Reflections: m.ReflectionThreshold > 0, Window: m.Window, Index: index}
+}
+
+// Tracker returns what says when a viewer is to reflect.
+func (m Memory) Tracker(v Viewer) ReflectionTracker {
+	return ReflectionTracker{Viewer: v, Threshold: m.ReflectionThreshold}
+}
+
+// Recall returns what the viewer remembers, in ledger order: by salience where that is on, else the window.
+func (m Memory) Recall(ctx context.Context, v Viewer, index MemoryIndex, events []ledger.Event, now Now) ([]ledger.Event, error) {
+	remembered, err := m.remember(ctx, v, index, events, now)
+	out := make([]ledger.Event, 0, len(remembered))
+	for _, r := range remembered {
+		out = append(out, r.Event)
+	}
+	return out, err
+}
+
+// remembered is an event of a memory with its worth: 0 for what is kept longest when there is little room.
+type remembered struct {
+	ledger.Event
+	worth int
+}
+
+// remember returns what Recall does. By salience the most salient is worth most, in the window the latest.
+func (m Memory) remember(ctx context.Context, v Viewer, index MemoryIndex, events []ledger.Event, now Now) ([]remembered, error) {
+	var out []remembered
+	if !m.UseSalience {
+		recent := m.Episodic(v).Recall(events)
+		for i, e := range recent {
+			out = append(out, remembered{e, len(recent) - 1 - i})
+		}
+		return out, nil
+	}
+	ranked, err := m.Salience(v, index).rank(ctx, events, now)
+	if err != nil {
+		return nil, err
+	}
+	places := make(map[string]int, len(ranked))
+	for i, s := range ranked {
+		places[s.Event.ID] = s.place
+		out = append(out, remembered{s.Event, i})
+	}
+	slices.SortFunc(out, func(a, b remembered) int { return cmp.Compare(places[a.ID], places[b.ID]) })
+	return out, nil
+}

@@ -1,0 +1,192 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// ReflectionTracker says when an agent is to reflect (document 001, Layer 3): when it has seen Threshold events since
+// its last reflection. It keeps no state. What an agent has seen since is computed from the ledger.
+type ReflectionTracker struct {
+	Viewer    Viewer `json:"viewer"`
+	Threshold int    `json:"threshold"` // 0 or less: never
+}
+
+// MaxSpan is how many events a reflection is about at most, unless the threshold is higher. An agent that has more
+// behind it reflects on the oldest first and is due again.
+const MaxSpan = 200
+
+// Span is what a reflection is about: the events that its agent saw since the one before.
+type Span struct {
+	Events  []ledger.Event // in ledger order
+	Through string         // the id of the last one
+}
+
+// Pending returns the events that the agent saw since its last reflection, in ledger order. Its own reflections are not
+// among them; those of other agents are. Events that were recorded while the last reflection was being made are pending
+// when its Through says so.
+//
+// To find what is pending it is enough to pass the agent's own reflections and the events after the Through of the last.
+func (t ReflectionTracker) Pending(events []ledger.Event) []ledger.Event {
+	events = Order(events)
+	_, end := t.Viewer.coverage(events)
+	return slices.DeleteFunc(t.Viewer.Visible(events[end:]), t.Viewer.reflected)
+}
+
+// Due returns the span that the agent is to reflect on now, and reports whether it is. A span in which there is nothing
+// but reflections of others is not due, however long: otherwise agents that see one another's beliefs would go on
+// reflecting on them with nothing happening.
+func (t ReflectionTracker) Due(events []ledger.Event) (Span, bool) {
+	if t.Threshold <= 0 {
+		return Span{}, false
+	}
+	pending := t.Pending(events)
+	happened := func(e ledger.Event) bool { return e.Kind != ledger.KindAgentReflected }
+	if len(pending) < t.Threshold || !slices.ContainsFunc(pending, happened) {
+		return Span{}, false
+	}
+	pending = pending[:min(len(pending), max(MaxSpan, t.Threshold))]
+	return Span{Events: pending, Through: pending[len(pending)-1].ID}, true
+}
+
+// Reflection returns the payload of the reflection on the span.
+func (s Span) Reflection(belief string, basedOn []string) ledger.Reflection {
+	return ledger.Reflection{Belief: belief, BasedOn: basedOn, Covers: len(s.Events), Through: s.Through}
+}
+
+// Check decides whether an agent may append a reflection: it says something, and each event that it is based on, or ends
+// with, exists, is visible to the agent and is not erased. The error is a *schema.ValidationError. It does not
+// tell an event that the agent may not see from one that does not exist.
+//
+// It returns the sensitivity that the reflection must have at least, which is the highest of what it is based on. Its
+// visibility is not that of its evidence: a reflection is seen by every agent (document 001), so an agent that must
+// keep to itself what it knows appends it with visibility private.
+func (v Viewer) Check(r ledger.Reflection, events []ledger.Event) (schema.Sensitivity, error) {
+	var p check.Problems
+	if strings.TrimSpace(r.Belief) == "" {
+		p.Add("belief", "is required")
+	}
+	if len(r.BasedOn) == 0 {
+		p.Add("based_on", "must name at least one event")
+	}
+	if r.Covers < 0 {
+		p.Add("covers", "must not be negative")
+	}
+	byID := make(map[string]ledger.Event, len(r.BasedOn)+1)
+	for _, e := range events {
+		if e.ID == r.Through || slices.Contains(r.BasedOn, e.ID) {
+			byID[e.ID] = e
+		}
+	}
+	least := schema.SensitivityPublic
+	for i, id := range r.BasedOn {
+		e, found := byID[id]
+		v.mayCite(&p, fmt.Sprintf("based_on[%d]", i), e, found)
+		least = higher(least, sensitivity(e))
+	}
+	if r.Through != "" {
+		e, found := byID[r.Through]
+		v.mayCite(&p, "through", e, found)
+	}
+	if err := p.Err(); err != nil {
+		return "", err
+	}
+	return least, nil
+}
+
+func (v Viewer) mayCite(p *check.Problems, field string, e ledger.Event, found bool) {
+	switch {
+	case !found || !v.admits(e) || !v.cleared(e):
+		p.Add(field, "is not an event that the agent sees")
+	case e.Erased:
+		p.Add(field, "was erased")
+	}
+}
+
+// higher returns the higher of two classes; one that is not known is the highest.
+func higher(a, b schema.Sensitivity) schema.Sensitivity {
+	switch {
+	case !a.Valid() || !b.Valid():
+		return schema.SensitivityHyper
+	case a.Lower(b) == a:
+		return b
+	}
+	return a
+}
+
+// reflected reports whether an event is one of the viewer's own reflections.
+func (v Viewer) reflected(e ledger.Event) bool {
+	return v.Agent != "" && e.Agent == v.Agent && e.Kind == ledger.KindAgentReflected
+}
+
+// coverage says which of the events, which are in ledger order, an own reflection stands for: those from the end of the
+// reflection before it to its Through, or to itself where it has none. It also returns where the last one ends: what the
+// agent saw from there on is not covered yet.
+//
+// A reflection that the viewer does not see, because it was erased or is above the ceiling, keeps its range and stands
+// for nothing, so that the events show again. A Through that is not among the events is taken to be older than all of
+// them: readers load what comes after it.
+func (v Viewer) coverage(events []ledger.Event) (covered []bool, end int) {
+	type reflection struct {
+		place   int
+		through string
+	}
+	var own []reflection
+	ends := map[string]int{} // ids of last covered events to the place after them
+	for i, e := range events {
+		if !v.reflected(e) {
+			continue
+		}
+		r, _ := ledger.Payload[ledger.Reflection](e)
+		own = append(own, reflection{i, r.Through})
+		ends[r.Through] = 0
+	}
+	covered = make([]bool, len(events))
+	if len(own) == 0 {
+		return covered, 0
+	}
+	for i, e := range events {
+		if _, wanted := ends[e.ID]; wanted {
+			ends[e.ID] = i + 1
+		}
+	}
+	for _, r := range own {
+		to := r.place + 1
+		if r.through != "" {
+			to = min(ends[r.through], to)
+		}
+		seen := v.Sees(events[r.place])
+		for ; end < to; end++ {
+			covered[end] = seen
+		}
+	}
+	return covered, end
+}
+
+// compact returns what reflections leave of the visible events: the agent's own reflections, the events that none of
+// them stands for, and of the others the latest keep, which stay as they are.
+func (v Viewer) compact(events []ledger.Event, keep int) []ledger.Event {
+	events = Order(events)
+	covered, _ := v.coverage(events)
+	var out []ledger.Event
+	recent := 0
+	for i, e := range slices.Backward(events) {
+		switch {
+		case !v.Sees(e):
+		case v.reflected(e):
+			out = append(out, e)
+		case recent < keep:
+			recent++
+			out = append(out, e)
+		case !covered[i]:
+			out = append(out, e)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}

@@ -1,0 +1,263 @@
+package views
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema/check"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// Now is the moment for which a view is computed.
+type Now struct {
+	Turn  int    `json:"turn"`
+	Scene string `json:"scene"` // what is going on, in words: relevance is measured against it
+}
+
+// SalienceMemory is what matters most now (document 001, Layer 2): the K most salient of the events that the viewer
+// sees, in ledger order. It is off by default.
+//
+//	salience = 0.30 relevance + 0.40 recency + 0.30 importance
+//
+// Recency is exp(-0.1·Δturn), and 1 for an event of a later turn. Importance follows from the kind. Relevance is the
+// Jaccard similarity of the words of the event and of the scene, or what Index says. Of events that are equally
+// salient the later one goes first.
+type SalienceMemory struct {
+	Viewer     Viewer     `json:"viewer"`
+	K          int        `json:"k,omitempty"` // events; 0 or less: DefaultWindow
+	Weights    Weights    `json:"weights"`     // zero: the above
+	Lambda     float64    `json:"lambda,omitempty"`
+	Importance Importance `json:"importance,omitempty"` // takes the place of DefaultImportance kind by kind
+
+	// Reflections has the agent's own reflections stand for what they cover: of the events that one stands for, only
+	// the latest Window are still eligible, as in EpisodicMemory.
+	Reflections bool `json:"reflections,omitempty"`
+	Window      int  `json:"window,omitempty"` // 0 or less: DefaultWindow
+
+	Index MemoryIndex `json:"-"` // nil: Jaccard
+}
+
+// Weights are the weights of the three terms.
+type Weights struct {
+	Relevance  float64 `json:"relevance"`
+	Recency    float64 `json:"recency"`
+	Importance float64 `json:"importance"`
+}
+
+// Importance says how important events are by their kind. The entry "" is for kinds that have none.
+type Importance map[string]float64
+
+// DefaultWeights returns the weights of document 001.
+func DefaultWeights() Weights { return Weights{Relevance: 0.30, Recency: 0.40, Importance: 0.30} }
+
+// DefaultLambda is how fast events lose recency by the turn: the half-life is about 7 turns.
+const DefaultLambda = 0.1
+
+var importance = Importance{
+	ledger.KindVerdictFinal:   1.00,
+	ledger.KindUserInjected:   0.95,
+	ledger.KindJudgeVerdict:   0.90,
+	ledger.KindAgentReflected: 0.85,
+	ledger.KindClueFound:      0.80,
+	ledger.KindWorldObserved:  0.70,
+	ledger.KindAgentSpoke:     0.50,
+	ledger.KindAgentThought:   0.40,
+	ledger.KindRunStarted:     0.30,
+	"":                        0.50, // the document names no other kind; this is the middle, what an agent says
+}
+
+// DefaultImportance returns the table of document 001.
+func DefaultImportance() Importance {
+	out := Importance{}
+	for kind, weight := range importance {
+		out[kind] = weight
+	}
+	return out
+}
+
+// MemoryIndex is a search by meaning, which takes the place of the Jaccard similarity in the relevance of events. It is
+// derived from the ledger and can be wiped and built again. It never decides which events are eligible: a hit that is not
+// among the events just indexed is ignored.
+//
+// An index should hold the events of one viewer. In one that several share, the events of others take places among the k.
+type MemoryIndex interface {
+	// Index adds events by their Text, verbatim. Adding an event again, by its id, changes nothing.
+	Index(ctx context.Context, events []ledger.Event) error
+	// Search returns at most k events that a query is about.
+	Search(ctx context.Context, query string, k int) ([]Hit, error)
+}
+
+// Hit is an event that an index found.
+type Hit struct {
+	ID    string
+	Score float64 // similarity; taken as [0,1]
+}
+
+// Scored is an event with its salience and the terms of it, each in [0,1].
+type Scored struct {
+	Event      ledger.Event `json:"event"`
+	Salience   float64      `json:"salience"`
+	Relevance  float64      `json:"relevance"`
+	Recency    float64      `json:"recency"`
+	Importance float64      `json:"importance"`
+}
+
+// Validate checks the numbers. It returns a *schema.ValidationError.
+func (m SalienceMemory) Validate() error {
+	var p check.Problems
+	for field, number := range map[string]float64{"lambda": m.Lambda, "weights.relevance": m.Weights.Relevance,
+		"weights.recency": m.Weights.Recency, "weights.importance": m.Weights.Importance} {
+		if !(number >= 0) || math.IsInf(number, 1) {
+			p.Add(field, "must be a number of 0 or more")
+		}
+	}
+	for kind, weight := range m.Importance {
+		if !(weight >= 0 && weight <= 1) {
+			p.Add("importance."+kind, "must be between 0 and 1")
+		}
+	}
+	slices.SortFunc(p.Fields, func(a, b check.FieldError) int { return cmp.Compare(a.Field, b.Field) })
+	return p.Err()
+}
+
+// Recall returns the K most salient events in ledger order. Only Index can fail; without one there is no error.
+func (m SalienceMemory) Recall(ctx context.Context, events []ledger.Event, now Now) ([]ledger.Event, error) {
+	ranked, err := m.rank(ctx, events, now)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(ranked, func(a, b placedScore) int { return cmp.Compare(a.place, b.place) })
+	out := make([]ledger.Event, 0, len(ranked))
+	for _, s := range ranked {
+		out = append(out, s.Event)
+	}
+	return out, nil
+}
+
+// Rank returns the K most salient events, the most salient first, with how that came about.
+func (m SalienceMemory) Rank(ctx context.Context, events []ledger.Event, now Now) ([]Scored, error) {
+	ranked, err := m.rank(ctx, events, now)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Scored, 0, len(ranked))
+	for _, s := range ranked {
+		out = append(out, s.Scored)
+	}
+	return out, nil
+}
+
+// placedScore is a scored event with its place in ledger order.
+type placedScore struct {
+	Scored
+	place int
+}
+
+func (m SalienceMemory) rank(ctx context.Context, events []ledger.Event, now Now) ([]placedScore, error) {
+	eligible := m.eligible(events)
+	relevance, err := m.relevance(ctx, eligible, now.Scene)
+	if err != nil {
+		return nil, err
+	}
+	weights, lambda := m.Weights, m.Lambda
+	if weights == (Weights{}) {
+		weights = DefaultWeights()
+	}
+	if lambda == 0 {
+		lambda = DefaultLambda
+	}
+	scores := make([]placedScore, 0, len(eligible))
+	for i, e := range eligible {
+		s := Scored{Event: e, Relevance: relevance[i], Importance: m.importance(e.Kind),
+			Recency: math.Exp(-lambda * float64(max(0, now.Turn-e.Turn)))}
+		s.Salience = round(weights.Relevance*s.Relevance + weights.Recency*s.Recency + weights.Importance*s.Importance)
+		scores = append(scores, placedScore{s, i})
+	}
+	slices.SortFunc(scores, func(a, b placedScore) int {
+		return cmp.Or(cmp.Compare(b.Salience, a.Salience), cmp.Compare(b.place, a.place))
+	})
+	return scores[:min(len(scores), orDefault(m.K, DefaultWindow))], nil
+}
+
+// round keeps what a processor rounds away from deciding between two events that are equally salient.
+func round(salience float64) float64 { return math.Round(salience*1e9) / 1e9 }
+
+// eligible returns the events that are ranked, in ledger order.
+func (m SalienceMemory) eligible(events []ledger.Event) []ledger.Event {
+	if m.Reflections {
+		return m.Viewer.compact(events, orDefault(m.Window, DefaultWindow))
+	}
+	return m.Viewer.Visible(events)
+}
+
+func (m SalienceMemory) importance(kind string) float64 {
+	for _, table := range []Importance{m.Importance, importance} {
+		if weight, ok := table[kind]; ok {
+			return weight
+		}
+	}
+	if weight, ok := m.Importance[""]; ok {
+		return weight
+	}
+	return importance[""]
+}
+
+// relevance returns how relevant each event is to the scene.
+func (m SalienceMemory) relevance(ctx context.Context, events []ledger.Event, scene string) ([]float64, error) {
+	out := make([]float64, len(events))
+	if m.Index == nil {
+		words := wordSet(scene)
+		for i, e := range events {
+			out[i] = jaccard(wordSet(Text(e)), words)
+		}
+		return out, nil
+	}
+	if err := m.Index.Index(ctx, events); err != nil {
+		return nil, fmt.Errorf("memory index: index %d events: %w", len(events), err)
+	}
+	if strings.TrimSpace(scene) == "" || len(events) == 0 {
+		return out, nil
+	}
+	hits, err := m.Index.Search(ctx, scene, len(events))
+	if err != nil {
+		return nil, fmt.Errorf("memory index: search: %w", err)
+	}
+	best := make(map[string]float64, len(hits))
+	for _, hit := range hits {
+		if hit.Score > best[hit.ID] { // false for NaN
+			best[hit.ID] = min(1, hit.Score)
+		}
+	}
+	for i, e := range events {
+		out[i] = best[e.ID]
+	}
+	return out, nil
+}
+
+func wordSet(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, word := range normalize.Words(text, "'") {
+		out[word] = true
+	}
+	return out
+}
+
+// jaccard returns the share of words that two texts have in common, 0 when neither has any.
+func jaccard(a, b map[string]bool) float64 {
+	common := 0
+	for word := range a {
+		if b[word] {
+			common++
+		}
+	}
+	all := len(a) + len(b) - common
+	if all == 0 {
+		return 0
+	}
+	return float64(common) / float64(all)
+}

@@ -1,0 +1,85 @@
+package views
+
+import (
+	"slices"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+var globalKinds = []string{ledger.KindWorldObserved, ledger.KindJudgeVerdict, ledger.KindUserInjected,
+	ledger.KindRunStarted, ledger.KindAgentReflected}
+
+// GlobalKinds returns the kinds of events that every agent sees (document 001, Layer 1), unless a Viewer names others.
+func GlobalKinds() []string { return slices.Clone(globalKinds) }
+
+// Viewer is the agent that a view is computed for. Its tenant is not named, since all events of a view are of one
+// tenant.
+type Viewer struct {
+	Agent       string `json:"agent"`
+	PolicyGroup string `json:"policy_group,omitempty"`
+
+	// MaxSensitivity is the highest class that is shown, also of the agent's own events. Empty: no bound.
+	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"`
+
+	// GlobalKinds are the kinds that every agent sees. Nil: those of document 001; empty: none. JSON keeps the
+	// difference, as null and [].
+	GlobalKinds []string `json:"global_kinds"`
+}
+
+// Sees reports whether an event is visible to the viewer:
+//
+//   - The viewer's own events are visible, whatever their kind and visibility.
+//   - The visibility of another agent's event decides where it is given: global and shared are for every agent of the
+//     tenant, group is for agents of the same policy group, private is for the event's own agent.
+//   - Where none is given, the kind decides: globally visible kinds are for everyone, all others are private. An event
+//     of a globally visible kind is therefore hidden only when who appended it said so.
+//
+// Two things are visible to no viewer: an event above the viewer's MaxSensitivity, and an erased event, which has
+// nothing left to recall. What cannot be understood (an unknown visibility or class) is hidden.
+func (v Viewer) Sees(e ledger.Event) bool {
+	return !e.Erased && v.admits(e) && v.cleared(e)
+}
+
+// admits is Sees without the sensitivity and regardless of erasure: whether the event is the agent's to know.
+func (v Viewer) admits(e ledger.Event) bool {
+	if v.Agent != "" && e.Agent == v.Agent {
+		return true
+	}
+	switch e.Visibility {
+	case schema.VisibilityGlobal, schema.VisibilityShared:
+		return true
+	case schema.VisibilityGroup:
+		return e.PolicyGroup != "" && e.PolicyGroup == v.PolicyGroup
+	case "":
+		if v.GlobalKinds == nil {
+			return slices.Contains(globalKinds, e.Kind)
+		}
+		return slices.Contains(v.GlobalKinds, e.Kind)
+	}
+	return false
+}
+
+// cleared reports whether the event's sensitivity is within the viewer's ceiling.
+func (v Viewer) cleared(e ledger.Event) bool {
+	return v.MaxSensitivity == "" || slices.Contains(v.MaxSensitivity.AtMost(), sensitivity(e))
+}
+
+// sensitivity returns the class of an event, which is low where none is given.
+func sensitivity(e ledger.Event) schema.Sensitivity {
+	if e.Sensitivity == "" {
+		return schema.SensitivityLow
+	}
+	return e.Sensitivity
+}
+
+// Visible returns the events that the viewer sees, in ledger order, each once.
+func (v Viewer) Visible(events []ledger.Event) []ledger.Event {
+	var out []ledger.Event
+	for _, e := range Order(events) {
+		if v.Sees(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
