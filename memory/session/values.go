@@ -43,7 +43,7 @@ type tree struct {
 	id   value
 	text string // of a text or a number; empty for a nested value, true, false and null
 	kids []tree
-	size int // bytes of the texts in it
+	size int // bytes of the texts in it that are not words of results
 }
 
 // treeOf identifies a decoded JSON value and everything in it, each part once.
@@ -85,7 +85,11 @@ func treeOf(v any, left *int) tree {
 
 func leafOf(text string) tree {
 	text = strings.TrimSpace(text)
-	return tree{id: textValue(text), text: text, size: len(text)}
+	t := tree{id: textValue(text), text: text, size: len(text)}
+	if resultWords[strings.ToLower(text)] {
+		t.size = 0
+	}
+	return t
 }
 
 func (t *tree) grow(kid tree, b *strings.Builder) {
