@@ -94,7 +94,7 @@ func maskTree(v any, name string) any {
 		if masked, found := Mask(v); found {
 			return masked
 		}
-		if kind := withheldKind(name + ": " + v); kind != "" {
+		if kind := withheldKind(`"` + name + `": "` + v + `"`); kind != "" { // as JSON has it
 			return withheld(kind)
 		}
 	case json.Number:

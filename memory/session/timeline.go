@@ -178,12 +178,12 @@ func (s summary) cost() int { return min(len(s.label)+len(s.text), 2*maxSummary)
 // String is one line of at most maxSummary characters, in which secrets are masked.
 func (s summary) String() string {
 	text, _ := sensitive.Mask(s.text)
-	line := normalize.CleanLine(text, summaryRead)
+	line, label := normalize.CleanLine(text, summaryRead), normalize.CleanLine(s.label, summaryRead)
 	switch {
-	case s.label != "" && line != "":
-		line = s.label + ": " + line
+	case label != "" && line != "":
+		line = label + ": " + line
 	case line == "":
-		line = s.label
+		line = label
 	}
 	line, _ = normalize.CutChars(line, maxSummary)
 	return line

@@ -178,8 +178,8 @@ func (g *Graph) called(in ledger.ToolCall) string {
 // search calls f for the calls that brought values of arguments. A value that was found is not searched in parts.
 func (g *Graph) search(t *tree, f func(*call)) {
 	if len(t.kids) > 0 {
-		if t.nested() && !g.userSaid(t) {
-			if before := g.broughtBy(t.id); before != nil {
+		if t.nested() {
+			if before := g.broughtBy(t.id); before != nil && !g.userSaid(t) {
 				f(before)
 				return
 			}
@@ -193,19 +193,16 @@ func (g *Graph) search(t *tree, f func(*call)) {
 		return
 	}
 	if wholeDistinctive(t.text) {
-		if g.userSaid(t) {
-			return
-		}
 		if before := g.broughtBy(t.id); before != nil {
-			f(before)
+			if !g.userSaid(t) {
+				f(before)
+			}
 			return
 		}
 	}
 	t.eachName(func(word string) {
-		if !g.saidText(word) {
-			if before := g.broughtBy(textValue(word)); before != nil {
-				f(before)
-			}
+		if before := g.broughtBy(textValue(word)); before != nil && !g.saidText(word) {
+			f(before)
 		}
 	})
 }

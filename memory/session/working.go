@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -120,10 +119,6 @@ func (w *Working) touch(e ledger.Event) {
 	}
 }
 
-var taskStates = []schema.TaskState{
-	schema.TaskPlanning, schema.TaskExecuting, schema.TaskBlocked, schema.TaskWaiting, schema.TaskDone,
-}
-
 // update merges what the agent says of its task. Each field is read by itself: one of another shape is passed over.
 func (w *Working) update(e ledger.Event) {
 	given, ok := ledger.Payload[map[string]json.RawMessage](e)
@@ -145,7 +140,7 @@ func (w *Working) update(e ledger.Event) {
 		p.ThreadID, p.TaskID = thread, task
 	}
 	var state schema.TaskState
-	if raw, ok := given["state"]; ok && json.Unmarshal(raw, &state) == nil && slices.Contains(taskStates, state) {
+	if raw, ok := given["state"]; ok && json.Unmarshal(raw, &state) == nil && state.Valid() {
 		p.State = state
 	}
 	var summary string

@@ -48,6 +48,12 @@ func TestValidateEvent(t *testing.T) {
 		"belief of nothing": {func(e *ledger.Event) {
 			e.Kind, e.Payload = ledger.KindAgentReflected, json.RawMessage(`{"belief":"x","based_on":[]}`)
 		}, []string{"payload.based_on"}},
+		"part of a state": {func(e *ledger.Event) {
+			e.Kind, e.Payload = ledger.KindWorkingUpdated, json.RawMessage(`{"next_actions":[],"context_summary":null}`)
+		}, nil},
+		"unknown state": {func(e *ledger.Event) {
+			e.Kind, e.Payload = ledger.KindWorkingUpdated, json.RawMessage(`{"state":"resting"}`)
+		}, []string{"payload.state"}},
 		"outcome": {func(e *ledger.Event) {
 			e.Kind, e.Payload = ledger.KindOutcome, json.RawMessage(`{"outcome":"fine"}`)
 		}, []string{"payload.outcome"}},
