@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -80,7 +81,8 @@ func NewAccumulator(stream string) *Accumulator {
 }
 
 // Close makes the episode of a whole session at once. Events that the ledger has numbered may come in any order and
-// more than once. If none has a number, they are numbered as they come, each id once.
+// more than once; those without a number among them are left out. If none has a number, they are numbered as they come,
+// each id once.
 func Close(stream string, events []ledger.Event, why Closing) (Episode, bool) {
 	a := NewAccumulator(stream)
 	for _, e := range inOrder(events) {
@@ -95,7 +97,7 @@ func inOrder(events []ledger.Event) []ledger.Event {
 	out := make([]ledger.Event, 0, len(events))
 	if numbered {
 		out = append(out, events...)
-		slices.SortStableFunc(out, func(a, b ledger.Event) int { return int(min(1, max(-1, a.Seq-b.Seq))) })
+		slices.SortStableFunc(out, func(a, b ledger.Event) int { return cmp.Compare(a.Seq, b.Seq) })
 		return out
 	}
 	seen := map[string]bool{}

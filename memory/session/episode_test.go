@@ -93,6 +93,21 @@ func TestEpisodeOutcome(t *testing.T) {
 	require.False(t, ok, "nothing happened")
 }
 
+// A later snapshot replaces what it gives. What has no room is left out, and what is replaced makes room.
+func TestEpisodeEnvironment(t *testing.T) {
+	t.Parallel()
+	var s story
+	for i := range 200 {
+		s.add(ledger.KindEnvironment, fmt.Sprintf(`{"os":"linux","context":{"step":%q,"deep":%s}}`, fmt.Sprint(i, strings.Repeat(" x", 1000)),
+			strings.Repeat("[", 25)+strings.Repeat("]", 25)))
+	}
+	s.add(ledger.KindEnvironment, fmt.Sprintf(`{"os":"","context":{"large":%q,"small":1}}`, strings.Repeat("x", 5_000)))
+	episode := s.episode(t, session.Idle)
+	valid(t, schema.TypeEpisodic, episode.Payload)
+	require.Equal(t, "linux", episode.Payload.Environment.OS)
+	require.JSONEq(t, fmt.Sprintf(`{"step":%q,"small":1}`, fmt.Sprint(199, strings.Repeat(" x", 1000))), string(episode.Payload.Environment.Context))
+}
+
 // The order is that of the ledger. An event whose clock was behind has the time of the one before it.
 func TestEpisodeOfLateEvents(t *testing.T) {
 	t.Parallel()

@@ -78,6 +78,17 @@ func TestEpisodeOfALongSession(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, next, first, "nothing is missing")
 		require.EqualValues(t, last-first+1, events)
+		_, kinds, found := strings.Cut(e.Summary, ": ")
+		require.True(t, found)
+		byKind := 0
+		for part := range strings.SplitSeq(kinds, ", ") {
+			var number int
+			var kind string
+			_, err = fmt.Sscanf(part, "%d %s", &number, &kind)
+			require.NoError(t, err)
+			byKind += number
+		}
+		require.Equal(t, events, byKind)
 		require.Equal(t, start.Add(time.Duration(first-1)*time.Second), e.T)
 		counted += events
 		next = last + 1

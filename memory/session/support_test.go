@@ -107,7 +107,7 @@ func drawEvents(t *rapid.T) *story {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "fix the build", "password: hunter2x", "main.go:12: undefined", "é\x00\xff"}))
 	object := func() json.RawMessage {
 		v := map[string]any{text.Draw(t, "key"): text.Draw(t, "value"), "n": rapid.Int().Draw(t, "n"), "list": []any{text.Draw(t, "item"), nil, true}}
-		for range rapid.IntRange(0, 24).Draw(t, "depth") {
+		for range rapid.IntRange(0, 30).Draw(t, "depth") {
 			v = map[string]any{"in": v}
 		}
 		encoded, _ := json.Marshal(v)

@@ -56,3 +56,13 @@ func TestThin(t *testing.T) {
 		}
 	})
 }
+
+// Of items that do not fit as a whole, some from everywhere are kept, and the last one.
+func TestThinTakesSomeFromEverywhere(t *testing.T) {
+	t.Parallel()
+	keep := thin(1_000, 80, 0, func(int) int { return 1 }, func(int) weight { return failure })
+	require.True(t, keep[9] && keep[979] && keep[980])
+	for from := 10; from < 970; from += 40 {
+		require.Contains(t, keep[from:from+40], true)
+	}
+}

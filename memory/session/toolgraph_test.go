@@ -50,6 +50,8 @@ func TestToolGraphFindsDataFlow(t *testing.T) {
 			}
 			return s
 		}(), []string{"c0<-login", "c1<-login", "c2<-login", "c3<-login", "c4<-login", "c5<-login", "c6<-login", "c7<-login"}},
+		"several times in a result": {new(story).call("a", "x", `{}`).returned("a", `["red-fox-9",["red-fox-9"],"red-fox-9","a red-fox-9","red-fox-9"]`).
+			call("b", "y", `{"id":"red-fox-9"}`), []string{"b<-a"}},
 		"artifact": {new(story).call("a", "x", `{}`).add(ledger.KindToolReturned, ledger.ToolResult{CallID: "a", Artifacts: []string{"shot://91"}}).
 			call("b", "y", `{"image":"shot://91"}`), []string{"b<-a"}},
 	} {
@@ -71,6 +73,10 @@ func TestToolGraphInventsNothing(t *testing.T) {
 			returned("p", `"/srv/app42"`).call("l", "ls", `{"dir":"/srv/app42"}`),
 		"argument first": new(story).call("a", "read", `{"path":"cmd/tool/main.go"}`).returned("a", `"in cmd/tool/main.go: package main"`).
 			call("b", "read", `{"path":"cmd/tool/main.go"}`),
+		"argument of another first": new(story).call("a", "read", `{"path":"cmd/tool/main.go"}`).returned("a", `1`).call("b", "ls", `{}`).
+			returned("b", `["cmd/tool/main.go"]`).call("c", "read", `{"path":"cmd/tool/main.go"}`),
+		"list of the user": new(story).text(ledger.KindUserInjected, "ask alice and bernd").call("l", "list", `{}`).
+			returned("l", `["alice","bernd"]`).call("g", "get", `{"names":["alice","bernd"]}`),
 		"observed first": new(story).text(ledger.KindWorldObserved, "door-17 is shut").call("a", "look", `{}`).
 			returned("a", `["door-17"]`).call("b", "open", `{"what":"door-17"}`),
 		"thought first": new(story).text(ledger.KindAgentThought, "door-17 is shut").call("a", "look", `{}`).
@@ -108,6 +114,26 @@ func TestToolGraphKeepsWhatTheAgentNames(t *testing.T) {
 	s.add(ledger.KindToolCalled, ledger.ToolCall{CallID: "b", Tool: "y", DependsOn: []string{"a", "a", "b", "c", "nothing"}})
 	s.call("c", "z", `{}`)
 	require.Equal(t, []string{"b<-a"}, edges(session.ToolGraph(s.events)))
+}
+
+// Of more calls than a graph has room for, those are kept through which data flowed.
+func TestToolGraphKeepsWhatIsConnected(t *testing.T) {
+	t.Parallel()
+	g := session.NewGraph(20_000)
+	var s story
+	for i := range 3_000 {
+		id := fmt.Sprint("c", i)
+		if i == 1_500 {
+			s.call("from", "x", `{}`).returned("from", `"red-fox-9"`).call("to", "y", `{"id":"red-fox-9"}`).returned("to", `1`)
+		}
+		s.call(id, "z", `{}`).returned(id, `1`)
+	}
+	for _, e := range s.events {
+		g.Add(e)
+	}
+	nodes, leftOut := g.Nodes()
+	require.Equal(t, 3_002, len(nodes)+leftOut)
+	require.Equal(t, []string{"to<-from"}, edges(nodes))
 }
 
 // script is a random session: calls that take values of earlier results, and the edges that this makes.
