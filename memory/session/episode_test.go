@@ -98,14 +98,14 @@ func TestEpisodeEnvironment(t *testing.T) {
 	t.Parallel()
 	var s story
 	for i := range 200 {
-		s.add(ledger.KindEnvironment, fmt.Sprintf(`{"os":"linux","context":{"step":%q,"deep":%s}}`, fmt.Sprint(i, strings.Repeat(" x", 1000)),
+		s.add(ledger.KindEnvironment, fmt.Sprintf(`{"os":"linux","context":{"step":%q,"deep":%s}}`, fmt.Sprint(i, strings.Repeat(" x", 2000)),
 			strings.Repeat("[", 25)+strings.Repeat("]", 25)))
 	}
 	s.add(ledger.KindEnvironment, fmt.Sprintf(`{"os":"","context":{"large":%q,"small":1}}`, strings.Repeat("x", 5_000)))
 	episode := s.episode(t, session.Idle)
 	valid(t, schema.TypeEpisodic, episode.Payload)
 	require.Equal(t, "linux", episode.Payload.Environment.OS)
-	require.JSONEq(t, fmt.Sprintf(`{"step":%q,"small":1}`, fmt.Sprint(199, strings.Repeat(" x", 1000))), string(episode.Payload.Environment.Context))
+	require.JSONEq(t, fmt.Sprintf(`{"step":%q,"small":1}`, fmt.Sprint(199, strings.Repeat(" x", 2000))), string(episode.Payload.Environment.Context))
 }
 
 // The order is that of the ledger. An event whose clock was behind has the time of the one before it.
@@ -124,6 +124,48 @@ func summaries(timeline []schema.TimelineEvent) []string {
 		out = append(out, e.Summary)
 	}
 	return out
+}
+
+// Arguments may be nested as deep as an event allows, and longer than a graph shows.
+func TestEpisodeShortensArguments(t *testing.T) {
+	t.Parallel()
+	s := new(story)
+	s.call("deep", "x", strings.Repeat(`{"a":`, 31)+"1"+strings.Repeat("}", 31))
+	s.call("long", "x", fmt.Sprintf(`{"path":"a.go","lines":[%s1],"content":%q}`, strings.Repeat("1,", 400), strings.Repeat("word ", 2_000)))
+	s.call("list", "x", `["a",{}]`)
+	many := map[string]any{}
+	for i := range 100 {
+		many[fmt.Sprintf("k%02d", i)] = strings.Repeat("v", 1_000)
+	}
+	encoded, err := json.Marshal(many)
+	require.NoError(t, err)
+	s.call("many", "x", string(encoded))
+	for i := range s.events {
+		e := s.events[i]
+		e.Seq = 0
+		require.NoError(t, e.Validate())
+	}
+	episode := s.episode(t, session.Idle)
+	valid(t, schema.TypeEpisodic, episode.Payload)
+	args := map[string]string{}
+	for _, node := range episode.Payload.ToolGraph {
+		args[node.ID] = string(node.Args)
+	}
+	require.Equal(t, strings.Repeat(`{"a":`, 16)+`"{…}"`+strings.Repeat("}", 16), args["deep"])
+	require.JSONEq(t, `{"value":["a",{}]}`, args["list"])
+	var long struct {
+		Path, Content string
+		Lines         []any
+	}
+	require.NoError(t, json.Unmarshal([]byte(args["long"]), &long))
+	require.Equal(t, "a.go", long.Path)
+	require.True(t, strings.HasSuffix(long.Content, " […]"))
+	require.Equal(t, "[381 more]", long.Lines[20])
+	require.LessOrEqual(t, len(args["long"]), 1_000)
+	var kept map[string]any
+	require.NoError(t, json.Unmarshal([]byte(args["many"]), &kept))
+	require.Contains(t, kept, "k00")
+	require.EqualValues(t, 100-(len(kept)-1), kept["left_out"], "with what the first cut left out")
 }
 
 // Secrets are in no part of an episode, wherever the events have them. The key is assembled, so that scanners of the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema/check"
@@ -50,17 +51,21 @@ func fitArgs(v any, r room) json.RawMessage {
 		return encoded
 	}
 	// Still too long: the small members, in order of their names.
-	out, used, left := map[string]any{}, 40, 0
+	out, used := map[string]any{}, 40
+	left, _ := strconv.Atoi(fmt.Sprint(shortened[leftOutMember])) // by an earlier cut
 	for _, key := range slices.Sorted(maps.Keys(shortened)) {
+		if key == leftOutMember {
+			continue
+		}
 		member, err := check.EncodeTree(shortened[key])
-		if takes := len(key) + len(member) + 8; err == nil && key != leftOutMember && used+takes <= r.bytes {
+		if takes := len(key) + len(member) + 8; err == nil && used+takes <= r.bytes {
 			out[key] = shortened[key]
 			used += takes
 		} else {
 			left++
 		}
 	}
-	out[leftOutMember] = fmt.Sprintf("%d members", left)
+	out[leftOutMember] = left
 	if encoded, err = check.EncodeTree(out); err != nil {
 		return nil // unreachable for what was decoded from JSON
 	}
@@ -78,10 +83,14 @@ func (r room) shorten(v any, depth int) any {
 			return "[…]"
 		}
 		out := []any{}
-		for _, e := range v[:min(len(v), maxArgElements)] {
+		shown := v
+		if len(v) > maxArgElements+1 { // one more, since the note about the others is an element too
+			shown = v[:maxArgElements]
+		}
+		for _, e := range shown {
 			out = append(out, r.shorten(e, depth+1))
 		}
-		if left := len(v) - len(out); left > 0 {
+		if left := len(v) - len(shown); left > 0 {
 			out = append(out, fmt.Sprintf("[%d more]", left))
 		}
 		return out
@@ -91,12 +100,16 @@ func (r room) shorten(v any, depth int) any {
 		}
 		out := map[string]any{}
 		keys := slices.Sorted(maps.Keys(v))
-		for _, key := range keys[:min(len(keys), maxArgElements)] {
+		shown := keys
+		if len(keys) > maxArgElements+1 {
+			shown = keys[:maxArgElements]
+		}
+		for _, key := range shown {
 			name, _ := normalize.CutChars(key, r.text)
 			out[name] = r.shorten(v[key], depth+1)
 		}
-		if left := len(keys) - maxArgElements; left > 0 {
-			out[leftOutMember] = fmt.Sprintf("%d members", left)
+		if left := len(keys) - len(shown); left > 0 {
+			out[leftOutMember] = left
 		}
 		return out
 	}
