@@ -83,6 +83,15 @@ const (
 	TaskDone      TaskState = "done"
 )
 
+// Valid reports whether s is one of the states.
+func (s TaskState) Valid() bool {
+	switch s {
+	case TaskPlanning, TaskExecuting, TaskBlocked, TaskWaiting, TaskDone:
+		return true
+	}
+	return false
+}
+
 // SemanticPayload is what is held to be true (document 004 §7).
 type SemanticPayload struct {
 	Kind           MemoryType      `json:"kind"`

@@ -83,7 +83,7 @@ const (
 	KindToolReturned   = "tool.returned"     // ToolResult
 	KindToolFailed     = "tool.failed"       // ToolResult with Error
 	KindArtifact       = "artifact.added"    // Text with Artifacts
-	KindWorkingUpdated = "working.updated"   // schema.WorkingPayload
+	KindWorkingUpdated = "working.updated"   // WorkingUpdate: some fields of schema.WorkingPayload
 	KindOutcome        = "run.ended"         // Outcome
 	KindCandidate      = "memory.ingested"   // what was handed in to be remembered; its text is with the candidate
 )
@@ -218,7 +218,8 @@ func (e *Event) validatePayload(p *check.Problems, path string) {
 	case KindEnvironment:
 		read[schema.Environment](e.Payload, p, path)
 	case KindWorkingUpdated:
-		read[schema.WorkingPayload](e.Payload, p, path)
+		v, ok := read[schema.WorkingPayload](e.Payload, p, path)
+		wants(!ok || v.State == "" || v.State.Valid(), "state", "must be planning, executing, blocked, waiting or done")
 	}
 }
 

@@ -53,6 +53,12 @@ func TestValidateEvent(t *testing.T) {
 			e.Kind = ledger.KindAgentReflected
 			e.Payload = json.RawMessage(`{"belief":"x","based_on":["a"],"through":"` + strings.Repeat("x", 201) + `"}`)
 		}, []string{"payload.through"}},
+		"part of a state": {func(e *ledger.Event) {
+			e.Kind, e.Payload = ledger.KindWorkingUpdated, json.RawMessage(`{"next_actions":[],"context_summary":null}`)
+		}, nil},
+		"unknown state": {func(e *ledger.Event) {
+			e.Kind, e.Payload = ledger.KindWorkingUpdated, json.RawMessage(`{"state":"resting"}`)
+		}, []string{"payload.state"}},
 		"outcome": {func(e *ledger.Event) {
 			e.Kind, e.Payload = ledger.KindOutcome, json.RawMessage(`{"outcome":"fine"}`)
 		}, []string{"payload.outcome"}},

@@ -1,0 +1,106 @@
+package session
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// maxSummarized is how many bytes of JSON a summary is made from; what is longer is summarized by its beginning, as
+// it is written.
+const maxSummarized = 16_000
+
+// speakers say whose words an event of a kind holds.
+var speakers = map[string]string{
+	ledger.KindRunStarted:     "started",
+	ledger.KindUserInjected:   "user",
+	ledger.KindWorldObserved:  "observed",
+	ledger.KindAgentSpoke:     "said",
+	ledger.KindAgentThought:   "thought",
+	ledger.KindAgentReflected: "believes",
+	ledger.KindClueFound:      "clue",
+	ledger.KindJudgeVerdict:   "verdict",
+	ledger.KindVerdictFinal:   "final verdict",
+	ledger.KindArtifact:       "added",
+}
+
+// summarize says in one line what an event is about. tool is the tool of a call or of its result. What was erased or
+// says nothing has no summary, and is known by its kind.
+func summarize(e ledger.Event, tool string) summary {
+	if len(e.Payload) == 0 {
+		return summary{}
+	}
+	switch e.Kind {
+	case ledger.KindToolCalled:
+		call, _ := ledger.Payload[ledger.ToolCall](e)
+		return summaryOf("call "+tool, wordsOf(call.Args))
+	case ledger.KindToolReturned:
+		result, _ := ledger.Payload[ledger.ToolResult](e)
+		return summaryOf(strings.TrimSpace(tool+" returned"), wordsOf(result.Result))
+	case ledger.KindToolFailed:
+		result, _ := ledger.Payload[ledger.ToolResult](e)
+		if result.Error == "" {
+			result.Error = wordsOf(result.Result)
+		}
+		return summaryOf(strings.TrimSpace(tool+" failed"), result.Error)
+	case ledger.KindAgentReflected:
+		belief, _ := ledger.Payload[ledger.Reflection](e)
+		return summaryOf(speakers[e.Kind], belief.Belief)
+	case ledger.KindEnvironment:
+		env, _ := ledger.Payload[schema.Environment](e)
+		return summaryOf("environment", environmentWords(env))
+	case ledger.KindWorkingUpdated:
+		w, _ := ledger.Payload[schema.WorkingPayload](e)
+		return summaryOf("working", workingWords(w))
+	case ledger.KindOutcome:
+		outcome, _ := ledger.Payload[ledger.Outcome](e)
+		return summaryOf(strings.TrimSpace("ended "+string(outcome.Outcome)), outcome.Summary)
+	case ledger.KindCandidate: // its text is with the candidate
+		return summary{}
+	}
+	if said, ok := ledger.Payload[ledger.Text](e); ok && said.Text != "" {
+		return summaryOf(speakers[e.Kind], said.Text)
+	}
+	return summaryOf(speakers[e.Kind], wordsOf(e.Payload))
+}
+
+// wordsOf says a JSON value in words.
+func wordsOf(raw json.RawMessage) string {
+	if len(raw) > maxSummarized {
+		return string(raw[:summaryRead])
+	}
+	return memory.ValueText(raw)
+}
+
+func environmentWords(env schema.Environment) string {
+	var parts []string
+	if env.OS != "" {
+		parts = append(parts, env.OS)
+	}
+	for _, tool := range slices.Sorted(maps.Keys(env.ToolVersions)) {
+		parts = append(parts, tool+" "+env.ToolVersions[tool])
+	}
+	if env.WorkingDir != "" {
+		parts = append(parts, "in "+env.WorkingDir)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func workingWords(w schema.WorkingPayload) string {
+	var parts []string
+	add := func(label, text string) {
+		if text != "" {
+			parts = append(parts, label+text)
+		}
+	}
+	add("", string(w.State))
+	add("", w.ContextSummary)
+	add("next: ", strings.Join(w.NextActions, ", "))
+	add("open: ", strings.Join(w.OpenQuestions, ", "))
+	return strings.Join(parts, "; ")
+}

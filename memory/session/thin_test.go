@@ -1,0 +1,68 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// What is kept fits into the budget, but for the first and the last item; both ends are kept; and no item that is left
+// out weighs more than one that is kept between the ends, unless its own weight did not fit as a whole.
+func TestThin(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		costs := rapid.SliceOfN(rapid.IntRange(1, 100), 1, 200).Draw(t, "costs")
+		weighs := rapid.SliceOfN(rapid.IntRange(0, int(weights)-1), len(costs), len(costs)).Draw(t, "weights")
+		budget := rapid.IntRange(1, 5_000).Draw(t, "budget")
+		between := rapid.IntRange(0, 50).Draw(t, "between")
+		keep := thin(len(costs), budget, between, func(i int) int { return costs[i] }, func(i int) weight { return weight(weighs[i]) })
+		used, total := 0, 0
+		for i, kept := range keep {
+			total += costs[i]
+			if kept {
+				used += costs[i]
+			}
+		}
+		last := len(costs) - 1
+		require.True(t, keep[0] && keep[last])
+		if total <= budget {
+			require.Equal(t, total, used)
+			return
+		}
+		require.LessOrEqual(t, used, max(budget, budget*3/8+costs[0]+costs[last]))
+		from, to := 0, last
+		for from < len(keep) && keep[from] {
+			from++
+		}
+		for to >= 0 && keep[to] {
+			to--
+		}
+		whole := int(weights) // the lightest weight that is kept as a whole
+		for w := int(weights) - 1; w >= 0; w-- {
+			left := false
+			for i := from; i <= to; i++ {
+				left = left || weighs[i] == w && !keep[i]
+			}
+			if left {
+				break
+			}
+			whole = w
+		}
+		for i := from; i <= to; i++ {
+			if keep[i] {
+				require.GreaterOrEqual(t, weighs[i], whole-1)
+			}
+		}
+	})
+}
+
+// Of items that do not fit as a whole, some from everywhere are kept, and the last one.
+func TestThinTakesSomeFromEverywhere(t *testing.T) {
+	t.Parallel()
+	keep := thin(1_000, 80, 0, func(int) int { return 1 }, func(int) weight { return failure })
+	require.True(t, keep[9] && keep[979] && keep[980])
+	for from := 10; from < 970; from += 40 {
+		require.Contains(t, keep[from:from+40], true)
+	}
+}
