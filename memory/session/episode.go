@@ -77,7 +77,12 @@ type Accumulator struct {
 
 // NewAccumulator returns an accumulator of the events of one stream that one agent may see.
 func NewAccumulator(stream string) *Accumulator {
-	return &Accumulator{stream: stream, graph: NewGraph(graphBytes), named: map[string]bool{}, sensitivity: schema.SensitivityLow}
+	return &Accumulator{
+		stream:      stream,
+		graph:       NewGraph(graphBytes),
+		named:       map[string]bool{},
+		sensitivity: schema.SensitivityLow,
+	}
 }
 
 // Close makes the episode of a whole session at once. Events that the ledger has numbered may come in any order and

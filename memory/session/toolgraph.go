@@ -136,7 +136,12 @@ func (g *Graph) called(in ledger.ToolCall) string {
 	args := decoded(in.Args)
 	t := treeOf(args, maxed())
 	g.count++
-	c := &call{number: g.count, id: id, tool: cmp.Or(shortName(in.Tool, maxToolName), "unknown"), args: fitArgs(args, keptArgs)}
+	c := &call{
+		number: g.count,
+		id:     id,
+		tool:   cmp.Or(shortName(in.Tool, maxToolName), "unknown"),
+		args:   fitArgs(args, keptArgs),
+	}
 
 	from := map[*call]bool{}
 	for _, named := range in.DependsOn {
