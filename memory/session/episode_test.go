@@ -207,6 +207,32 @@ func TestEpisodeShortensArguments(t *testing.T) {
 	require.EqualValues(t, 100-(len(kept)-1), kept["left_out"], "with what the first cut left out")
 }
 
+// A summary says in words what an event holds, whatever its kind and shape, and has no line breaks.
+func TestEpisodeSummaries(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ kind, payload, want string }{
+		{ledger.KindRunStarted, `{"text":"fix the build"}`, "started: fix the build"},
+		{ledger.KindUserInjected, `{"text":"a\nb\tc"}`, "user: a b c"},
+		{ledger.KindWorldObserved, `{"text":"rain"}`, "observed: rain"},
+		{ledger.KindWorldObserved, `{"max_temp":21.50,"sky":["clear",null,"blue"],"ok":true}`,
+			"observed: max temp 21.50, ok true, sky clear, blue"},
+		{ledger.KindAgentReflected, `{"belief":"the cache lies","based_on":["e1"]}`, "believes: the cache lies"},
+		{ledger.KindVerdictFinal, `{"text":"guilty"}`, "final verdict: guilty"},
+		{ledger.KindWorkingUpdated, `{"state":"waiting","next_actions":["ask","wait"],"open_questions":["which?"]}`,
+			"working: waiting; next: ask, wait; open: which?"},
+		{ledger.KindOutcome, `{"outcome":"partial"}`, "ended partial"},
+		{ledger.KindCandidate, `{"candidate":"x"}`, ""},
+		{ledger.KindToolReturned, `{"call_id":"unknown","result":{"n":1}}`, "returned: n 1"},
+		{ledger.KindToolFailed, `{"call_id":"unknown","result":"exit 1"}`, "failed: exit 1"},
+		{"market.closed", `{"text":"late"}`, "late"},
+		{"market.closed", `{"price":3}`, "price 3"},
+		{"market.closed", `{}`, ""},
+	} {
+		timeline := new(story).add(c.kind, c.payload).episode(t, session.Idle).Payload.Timeline
+		require.Equal(t, []string{c.want}, summaries(timeline), c.kind)
+	}
+}
+
 // Secrets are in no part of an episode, wherever the events have them. The key is assembled, so that scanners of the
 // repository stay quiet.
 func TestEpisodeMasksSecrets(t *testing.T) {

@@ -241,7 +241,7 @@ func (g *Graph) userSaid(t *tree) bool {
 		return true
 	}
 	any, all := false, true
-	words(t.text, func(word string) {
+	eachWord(t.text, func(word string) {
 		if len(word) >= minSaid && all {
 			any = true
 			all = g.saidText(word)

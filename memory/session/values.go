@@ -133,7 +133,7 @@ func (t *tree) distinctive(f func(value)) {
 
 // eachName calls f for the names in a longer text.
 func (t *tree) eachName(f func(word string)) {
-	words(t.text, func(word string) {
+	eachWord(t.text, func(word string) {
 		if word != t.text && isName(word) {
 			f(word)
 		}
@@ -152,15 +152,15 @@ func (t *tree) everyWord(f func(value)) {
 		return
 	}
 	f(textValue(strings.ToLower(t.text)))
-	words(t.text, func(word string) {
+	eachWord(t.text, func(word string) {
 		if len(word) >= minSaid {
 			f(textValue(strings.ToLower(word)))
 		}
 	})
 }
 
-// words calls f for the words of a text: letters, digits and what joins them in paths, addresses and identifiers.
-func words(text string, f func(string)) {
+// eachWord calls f for the words of a text: letters, digits and what joins them in paths, addresses and identifiers.
+func eachWord(text string, f func(string)) {
 	if len(text) > maxTokenText {
 		text = text[:maxTokenText]
 	}
