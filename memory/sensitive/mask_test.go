@@ -56,7 +56,8 @@ func TestMaskJSON(t *testing.T) {
 func TestMaskLeavesNothing(t *testing.T) {
 	t.Parallel()
 	part := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
-		"\n", " ", "\"", "password", ": ", "=", "hunter2x", "pin", "4821", "Bearer ", "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo",
+		"\n", " ", "\"", "password", ": ", "=", "hunter2x", "pin", "4821", "Bearer ",
+		"ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo",
 		"postgres://app:", "h4rdt0guess@db/x", "4111 1111 1111 1111", "IBAN ", "GB29NWBK60161331926819", "token", "secret",
 	}))
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +72,9 @@ func TestMaskLeavesNothing(t *testing.T) {
 		if !changed {
 			require.Equal(t, text, masked)
 		}
-		value, err := json.Marshal(map[string]any{strings.Join(parts.Draw(t, "name"), ""): text, "list": []any{text, 4821, nil}})
+		value, err := json.Marshal(
+			map[string]any{strings.Join(parts.Draw(t, "name"), ""): text, "list": []any{text, 4821, nil}},
+		)
 		require.NoError(t, err)
 		shown, _ := sensitive.MaskJSON(value)
 		require.True(t, json.Valid(shown))

@@ -49,9 +49,9 @@ type Episode struct {
 // not ready; use NewAccumulator. It is not meant to be stored: it is rebuilt from the ledger page by page, and the same
 // events always make the same episode.
 //
-// What it keeps is bounded, whatever the length of the session (about 30 MB, most of it the index of values):
+// What it keeps is bounded, whatever the length of the session (about 20 MB, most of it the index of values):
 //
-//   - The timeline keeps up to about 140,000 bytes, some 700 events. Of more, it keeps the first eighth and the last
+//   - The timeline keeps up to about 140,000 bytes, some 500 events. Of more, it keeps the first eighth and the last
 //     quarter, of those between them the endings, then failures, then what users, judges and reflections say, then the
 //     rest; of what fits only in part, every k-th. What is left out between two events is counted in one entry of kind
 //     events.omitted. Since a session is thinned whenever it has grown to twice the room, the older of two similar
@@ -77,7 +77,12 @@ type Accumulator struct {
 
 // NewAccumulator returns an accumulator of the events of one stream that one agent may see.
 func NewAccumulator(stream string) *Accumulator {
-	return &Accumulator{stream: stream, graph: NewGraph(graphBytes), named: map[string]bool{}, sensitivity: schema.SensitivityLow}
+	return &Accumulator{
+		stream:      stream,
+		graph:       NewGraph(graphBytes),
+		named:       map[string]bool{},
+		sensitivity: schema.SensitivityLow,
+	}
 }
 
 // Close makes the episode of a whole session at once. Events that the ledger has numbered may come in any order and

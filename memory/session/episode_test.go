@@ -24,12 +24,18 @@ func build() *story {
 	s.text(ledger.KindUserInjected, "The build fails,\nplease fix it.")
 	s.add(ledger.KindEnvironment, `{"os":"linux","tool_versions":{"go":"1.26.0"},"working_dir":"/src"}`)
 	s.call("c1", "sh", `{"command":"go build ./..."}`)
-	s.add(ledger.KindToolFailed, ledger.ToolResult{CallID: "c1", Error: "cmd/app/main.go:12: undefined: start", Artifacts: []string{"log://1"}})
+	s.add(
+		ledger.KindToolFailed,
+		ledger.ToolResult{CallID: "c1", Error: "cmd/app/main.go:12: undefined: start", Artifacts: []string{"log://1"}},
+	)
 	s.call("c2", "read", `{"path":"cmd/app/main.go"}`)
 	s.returned("c2", `"package main"`)
 	s.add(ledger.KindEnvironment, `{"tool_versions":{"go":"1.26.1","git":"2.47"},"context":{"branch":"fix"}}`)
 	s.call("c3", "sh", `{"command":"go build ./..."}`)
-	s.add(ledger.KindToolReturned, ledger.ToolResult{CallID: "c3", Result: json.RawMessage(`""`), Artifacts: []string{"log://2", "log://1"}})
+	s.add(
+		ledger.KindToolReturned,
+		ledger.ToolResult{CallID: "c3", Result: json.RawMessage(`""`), Artifacts: []string{"log://2", "log://1"}},
+	)
 	s.add(ledger.KindOutcome, `{"outcome":"success","summary":"renamed start"}`)
 	return s
 }
@@ -42,28 +48,46 @@ func TestEpisode(t *testing.T) {
 	require.JSONEq(t, `{
 		"kind": "episodic",
 		"timeline": [
-			{"t":"2026-01-02T03:00:01Z","event_kind":"user.injected","ref":"event:e1","summary":"user: The build fails, please fix it."},
-			{"t":"2026-01-02T03:00:02Z","event_kind":"world.environment","ref":"event:e2","summary":"environment: linux, go 1.26.0, in /src"},
-			{"t":"2026-01-02T03:00:03Z","event_kind":"tool.called","ref":"event:e3","summary":"call sh: command go build ./..."},
-			{"t":"2026-01-02T03:00:04Z","event_kind":"tool.failed","ref":"event:e4","summary":"sh failed: cmd/app/main.go:12: undefined: start"},
-			{"t":"2026-01-02T03:00:05Z","event_kind":"tool.called","ref":"event:e5","summary":"call read: path cmd/app/main.go"},
-			{"t":"2026-01-02T03:00:06Z","event_kind":"tool.returned","ref":"event:e6","summary":"read returned: package main"},
-			{"t":"2026-01-02T03:00:07Z","event_kind":"world.environment","ref":"event:e7","summary":"environment: git 2.47, go 1.26.1"},
-			{"t":"2026-01-02T03:00:08Z","event_kind":"tool.called","ref":"event:e8","summary":"call sh: command go build ./..."},
+			{"t":"2026-01-02T03:00:01Z","event_kind":"user.injected","ref":"event:e1",
+				"summary":"user: The build fails, please fix it."},
+			{"t":"2026-01-02T03:00:02Z","event_kind":"world.environment","ref":"event:e2",
+				"summary":"environment: linux, go 1.26.0, in /src"},
+			{"t":"2026-01-02T03:00:03Z","event_kind":"tool.called","ref":"event:e3",
+				"summary":"call sh: command go build ./..."},
+			{"t":"2026-01-02T03:00:04Z","event_kind":"tool.failed","ref":"event:e4",
+				"summary":"sh failed: cmd/app/main.go:12: undefined: start"},
+			{"t":"2026-01-02T03:00:05Z","event_kind":"tool.called","ref":"event:e5",
+				"summary":"call read: path cmd/app/main.go"},
+			{"t":"2026-01-02T03:00:06Z","event_kind":"tool.returned","ref":"event:e6",
+				"summary":"read returned: package main"},
+			{"t":"2026-01-02T03:00:07Z","event_kind":"world.environment","ref":"event:e7",
+				"summary":"environment: git 2.47, go 1.26.1"},
+			{"t":"2026-01-02T03:00:08Z","event_kind":"tool.called","ref":"event:e8",
+				"summary":"call sh: command go build ./..."},
 			{"t":"2026-01-02T03:00:09Z","event_kind":"tool.returned","ref":"event:e9","summary":"sh returned"},
-			{"t":"2026-01-02T03:00:10Z","event_kind":"run.ended","ref":"event:e10","summary":"ended success: renamed start"}],
+			{"t":"2026-01-02T03:00:10Z","event_kind":"run.ended","ref":"event:e10",
+				"summary":"ended success: renamed start"}],
 		"artifacts": ["log://1","log://2"],
 		"tool_graph": [
 			{"id":"c1","tool":"sh","args":{"command":"go build ./..."},"result_ref":"event:e4"},
 			{"id":"c2","tool":"read","args":{"path":"cmd/app/main.go"},"result_ref":"event:e6","depends_on":["c1"]},
 			{"id":"c3","tool":"sh","args":{"command":"go build ./..."},"result_ref":"event:e9"}],
-		"environment": {"os":"linux","tool_versions":{"git":"2.47","go":"1.26.1"},"working_dir":"/src","context":{"branch":"fix"}},
+		"environment": {"os":"linux","tool_versions":{"git":"2.47","go":"1.26.1"},"working_dir":"/src",
+			"context":{"branch":"fix"}},
 		"outcome": "success"}`, string(encoded))
-	require.Equal(t, session.Episode{Payload: episode.Payload, Sensitivity: schema.SensitivityLow, Events: 10, FirstSeq: 1, LastSeq: 10}, episode)
+	require.Equal(
+		t,
+		session.Episode{Payload: episode.Payload, Sensitivity: schema.SensitivityLow, Events: 10, FirstSeq: 1, LastSeq: 10},
+		episode,
+	)
 	text := memory.RecordText(schema.MemoryRecord{Type: schema.TypeEpisodic, Payload: encoded})
-	require.Equal(t, "user: The build fails, please fix it.; environment: linux, go 1.26.0, in /src; call sh: command go build ./...; "+
-		"sh failed: cmd/app/main.go:12: undefined: start; call read: path cmd/app/main.go; read returned: package main; "+
-		"environment: git 2.47, go 1.26.1; call sh: command go build ./...; sh returned; ended success: renamed start", text)
+	require.Equal(
+		t,
+		"user: The build fails, please fix it.; environment: linux, go 1.26.0, in /src; call sh: command go build ./...; "+
+			"sh failed: cmd/app/main.go:12: undefined: start; call read: path cmd/app/main.go; read returned: package main; "+
+			"environment: git 2.47, go 1.26.1; call sh: command go build ./...; sh returned; ended success: renamed start",
+		text,
+	)
 }
 
 func TestEpisodeOutcome(t *testing.T) {
@@ -74,9 +98,11 @@ func TestEpisodeOutcome(t *testing.T) {
 		story          *story
 		finished, idle schema.Outcome
 	}{
-		"said":              {used().add(ledger.KindOutcome, `{"outcome":"failure"}`), "failure", "failure"},
-		"said twice":        {used().add(ledger.KindOutcome, `{"outcome":"failure"}`).add(ledger.KindOutcome, `{"outcome":"success"}`), "success", "success"},
-		"begun after":       {used().add(ledger.KindOutcome, `{"outcome":"failure"}`).add(ledger.KindRunStarted, ""), "success", "partial"},
+		"said": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`), "failure", "failure"},
+		"said twice": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`).
+			add(ledger.KindOutcome, `{"outcome":"success"}`), "success", "success"},
+		"begun after": {used().add(ledger.KindOutcome, `{"outcome":"failure"}`).
+			add(ledger.KindRunStarted, ""), "success", "partial"},
 		"erased":            {used().add(ledger.KindOutcome, ""), "success", "partial"},
 		"no tool":           {new(story).text(ledger.KindUserInjected, "hello"), "partial", "partial"},
 		"all well":          {used(), "success", "partial"},
@@ -98,20 +124,29 @@ func TestEpisodeEnvironment(t *testing.T) {
 	t.Parallel()
 	var s story
 	for i := range 200 {
-		s.add(ledger.KindEnvironment, fmt.Sprintf(`{"os":"linux","context":{"step":%q,"deep":%s}}`, fmt.Sprint(i, strings.Repeat(" x", 2000)),
-			strings.Repeat("[", 25)+strings.Repeat("]", 25)))
+		s.add(
+			ledger.KindEnvironment,
+			fmt.Sprintf(`{"os":"linux","context":{"step":%q,"deep":%s}}`, fmt.Sprint(i, strings.Repeat(" x", 2000)),
+				strings.Repeat("[", 25)+strings.Repeat("]", 25)),
+		)
 	}
 	s.add(ledger.KindEnvironment, fmt.Sprintf(`{"os":"","context":{"large":%q,"small":1}}`, strings.Repeat("x", 5_000)))
 	episode := s.episode(t, session.Idle)
 	valid(t, schema.TypeEpisodic, episode.Payload)
 	require.Equal(t, "linux", episode.Payload.Environment.OS)
-	require.JSONEq(t, fmt.Sprintf(`{"step":%q,"small":1}`, fmt.Sprint(199, strings.Repeat(" x", 2000))), string(episode.Payload.Environment.Context))
+	require.JSONEq(
+		t,
+		fmt.Sprintf(`{"step":%q,"small":1}`, fmt.Sprint(199, strings.Repeat(" x", 2000))),
+		string(episode.Payload.Environment.Context),
+	)
 }
 
 // The order is that of the ledger. An event whose clock was behind has the time of the one before it.
 func TestEpisodeOfLateEvents(t *testing.T) {
 	t.Parallel()
-	s := new(story).text(ledger.KindAgentSpoke, "one").text(ledger.KindAgentSpoke, "two").text(ledger.KindAgentSpoke, "three")
+	s := new(story).text(ledger.KindAgentSpoke, "one").
+		text(ledger.KindAgentSpoke, "two").
+		text(ledger.KindAgentSpoke, "three")
 	s.events[1].OccurredAt = start.Add(-time.Hour)
 	timeline := s.episode(t, session.Idle).Payload.Timeline
 	require.Equal(t, []string{"said: one", "said: two", "said: three"}, summaries(timeline))
@@ -131,7 +166,11 @@ func TestEpisodeShortensArguments(t *testing.T) {
 	t.Parallel()
 	s := new(story)
 	s.call("deep", "x", strings.Repeat(`{"a":`, 31)+"1"+strings.Repeat("}", 31))
-	s.call("long", "x", fmt.Sprintf(`{"path":"a.go","lines":[%s1],"content":%q}`, strings.Repeat("1,", 400), strings.Repeat("word ", 2_000)))
+	s.call(
+		"long",
+		"x",
+		fmt.Sprintf(`{"path":"a.go","lines":[%s1],"content":%q}`, strings.Repeat("1,", 400), strings.Repeat("word ", 2_000)),
+	)
 	s.call("list", "x", `["a",{}]`)
 	many := map[string]any{}
 	for i := range 100 {
@@ -168,6 +207,32 @@ func TestEpisodeShortensArguments(t *testing.T) {
 	require.EqualValues(t, 100-(len(kept)-1), kept["left_out"], "with what the first cut left out")
 }
 
+// A summary says in words what an event holds, whatever its kind and shape, and has no line breaks.
+func TestEpisodeSummaries(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ kind, payload, want string }{
+		{ledger.KindRunStarted, `{"text":"fix the build"}`, "started: fix the build"},
+		{ledger.KindUserInjected, `{"text":"a\nb\tc"}`, "user: a b c"},
+		{ledger.KindWorldObserved, `{"text":"rain"}`, "observed: rain"},
+		{ledger.KindWorldObserved, `{"max_temp":21.50,"sky":["clear",null,"blue"],"ok":true}`,
+			"observed: max temp 21.50, ok true, sky clear, blue"},
+		{ledger.KindAgentReflected, `{"belief":"the cache lies","based_on":["e1"]}`, "believes: the cache lies"},
+		{ledger.KindVerdictFinal, `{"text":"guilty"}`, "final verdict: guilty"},
+		{ledger.KindWorkingUpdated, `{"state":"waiting","next_actions":["ask","wait"],"open_questions":["which?"]}`,
+			"working: waiting; next: ask, wait; open: which?"},
+		{ledger.KindOutcome, `{"outcome":"partial"}`, "ended partial"},
+		{ledger.KindCandidate, `{"candidate":"x"}`, ""},
+		{ledger.KindToolReturned, `{"call_id":"unknown","result":{"n":1}}`, "returned: n 1"},
+		{ledger.KindToolFailed, `{"call_id":"unknown","result":"exit 1"}`, "failed: exit 1"},
+		{"market.closed", `{"text":"late"}`, "late"},
+		{"market.closed", `{"price":3}`, "price 3"},
+		{"market.closed", `{}`, ""},
+	} {
+		timeline := new(story).add(c.kind, c.payload).episode(t, session.Idle).Payload.Timeline
+		require.Equal(t, []string{c.want}, summaries(timeline), c.kind)
+	}
+}
+
 // Secrets are in no part of an episode, wherever the events have them. The key is assembled, so that scanners of the
 // repository stay quiet.
 func TestEpisodeMasksSecrets(t *testing.T) {
@@ -178,8 +243,15 @@ func TestEpisodeMasksSecrets(t *testing.T) {
 	s.call("1", "sh", `{"command":"curl -H 'Authorization: Bearer `+token+`'","n":1,"password":"swordfish"}`)
 	s.failed("1", "fatal: https://ann:"+token+"@example.org refused")
 	s.add(ledger.KindEnvironment, `{"os":"linux","context":{"GITHUB_TOKEN":"`+token+`","branch":"main"}}`)
-	s.call("2", "write", `{"path":"a.txt","content":"`+strings.Repeat("text ", 70)+token+strings.Repeat(" text", 1000)+`"}`)
-	s.add(ledger.KindArtifact, ledger.Text{Text: "log", Artifacts: []string{"https://ann:" + token + "@example.org/log", "log://1"}})
+	s.call(
+		"2",
+		"write",
+		`{"path":"a.txt","content":"`+strings.Repeat("text ", 70)+token+strings.Repeat(" text", 1000)+`"}`,
+	)
+	s.add(
+		ledger.KindArtifact,
+		ledger.Text{Text: "log", Artifacts: []string{"https://ann:" + token + "@example.org/log", "log://1"}},
+	)
 	episode := s.episode(t, session.Finished)
 	encoded := string(valid(t, schema.TypeEpisodic, episode.Payload))
 	require.NotContains(t, encoded, token[:12])
@@ -187,7 +259,11 @@ func TestEpisodeMasksSecrets(t *testing.T) {
 	level, _ := sensitive.Detect(encoded)
 	require.False(t, sensitive.IsWithheld(level))
 	require.Equal(t, "user: Use this: [withheld: api_key] and push.", episode.Payload.Timeline[0].Summary)
-	require.JSONEq(t, `{"GITHUB_TOKEN":"[withheld: api_key]","branch":"main"}`, string(episode.Payload.Environment.Context))
+	require.JSONEq(
+		t,
+		`{"GITHUB_TOKEN":"[withheld: api_key]","branch":"main"}`,
+		string(episode.Payload.Environment.Context),
+	)
 	require.Equal(t, []string{"log://1"}, episode.Payload.Artifacts)
 }
 
@@ -217,7 +293,8 @@ func TestEpisodeAtOnceIsEpisodeByEvent(t *testing.T) {
 		a := session.NewAccumulator(run)
 		for i, e := range s.events {
 			require.True(t, a.Add(e))
-			if rapid.IntRange(0, 5).Draw(t, "look") == 0 { // closing does not change the accumulator, nor does an event seen before
+			// Closing does not change the accumulator, nor does an event seen before.
+			if rapid.IntRange(0, 5).Draw(t, "look") == 0 {
 				_, ok := a.Episode(why)
 				require.True(t, ok)
 				require.False(t, a.Add(s.events[rapid.IntRange(0, i).Draw(t, "again")]))

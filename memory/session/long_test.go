@@ -134,8 +134,11 @@ func TestEpisodeAlwaysFits(t *testing.T) {
 			s.text(ledger.KindAgentSpoke, fmt.Sprintf("a\npin: 48%d\nb\npin: 49%d\nc\npin: 51%d\n", i%90+10, i%90+10, i%90+10))
 		},
 		"calls": func(s *story, i int) {
-			args, _ := json.Marshal(map[string]any{"a": strings.Repeat(wide, 20), "n": []int{i, i + 1}, fmt.Sprint("key", i): wide})
-			s.add(ledger.KindToolCalled, ledger.ToolCall{CallID: fmt.Sprint(wide, i), Tool: wide + wide, Args: args, DependsOn: []string{fmt.Sprint(wide, i-1)}})
+			args, err := json.Marshal(map[string]any{"a": strings.Repeat(wide, 20), "n": []int{i, i + 1},
+				fmt.Sprint("key", i): wide})
+			require.NoError(t, err)
+			s.add(ledger.KindToolCalled, ledger.ToolCall{CallID: fmt.Sprint(wide, i), Tool: wide + wide, Args: args,
+				DependsOn: []string{fmt.Sprint(wide, i-1)}})
 		},
 		"kinds": func(s *story, i int) { s.add(fmt.Sprint("kind.", i%500), "{}") },
 		"artifacts": func(s *story, i int) {
@@ -158,7 +161,14 @@ func TestEpisodeAlwaysFits(t *testing.T) {
 		timeline := episode.Payload.Timeline
 		require.True(t, strings.HasPrefix(timeline[0].Ref, "event:0"), name)
 		require.True(t, strings.HasPrefix(timeline[len(timeline)-1].Ref, fmt.Sprint("event:", n-1)), name)
-		t.Logf("%s: %d bytes, %d of %d events, %d calls", name, len(encoded), len(timeline), n, len(episode.Payload.ToolGraph))
+		t.Logf(
+			"%s: %d bytes, %d of %d events, %d calls",
+			name,
+			len(encoded),
+			len(timeline),
+			n,
+			len(episode.Payload.ToolGraph),
+		)
 	}
 }
 

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
@@ -74,7 +74,31 @@ func wordsOf(raw json.RawMessage) string {
 	if len(raw) > maxSummarized {
 		return string(raw[:summaryRead])
 	}
-	return memory.ValueText(raw)
+	return words(decoded(raw))
+}
+
+// words says a decoded JSON value in words: what is in it, in order, with the names of members.
+func words(v any) string {
+	var parts []string
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	case []any:
+		for _, e := range v {
+			if said := words(e); said != "" {
+				parts = append(parts, said)
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, strings.TrimSpace(strings.ReplaceAll(key, "_", " ")+" "+words(v[key])))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func environmentWords(env schema.Environment) string {

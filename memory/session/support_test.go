@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -83,19 +82,10 @@ func edges(nodes []schema.ToolNode) []string {
 	return out
 }
 
-// each adds events one by one.
-func each(t testing.TB, events []ledger.Event) *session.Accumulator {
-	t.Helper()
-	a := session.NewAccumulator(run)
-	for _, e := range events {
-		require.True(t, a.Add(e))
-	}
-	return a
-}
-
 var kinds = []string{
-	ledger.KindRunStarted, ledger.KindUserInjected, ledger.KindWorldObserved, ledger.KindEnvironment, ledger.KindAgentSpoke,
-	ledger.KindAgentThought, ledger.KindAgentReflected, ledger.KindClueFound, ledger.KindJudgeVerdict, ledger.KindVerdictFinal,
+	ledger.KindRunStarted, ledger.KindUserInjected, ledger.KindWorldObserved, ledger.KindEnvironment,
+	ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindAgentReflected, ledger.KindClueFound,
+	ledger.KindJudgeVerdict, ledger.KindVerdictFinal,
 	ledger.KindToolCalled, ledger.KindToolReturned, ledger.KindToolFailed, ledger.KindArtifact, ledger.KindWorkingUpdated,
 	ledger.KindOutcome, ledger.KindCandidate, "market.closed",
 }
@@ -104,9 +94,16 @@ var kinds = []string{
 // one, and erased.
 func drawEvents(t *rapid.T) *story {
 	var s story
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "fix the build", "password: hunter2x", "main.go:12: undefined", "é\x00\xff"}))
+	text := rapid.OneOf(
+		rapid.String(),
+		rapid.SampledFrom([]string{"", "fix the build", "password: hunter2x", "main.go:12: undefined", "é\x00\xff"}),
+	)
 	object := func() json.RawMessage {
-		v := map[string]any{text.Draw(t, "key"): text.Draw(t, "value"), "n": rapid.Int().Draw(t, "n"), "list": []any{text.Draw(t, "item"), nil, true}}
+		v := map[string]any{
+			text.Draw(t, "key"): text.Draw(t, "value"),
+			"n":                 rapid.Int().Draw(t, "n"),
+			"list":              []any{text.Draw(t, "item"), nil, true},
+		}
 		for range rapid.IntRange(0, 30).Draw(t, "depth") {
 			v = map[string]any{"in": v}
 		}
@@ -114,29 +111,50 @@ func drawEvents(t *rapid.T) *story {
 		return encoded
 	}
 	callID := rapid.OneOf(rapid.SampledFrom([]string{"1", "2", "3"}), rapid.StringN(1, 200, 400))
-	artifacts := rapid.SliceOfN(rapid.SampledFrom([]string{"shot://1", "sha256:" + strings.Repeat("a", 64), "sha256:AB", ""}), 0, 3)
+	artifacts := rapid.SliceOfN(
+		rapid.SampledFrom([]string{"shot://1", "sha256:" + strings.Repeat("a", 64), "sha256:AB", ""}),
+		0,
+		3,
+	)
 	for range rapid.IntRange(1, 40).Draw(t, "events") {
 		kind := rapid.SampledFrom(kinds).Draw(t, "kind")
 		var payload any
 		switch kind {
 		case ledger.KindToolCalled:
-			payload = ledger.ToolCall{CallID: callID.Draw(t, "call"), Tool: rapid.OneOf(rapid.Just("go"), rapid.StringN(1, 300, 900)).Draw(t, "tool"),
-				Args: object(), DependsOn: []string{callID.Draw(t, "on")}}
+			payload = ledger.ToolCall{
+				CallID:    callID.Draw(t, "call"),
+				Tool:      rapid.OneOf(rapid.Just("go"), rapid.StringN(1, 300, 900)).Draw(t, "tool"),
+				Args:      object(),
+				DependsOn: []string{callID.Draw(t, "on")},
+			}
 		case ledger.KindToolReturned, ledger.KindToolFailed:
-			payload = ledger.ToolResult{CallID: callID.Draw(t, "call"), Result: object(), Error: text.Draw(t, "error"), Artifacts: artifacts.Draw(t, "artifacts")}
+			payload = ledger.ToolResult{
+				CallID:    callID.Draw(t, "call"),
+				Result:    object(),
+				Error:     text.Draw(t, "error"),
+				Artifacts: artifacts.Draw(t, "artifacts"),
+			}
 		case ledger.KindEnvironment:
-			payload = schema.Environment{OS: text.Draw(t, "os"), ToolVersions: map[string]string{text.Draw(t, "tool"): text.Draw(t, "version")}, Context: object()}
+			payload = schema.Environment{
+				OS:           text.Draw(t, "os"),
+				ToolVersions: map[string]string{text.Draw(t, "tool"): text.Draw(t, "version")},
+				Context:      object(),
+			}
 		case ledger.KindWorkingUpdated:
 			payload = map[string]any{"state": rapid.SampledFrom([]string{"waiting", "blocked", "done", "?"}).Draw(t, "state"),
-				"context_summary": text.Draw(t, "summary"), "next_actions": []string{text.Draw(t, "next")}, "active_constraints": []any{object(), 4},
-				"task_id": rapid.StringN(0, 150, 600).Draw(t, "task")}
+				"context_summary": text.Draw(t, "summary"), "next_actions": []string{text.Draw(t, "next")},
+				"active_constraints": []any{object(), 4},
+				"task_id":            rapid.StringN(0, 150, 600).Draw(t, "task")}
 		case ledger.KindOutcome:
-			payload = ledger.Outcome{Outcome: rapid.SampledFrom([]schema.Outcome{"success", "failure", "partial", "?"}).Draw(t, "outcome")}
+			payload = ledger.Outcome{
+				Outcome: rapid.SampledFrom([]schema.Outcome{"success", "failure", "partial", "?"}).Draw(t, "outcome"),
+			}
 		default:
 			payload = ledger.Text{Text: text.Draw(t, "text"), Artifacts: artifacts.Draw(t, "artifacts")}
 		}
 		if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
-			payload = rapid.SampledFrom([]string{"", "{", "{}", `{"text":5}`, `{"call_id":7}`, string(object())}).Draw(t, "payload")
+			payload = rapid.SampledFrom([]string{"", "{", "{}", `{"text":5}`, `{"call_id":7}`, string(object())}).
+				Draw(t, "payload")
 		}
 		s.add(kind, payload)
 		e := &s.events[len(s.events)-1]
@@ -146,7 +164,8 @@ func drawEvents(t *rapid.T) *story {
 		if unnumbered.Seq = 0; unnumbered.Validate() != nil { // the ledger does not hold what it refuses
 			e.Payload, e.Erased = nil, true
 		}
-		e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", schema.SensitivityLow, schema.SensitivityMedium}).Draw(t, "sensitivity")
+		e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", schema.SensitivityLow, schema.SensitivityMedium}).
+			Draw(t, "sensitivity")
 	}
 	return &s
 }

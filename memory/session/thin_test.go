@@ -16,7 +16,13 @@ func TestThin(t *testing.T) {
 		weighs := rapid.SliceOfN(rapid.IntRange(0, int(weights)-1), len(costs), len(costs)).Draw(t, "weights")
 		budget := rapid.IntRange(1, 5_000).Draw(t, "budget")
 		between := rapid.IntRange(0, 50).Draw(t, "between")
-		keep := thin(len(costs), budget, between, func(i int) int { return costs[i] }, func(i int) weight { return weight(weighs[i]) })
+		keep := thin(
+			len(costs),
+			budget,
+			between,
+			func(i int) int { return costs[i] },
+			func(i int) weight { return weight(weighs[i]) },
+		)
 		used, total := 0, 0
 		for i, kept := range keep {
 			total += costs[i]

@@ -118,7 +118,13 @@ func (o *omitted) with(next *omitted) *omitted {
 		}
 		return o
 	}
-	joined := &omitted{first: o.first, last: next.last, at: o.at, events: o.events + next.events, kinds: maps.Clone(o.kinds)}
+	joined := &omitted{
+		first:  o.first,
+		last:   next.last,
+		at:     o.at,
+		events: o.events + next.events,
+		kinds:  maps.Clone(o.kinds),
+	}
 	for _, kind := range slices.Sorted(maps.Keys(next.kinds)) {
 		if _, known := joined.kinds[kind]; known || len(joined.kinds) < maxKinds {
 			joined.kinds[kind] += next.kinds[kind]

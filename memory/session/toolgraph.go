@@ -136,7 +136,12 @@ func (g *Graph) called(in ledger.ToolCall) string {
 	args := decoded(in.Args)
 	t := treeOf(args, maxed())
 	g.count++
-	c := &call{number: g.count, id: id, tool: cmp.Or(shortName(in.Tool, maxToolName), "unknown"), args: fitArgs(args, keptArgs)}
+	c := &call{
+		number: g.count,
+		id:     id,
+		tool:   cmp.Or(shortName(in.Tool, maxToolName), "unknown"),
+		args:   fitArgs(args, keptArgs),
+	}
 
 	from := map[*call]bool{}
 	for _, named := range in.DependsOn {
@@ -236,7 +241,7 @@ func (g *Graph) userSaid(t *tree) bool {
 		return true
 	}
 	any, all := false, true
-	words(t.text, func(word string) {
+	eachWord(t.text, func(word string) {
 		if len(word) >= minSaid && all {
 			any = true
 			all = g.saidText(word)

@@ -22,26 +22,37 @@ func TestToolGraphFindsDataFlow(t *testing.T) {
 		story *story
 		want  []string
 	}{
-		"text": {new(story).call("list", "users", `{}`).returned("list", `["alice","bernd"]`).call("get", "user", `{"name":"alice"}`),
+		"text": {new(story).call("list", "users", `{}`).returned("list", `["alice","bernd"]`).
+			call("get", "user", `{"name":"alice"}`),
 			[]string{"get<-list"}},
-		"number": {new(story).call("open", "pr", `{}`).returned("open", `{"number":48213}`).call("read", "pr", `{"number":48213}`),
+		"number": {new(story).call("open", "pr", `{}`).returned("open", `{"number":48213}`).
+			call("read", "pr", `{"number":48213}`),
 			[]string{"read<-open"}},
-		"number as text": {new(story).call("open", "pr", `{}`).returned("open", `{"number":48213}`).call("read", "pr", `{"ref":"48213"}`),
+		"number as text": {new(story).call("open", "pr", `{}`).returned("open", `{"number":48213}`).
+			call("read", "pr", `{"ref":"48213"}`),
 			[]string{"read<-open"}},
-		"number in another form": {new(story).call("a", "x", `{}`).returned("a", `{"v":3.14150}`).call("b", "y", `{"v":31415e-4}`),
+		"number in another form": {new(story).call("a", "x", `{}`).returned("a", `{"v":3.14150}`).
+			call("b", "y", `{"v":31415e-4}`),
 			[]string{"b<-a"}},
-		"nested value": {new(story).call("at", "where", `{}`).returned("at", `{"place":{"x":103,"y":244}}`).call("go", "walk", `{"to":{"y":244,"x":103}}`),
+		"nested value": {new(story).call("at", "where", `{}`).returned("at", `{"place":{"x":103,"y":244}}`).
+			call("go", "walk", `{"to":{"y":244,"x":103}}`),
 			[]string{"go<-at"}},
-		"path in output": {new(story).call("b", "build", `{}`).failed("b", "internal/store/put.go:41:2: undefined: rows").call("r", "read", `{"path":"internal/store/put.go"}`),
+		"path in output": {new(story).call("b", "build", `{}`).
+			failed("b", "internal/store/put.go:41:2: undefined: rows").call("r", "read", `{"path":"internal/store/put.go"}`),
 			[]string{"r<-b"}},
-		"name in a command": {new(story).call("g", "git", `{}`).returned("g", `"commit 3f2a9c1 by ann\n"`).call("s", "sh", `{"command":"git show 3f2a9c1 --stat"}`),
+		"name in a command": {new(story).call("g", "git", `{}`).returned("g", `"commit 3f2a9c1 by ann\n"`).
+			call("s", "sh", `{"command":"git show 3f2a9c1 --stat"}`),
 			[]string{"s<-g"}},
-		"deep in arguments": {new(story).call("g", "get", `{}`).returned("g", `{"id":"TCK-4821"}`).call("s", "set", `{"all":[{"one":{"ticket":"TCK-4821"}}]}`),
+		"deep in arguments": {new(story).call("g", "get", `{}`).returned("g", `{"id":"TCK-4821"}`).
+			call("s", "set", `{"all":[{"one":{"ticket":"TCK-4821"}}]}`),
 			[]string{"s<-g"}},
-		"from two results": {new(story).call("a", "x", `{}`).call("b", "x", `{}`).returned("b", `"blue-whale-7"`).returned("a", `"red-fox-9"`).
+		"from two results": {new(story).call("a", "x", `{}`).call("b", "x", `{}`).
+			returned("b", `"blue-whale-7"`).returned("a", `"red-fox-9"`).
 			call("c", "y", `{"both":["red-fox-9","blue-whale-7"]}`), []string{"c<-a", "c<-b"}},
-		"repeated by the next": {new(story).call("a", "x", `{}`).returned("a", `"red-fox-9"`).call("b", "x", `{"id":"red-fox-9"}`).
-			returned("b", `{"id":"red-fox-9","size":"large-one"}`).call("c", "y", `{"id":"red-fox-9"}`), []string{"b<-a", "c<-a"}},
+		"repeated by the next": {new(story).call("a", "x", `{}`).returned("a", `"red-fox-9"`).
+			call("b", "x", `{"id":"red-fox-9"}`).
+			returned("b", `{"id":"red-fox-9","size":"large-one"}`).call("c", "y", `{"id":"red-fox-9"}`),
+			[]string{"b<-a", "c<-a"}},
 		"repeated by many": {func() *story {
 			s := new(story).call("login", "x", `{}`).returned("login", `"session-5f1d"`)
 			for i := range 8 {
@@ -49,10 +60,13 @@ func TestToolGraphFindsDataFlow(t *testing.T) {
 				s.call(id, "y", `{"session":"session-5f1d"}`).returned(id, `{"session":"session-5f1d"}`)
 			}
 			return s
-		}(), []string{"c0<-login", "c1<-login", "c2<-login", "c3<-login", "c4<-login", "c5<-login", "c6<-login", "c7<-login"}},
-		"several times in a result": {new(story).call("a", "x", `{}`).returned("a", `["red-fox-9",["red-fox-9"],"red-fox-9","a red-fox-9","red-fox-9"]`).
+		}(), []string{"c0<-login", "c1<-login", "c2<-login", "c3<-login",
+			"c4<-login", "c5<-login", "c6<-login", "c7<-login"}},
+		"several times in a result": {new(story).call("a", "x", `{}`).
+			returned("a", `["red-fox-9",["red-fox-9"],"red-fox-9","a red-fox-9","red-fox-9"]`).
 			call("b", "y", `{"id":"red-fox-9"}`), []string{"b<-a"}},
-		"artifact": {new(story).call("a", "x", `{}`).add(ledger.KindToolReturned, ledger.ToolResult{CallID: "a", Artifacts: []string{"shot://91"}}).
+		"artifact": {new(story).call("a", "x", `{}`).
+			add(ledger.KindToolReturned, ledger.ToolResult{CallID: "a", Artifacts: []string{"shot://91"}}).
 			call("b", "y", `{"image":"shot://91"}`), []string{"b<-a"}},
 	} {
 		require.Equal(t, c.want, edges(session.ToolGraph(c.story.events)), name)
@@ -67,13 +81,17 @@ func TestToolGraphInventsNothing(t *testing.T) {
 			returned("l", `["TCK-4821"]`).call("g", "get", `{"id":"TCK-4821"}`),
 		"chosen by the user": new(story).call("l", "list", `{}`).returned("l", `["alice","bernd"]`).
 			text(ledger.KindUserInjected, "Take Alice").call("g", "get", `{"id":"alice"}`),
-		"phrase of the user": new(story).text(ledger.KindUserInjected, "add a line, then: fix the build").call("l", "list", `{}`).
+		"phrase of the user": new(story).text(ledger.KindUserInjected, "add a line, then: fix the build").
+			call("l", "list", `{}`).
 			returned("l", `["fix the build"]`).call("g", "get", `{"title":"fix the build"}`),
-		"environment": new(story).add(ledger.KindEnvironment, `{"os":"linux","working_dir":"/srv/app42"}`).call("p", "pwd", `{}`).
+		"environment": new(story).add(ledger.KindEnvironment, `{"os":"linux","working_dir":"/srv/app42"}`).
+			call("p", "pwd", `{}`).
 			returned("p", `"/srv/app42"`).call("l", "ls", `{"dir":"/srv/app42"}`),
-		"argument first": new(story).call("a", "read", `{"path":"cmd/tool/main.go"}`).returned("a", `"in cmd/tool/main.go: package main"`).
+		"argument first": new(story).call("a", "read", `{"path":"cmd/tool/main.go"}`).
+			returned("a", `"in cmd/tool/main.go: package main"`).
 			call("b", "read", `{"path":"cmd/tool/main.go"}`),
-		"argument of another first": new(story).call("a", "read", `{"path":"cmd/tool/main.go"}`).returned("a", `1`).call("b", "ls", `{}`).
+		"argument of another first": new(story).call("a", "read", `{"path":"cmd/tool/main.go"}`).
+			returned("a", `1`).call("b", "ls", `{}`).
 			returned("b", `["cmd/tool/main.go"]`).call("c", "read", `{"path":"cmd/tool/main.go"}`),
 		"list of the user": new(story).text(ledger.KindUserInjected, "ask alice and bernd").call("l", "list", `{}`).
 			returned("l", `["alice","bernd"]`).call("g", "get", `{"names":["alice","bernd"]}`),
@@ -88,13 +106,20 @@ func TestToolGraphInventsNothing(t *testing.T) {
 			}
 			return s.call("x", "rm", `{"what":"node_modules"}`)
 		}(),
-		"small numbers":    new(story).call("a", "x", `{}`).returned("a", `{"n":8080,"m":200,"k":100000}`).call("b", "y", `{"a":8080,"b":[200,100000]}`),
-		"short texts":      new(story).call("a", "x", `{}`).returned("a", `["eu","de"]`).call("b", "y", `{"n":"eu","m":"de"}`),
-		"truth":            new(story).call("a", "x", `{}`).returned("a", `{"ok":true,"no":null}`).call("b", "y", `{"ok":true,"no":null}`),
-		"words of results": new(story).call("a", "x", `{}`).returned("a", `{"status":"completed"}`).call("b", "y", `{"status":"completed"}`),
-		"words of a text":  new(story).call("a", "x", `{}`).returned("a", `"everything compiled without problems"`).call("b", "y", `{"m":"the problems compiled elsewhere"}`),
-		"dates":            new(story).call("a", "x", `{}`).returned("a", `"2026-01-02T10:00:00Z started"`).call("b", "y", `{"m":"since 2026-01-02T10:30:00Z"}`),
-		"parallel":         new(story).call("a", "x", `{}`).call("b", "y", `{"id":"TCK-4821"}`).returned("a", `"TCK-4821"`).returned("b", `"TCK-4821"`),
+		"small numbers": new(story).call("a", "x", `{}`).returned("a", `{"n":8080,"m":200,"k":100000}`).
+			call("b", "y", `{"a":8080,"b":[200,100000]}`),
+		"short texts": new(story).call("a", "x", `{}`).returned("a", `["eu","de"]`).
+			call("b", "y", `{"n":"eu","m":"de"}`),
+		"truth": new(story).call("a", "x", `{}`).returned("a", `{"ok":true,"no":null}`).
+			call("b", "y", `{"ok":true,"no":null}`),
+		"words of results": new(story).call("a", "x", `{}`).returned("a", `{"status":"completed"}`).
+			call("b", "y", `{"status":"completed"}`),
+		"words of a text": new(story).call("a", "x", `{}`).
+			returned("a", `"everything compiled without problems"`).call("b", "y", `{"m":"the problems compiled elsewhere"}`),
+		"dates": new(story).call("a", "x", `{}`).returned("a", `"2026-01-02T10:00:00Z started"`).
+			call("b", "y", `{"m":"since 2026-01-02T10:30:00Z"}`),
+		"parallel": new(story).call("a", "x", `{}`).call("b", "y", `{"id":"TCK-4821"}`).
+			returned("a", `"TCK-4821"`).returned("b", `"TCK-4821"`),
 		"result of no call": new(story).returned("lost", `"TCK-4821"`).
 			call("b", "y", `{"id":"TCK-4821"}`),
 		"erased result": func() *story {
@@ -111,7 +136,10 @@ func TestToolGraphInventsNothing(t *testing.T) {
 func TestToolGraphKeepsWhatTheAgentNames(t *testing.T) {
 	t.Parallel()
 	s := new(story).call("a", "x", `{}`)
-	s.add(ledger.KindToolCalled, ledger.ToolCall{CallID: "b", Tool: "y", DependsOn: []string{"a", "a", "b", "c", "nothing"}})
+	s.add(
+		ledger.KindToolCalled,
+		ledger.ToolCall{CallID: "b", Tool: "y", DependsOn: []string{"a", "a", "b", "c", "nothing"}},
+	)
 	s.call("c", "z", `{}`)
 	require.Equal(t, []string{"b<-a"}, edges(session.ToolGraph(s.events)))
 }
@@ -154,7 +182,11 @@ func drawScript(t *rapid.T) *script {
 		if rapid.Bool().Draw(t, "number") {
 			return json.Number(fmt.Sprint(7_000_001 + 2*fresh))
 		}
-		return fmt.Sprintf("%s-%d-item", rapid.SampledFrom([]string{"Order", "file", "case", "ärger"}).Draw(t, "word"), fresh)
+		return fmt.Sprintf(
+			"%s-%d-item",
+			rapid.SampledFrom([]string{"Order", "file", "case", "ärger"}).Draw(t, "word"),
+			fresh,
+		)
 	}
 	wrap := func(v any) any {
 		switch rapid.IntRange(0, 3).Draw(t, "wrap") {
@@ -268,9 +300,17 @@ func TestToolGraphOfManyCalls(t *testing.T) {
 	const calls = 10_000
 	var s story
 	for i := range calls {
-		args := fmt.Sprintf(`{"id":"item-%d","path":"pkg/file%d.go","limit":50,"text":%q}`, i/2, i, strings.Repeat("some words of a text ", 10))
+		args := fmt.Sprintf(
+			`{"id":"item-%d","path":"pkg/file%d.go","limit":50,"text":%q}`,
+			i/2,
+			i,
+			strings.Repeat("some words of a text ", 10),
+		)
 		s.call(fmt.Sprint("c", i), "tool", args)
-		s.returned(fmt.Sprint("c", i), fmt.Sprintf(`{"next":"item-%d","log":%q}`, i+1, strings.Repeat(fmt.Sprintf("line %d of pkg/other.go ", i), 10)))
+		s.returned(
+			fmt.Sprint("c", i),
+			fmt.Sprintf(`{"next":"item-%d","log":%q}`, i+1, strings.Repeat(fmt.Sprintf("line %d of pkg/other.go ", i), 10)),
+		)
 	}
 	began := time.Now()
 	nodes := session.ToolGraph(s.events)
@@ -286,7 +326,10 @@ func BenchmarkToolGraph(b *testing.B) {
 		var s story
 		for i := range calls {
 			s.call(fmt.Sprint("c", i), "tool", fmt.Sprintf(`{"id":"item-%d","limit":50}`, i))
-			s.returned(fmt.Sprint("c", i), fmt.Sprintf(`{"next":"item-%d","log":%q}`, i+1, strings.Repeat("some words of a text ", 10)))
+			s.returned(
+				fmt.Sprint("c", i),
+				fmt.Sprintf(`{"next":"item-%d","log":%q}`, i+1, strings.Repeat("some words of a text ", 10)),
+			)
 		}
 		b.Run(fmt.Sprint(calls), func(b *testing.B) {
 			for b.Loop() {

@@ -133,7 +133,7 @@ func (t *tree) distinctive(f func(value)) {
 
 // eachName calls f for the names in a longer text.
 func (t *tree) eachName(f func(word string)) {
-	words(t.text, func(word string) {
+	eachWord(t.text, func(word string) {
 		if word != t.text && isName(word) {
 			f(word)
 		}
@@ -152,15 +152,15 @@ func (t *tree) everyWord(f func(value)) {
 		return
 	}
 	f(textValue(strings.ToLower(t.text)))
-	words(t.text, func(word string) {
+	eachWord(t.text, func(word string) {
 		if len(word) >= minSaid {
 			f(textValue(strings.ToLower(word)))
 		}
 	})
 }
 
-// words calls f for the words of a text: letters, digits and what joins them in paths, addresses and identifiers.
-func words(text string, f func(string)) {
+// eachWord calls f for the words of a text: letters, digits and what joins them in paths, addresses and identifiers.
+func eachWord(text string, f func(string)) {
 	if len(text) > maxTokenText {
 		text = text[:maxTokenText]
 	}
@@ -175,10 +175,11 @@ func words(text string, f func(string)) {
 
 // resultWords are the words by which programs say how something went or what kind it is. They occur everywhere.
 var resultWords = normalize.Set(
-	"true false null none nil undefined unknown default auto yes success successful succeeded failed failure fail error errors " +
-		"warning warn info debug trace fatal critical complete completed pending queued running started stopped active inactive enabled " +
-		"disabled open opened closed done finished skipped cancelled canceled created updated deleted removed high medium low normal " +
-		"string number integer boolean object array list text json yaml html utf-8 post patch delete head options main master",
+	"true false null none nil undefined unknown default auto yes success successful succeeded failed failure fail " +
+		"error errors warning warn info debug trace fatal critical complete completed pending queued running started " +
+		"stopped active inactive enabled disabled open opened closed done finished skipped cancelled canceled created " +
+		"updated deleted removed high medium low normal string number integer boolean object array list text json " +
+		"yaml html utf-8 post patch delete head options main master",
 )
 
 // wholeDistinctive reports whether a whole text or number can be recognised elsewhere.

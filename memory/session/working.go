@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -176,19 +176,16 @@ func replaceTexts(list *[]string, given map[string]json.RawMessage, field string
 // constraintOf is a constraint as it is kept. One that is too long becomes the beginning of its text, since a
 // constraint that disappeared would not be held. What is neither a text nor an object is none.
 func constraintOf(raw json.RawMessage) json.RawMessage {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return nil
-	}
 	var text string
-	switch v := v.(type) {
+	switch v := decoded(raw).(type) {
 	case string:
 		text = cleanText(v)
 	case map[string]any:
-		if len(raw) <= MaxWorkingItem && depthOf(v) <= maxArgDepth {
-			return json.RawMessage(memory.Canonical(raw))
+		encoded, err := check.EncodeTree(v)
+		if err == nil && len(encoded) <= MaxWorkingItem && depthOf(v) <= maxArgDepth {
+			return encoded
 		}
-		text = memory.ValueText(raw)
+		text = words(v)
 	default:
 		return nil
 	}

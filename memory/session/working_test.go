@@ -22,30 +22,35 @@ func TestWorkingState(t *testing.T) {
 		story *story
 		want  schema.TaskState
 	}{
-		"nothing yet":              {new(story), schema.TaskPlanning},
-		"started":                  {new(story).add(ledger.KindRunStarted, ""), schema.TaskPlanning},
-		"user input":               {new(story).text(ledger.KindUserInjected, "fix the build"), schema.TaskPlanning},
-		"thought":                  {new(story).text(ledger.KindAgentThought, "hm"), schema.TaskPlanning},
-		"call":                     {call(), schema.TaskExecuting},
-		"erased call":              {new(story).add(ledger.KindToolCalled, ""), schema.TaskExecuting},
-		"result":                   {call().returned("1", `"ok"`), schema.TaskExecuting},
-		"failure":                  {call().failed("1", "exit 1"), schema.TaskBlocked},
-		"failure, then a call":     {call().failed("1", "exit 1").call("2", "edit", `{}`), schema.TaskExecuting},
-		"failure, parallel result": {call().call("2", "edit", `{}`).failed("1", "exit 1").returned("2", `1`), schema.TaskBlocked},
-		"failure, then a thought":  {call().failed("1", "exit 1").text(ledger.KindAgentThought, "hm"), schema.TaskBlocked},
-		"failure, agent goes on":   {call().failed("1", "exit 1").add(ledger.KindWorkingUpdated, `{"state":"planning"}`), schema.TaskPlanning},
-		"waiting":                  {call().add(ledger.KindWorkingUpdated, `{"state":"waiting"}`), schema.TaskWaiting},
-		"waiting, answered": {call().add(ledger.KindWorkingUpdated, `{"state":"waiting"}`).text(ledger.KindUserInjected, "yes"),
+		"nothing yet":          {new(story), schema.TaskPlanning},
+		"started":              {new(story).add(ledger.KindRunStarted, ""), schema.TaskPlanning},
+		"user input":           {new(story).text(ledger.KindUserInjected, "fix the build"), schema.TaskPlanning},
+		"thought":              {new(story).text(ledger.KindAgentThought, "hm"), schema.TaskPlanning},
+		"call":                 {call(), schema.TaskExecuting},
+		"erased call":          {new(story).add(ledger.KindToolCalled, ""), schema.TaskExecuting},
+		"result":               {call().returned("1", `"ok"`), schema.TaskExecuting},
+		"failure":              {call().failed("1", "exit 1"), schema.TaskBlocked},
+		"failure, then a call": {call().failed("1", "exit 1").call("2", "edit", `{}`), schema.TaskExecuting},
+		"failure, parallel result": {call().call("2", "edit", `{}`).failed("1", "exit 1").returned("2",
+			`1`), schema.TaskBlocked},
+		"failure, then a thought": {call().failed("1", "exit 1").text(ledger.KindAgentThought, "hm"), schema.TaskBlocked},
+		"failure, agent goes on": {call().failed("1", "exit 1").add(ledger.KindWorkingUpdated,
+			`{"state":"planning"}`), schema.TaskPlanning},
+		"waiting": {call().add(ledger.KindWorkingUpdated, `{"state":"waiting"}`), schema.TaskWaiting},
+		"waiting, answered": {call().add(ledger.KindWorkingUpdated, `{"state":"waiting"}`).
+			text(ledger.KindUserInjected, "yes"),
 			schema.TaskExecuting},
 		"waiting before any call, answered": {new(story).add(ledger.KindWorkingUpdated, `{"state":"waiting"}`).
 			text(ledger.KindUserInjected, "yes"), schema.TaskPlanning},
 		"said to be blocked, user speaks": {call().add(ledger.KindWorkingUpdated, `{"state":"blocked"}`).
 			text(ledger.KindUserInjected, "well"), schema.TaskBlocked},
-		"unknown state":     {call().add(ledger.KindWorkingUpdated, `{"state":"resting"}`), schema.TaskExecuting},
-		"ended":             {call().add(ledger.KindOutcome, `{"outcome":"success"}`), schema.TaskDone},
-		"ended, late call":  {call().add(ledger.KindOutcome, `{"outcome":"success"}`).call("2", "go", `{}`).failed("2", "no"), schema.TaskDone},
-		"ended and erased":  {call().add(ledger.KindOutcome, ""), schema.TaskDone},
-		"ended, then begun": {call().add(ledger.KindOutcome, `{"outcome":"failure"}`).add(ledger.KindRunStarted, ""), schema.TaskPlanning},
+		"unknown state": {call().add(ledger.KindWorkingUpdated, `{"state":"resting"}`), schema.TaskExecuting},
+		"ended":         {call().add(ledger.KindOutcome, `{"outcome":"success"}`), schema.TaskDone},
+		"ended, late call": {call().add(ledger.KindOutcome, `{"outcome":"success"}`).call("2", "go", `{}`).
+			failed("2", "no"), schema.TaskDone},
+		"ended and erased": {call().add(ledger.KindOutcome, ""), schema.TaskDone},
+		"ended, then begun": {call().add(ledger.KindOutcome, `{"outcome":"failure"}`).
+			add(ledger.KindRunStarted, ""), schema.TaskPlanning},
 		"ended, then the agent goes on": {call().add(ledger.KindOutcome, `{"outcome":"partial"}`).
 			add(ledger.KindWorkingUpdated, `{"state":"executing"}`), schema.TaskExecuting},
 	} {
@@ -82,22 +87,31 @@ func TestWorkingMerges(t *testing.T) {
 	}{
 		"nothing": {`{}`, `{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"next_actions":["a","b"],
 			"open_questions":["q"],"context_summary":"s"}`},
-		"list": {`{"next_actions":["c"]}`, `{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"next_actions":["c"],
+		"list": {`{"next_actions":["c"]}`,
+			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"next_actions":["c"],
 			"open_questions":["q"],"context_summary":"s"}`},
-		"empty lists": {`{"next_actions":[],"open_questions":null,"active_constraints":[]}`, `{"task_id":"build-42","context_summary":"s"}`},
+		"empty lists": {`{"next_actions":[],"open_questions":null,"active_constraints":[]}`,
+			`{"task_id":"build-42","context_summary":"s"}`},
 		"empty in Go": {ledger.WorkingUpdate{NextActions: []string{}, ContextSummary: &empty},
 			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"open_questions":["q"]}`},
-		"nothing in Go": {ledger.WorkingUpdate{State: schema.TaskExecuting}, `{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],
+		"nothing in Go": {ledger.WorkingUpdate{State: schema.TaskExecuting},
+			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],
 			"next_actions":["a","b"],"open_questions":["q"],"context_summary":"s"}`},
-		"thread": {`{"thread_id":"t1","task_id":""}`, `{"thread_id":"t1","active_constraints":["no network",{"os":"linux"}],"next_actions":["a","b"],
+		"thread": {`{"thread_id":"t1","task_id":""}`,
+			`{"thread_id":"t1","active_constraints":["no network",{"os":"linux"}],"next_actions":["a","b"],
 			"open_questions":["q"],"context_summary":"s"}`},
-		"no name at all": {`{"task_id":"","context_summary":"t"}`, `{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],
+		"no name at all": {`{"task_id":"","context_summary":"t"}`,
+			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],
 			"next_actions":["a","b"],"open_questions":["q"],"context_summary":"t"}`},
 		"another shape": {`{"next_actions":"c","context_summary":7,"active_constraints":[5,"new",null]}`,
-			`{"task_id":"build-42","active_constraints":["new"],"next_actions":["a","b"],"open_questions":["q"],"context_summary":"s"}`},
+			`{"task_id":"build-42","active_constraints":["new"],"next_actions":["a","b"],"open_questions":["q"],
+				"context_summary":"s"}`},
 	} {
-		s := new(story).add(ledger.KindWorkingUpdated, `{"state":"executing","active_constraints":["no network",{"os":"linux"}],
-			"next_actions":["a","b"],"open_questions":["q"],"context_summary":"s"}`).add(ledger.KindWorkingUpdated, c.update)
+		s := new(
+			story,
+		).add(ledger.KindWorkingUpdated, `{"state":"executing","active_constraints":["no network",{"os":"linux"}],
+			"next_actions":["a","b"],"open_questions":["q"],"context_summary":"s"}`).
+			add(ledger.KindWorkingUpdated, c.update)
 		w := session.WorkingOf("a", run, s.events)
 		valid(t, schema.TypeWorking, w.Payload)
 		require.Equal(t, schema.TaskExecuting, w.Payload.State, name)
@@ -134,7 +148,8 @@ func TestWorkingIsBounded(t *testing.T) {
 	w := session.WorkingOf("a", run, new(story).
 		add(ledger.KindWorkingUpdated, ledger.WorkingUpdate{NextActions: texts}).
 		add(ledger.KindWorkingUpdated, ledger.WorkingUpdate{OpenQuestions: texts}).
-		add(ledger.KindWorkingUpdated, ledger.WorkingUpdate{ActiveConstraints: constraints, ContextSummary: &summary}).events)
+		add(ledger.KindWorkingUpdated, ledger.WorkingUpdate{ActiveConstraints: constraints, ContextSummary: &summary}).
+		events)
 	encoded := valid(t, schema.TypeWorking, w.Payload)
 	require.Less(t, len(encoded), 256_000)
 	require.Len(t, w.Payload.ActiveConstraints, session.MaxWorkingItems)
@@ -186,7 +201,10 @@ func TestWorkingLastUpdated(t *testing.T) {
 // An update that is sensitive makes the state as sensitive.
 func TestWorkingSensitivity(t *testing.T) {
 	t.Parallel()
-	s := new(story).add(ledger.KindWorkingUpdated, `{"context_summary":"x"}`).add(ledger.KindWorkingUpdated, `{"state":"waiting"}`)
+	s := new(
+		story,
+	).add(ledger.KindWorkingUpdated, `{"context_summary":"x"}`).
+		add(ledger.KindWorkingUpdated, `{"state":"waiting"}`)
 	s.events[0].Sensitivity = schema.SensitivityHigh
 	require.Equal(t, schema.SensitivityHigh, session.WorkingOf("a", run, s.events).Sensitivity)
 }
