@@ -135,8 +135,10 @@ func TestWhatIsLeftOut(t *testing.T) {
 		object(say(10, "baker", "tool.returned", ""), `{"call_id":"c","result":"`+strings.Repeat("line of output, ", 500)+`"}`),
 	}
 	r.Working = nil
+	r.Recalled = append(r.Recalled, schema.RecallResult{Content: "Bread is made of flour, water, salt and time."},
+		schema.RecallResult{Content: "The judge eats no bread."})
 	golden(t, "context_long.txt", build(t, r))
-	for name, budget := range map[string]int{"800": 800, "500": 500, "320": 320, "245": 245} {
+	for name, budget := range map[string]int{"800": 800, "500": 500, "320": 320, "245": 245, "232": 232, "225": 225} {
 		r.BudgetTokens = budget
 		golden(t, "context_long_"+name+".txt", build(t, r))
 	}
