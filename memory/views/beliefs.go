@@ -150,7 +150,7 @@ func (g BeliefGraph) Mermaid() string {
 		fmt.Fprintf(&b, "    %s --> %s\n", names[edge.Belief], names[edge.On])
 	}
 	for _, edge := range g.Shared {
-		fmt.Fprintf(&b, "    %s -. \"%d shared\" .- %s\n", names[edge.Earlier], len(edge.Events), names[edge.Later])
+		fmt.Fprintf(&b, "    %s -.-|\"%d shared\"| %s\n", names[edge.Earlier], len(edge.Events), names[edge.Later])
 	}
 	return b.String()
 }
