@@ -14,7 +14,7 @@ import (
 // ledger and keeps nothing of its own.
 type BeliefGraph struct {
 	Beliefs []Belief   `json:"beliefs"` // in ledger order
-	Events  []Evidence `json:"events"`  // what beliefs are based on and is not a belief itself, in the order of being cited
+	Events  []Evidence `json:"events"`  // what beliefs are based on, other beliefs apart, in the order of being cited
 	Based   []Based    `json:"based"`   // in the order of the beliefs
 	Shared  []Shared   `json:"shared"`  // in the order of the earlier belief
 }
@@ -28,8 +28,8 @@ type Belief struct {
 	Covers int    `json:"covers,omitempty"` // how many events it stands for
 }
 
-// Evidence is a node: an event that a belief is based on. Of one that the viewer does not see only the id is known, which
-// is part of the belief.
+// Evidence is a node: an event that a belief is based on. Of an event that the viewer does not see only the id is known,
+// which is part of the belief.
 type Evidence struct {
 	ID     string `json:"id"`
 	Agent  string `json:"agent,omitempty"`
@@ -150,7 +150,7 @@ func (g BeliefGraph) Mermaid() string {
 		fmt.Fprintf(&b, "    %s --> %s\n", names[edge.Belief], names[edge.On])
 	}
 	for _, edge := range g.Shared {
-		fmt.Fprintf(&b, "    %s -. \"%d shared\" .- %s\n", names[edge.Earlier], len(edge.Events), names[edge.Later])
+		fmt.Fprintf(&b, "    %s -.-|\"%d shared\"| %s\n", names[edge.Earlier], len(edge.Events), names[edge.Later])
 	}
 	return b.String()
 }
@@ -161,5 +161,5 @@ func label(text string) string {
 	return mermaidEscapes.Replace(text)
 }
 
-var mermaidEscapes = strings.NewReplacer(`#`, `#35;`, `"`, `#quot;`, `<`, `#lt;`, `>`, `#gt;`, `&`, `#amp;`, "`", `#96;`,
-	`\`, `#92;`)
+var mermaidEscapes = strings.NewReplacer(`#`, `#35;`, `"`, `#quot;`, `<`, `#lt;`, `>`, `#gt;`, `&`, `#amp;`,
+	"`", `#96;`, `\`, `#92;`)

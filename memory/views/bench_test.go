@@ -18,7 +18,8 @@ func BenchmarkBuild(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				_, err := views.Build(b.Context(), views.Request{Viewer: views.Viewer{Agent: "baker"}, Events: events, Memory: memory})
+				r := views.Request{Viewer: views.Viewer{Agent: "baker"}, Events: events, Memory: memory}
+				_, err := views.Build(b.Context(), r)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -42,7 +42,7 @@ type Request struct {
 
 	Identity string // who the agent is, as it is to be read
 	Memory   Memory
-	Index    MemoryIndex // nil: none
+	Index    MemoryIndex // for salience; nil: none
 
 	Scene    string                 // takes the place of SceneOf, where the caller knows better
 	Working  *schema.WorkingPayload // the state of the task, if there is one

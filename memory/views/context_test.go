@@ -39,14 +39,17 @@ func object(e ledger.Event, payload string) ledger.Event {
 func village() views.Request {
 	events := []ledger.Event{
 		say(1, "narrator", "run.started", "A village at dawn."),
-		object(say(2, "narrator", "world.environment", ""), `{"os":"linux","tool_versions":{"go":"1.25","make":"4.4"},"working_dir":"/mill"}`),
-		object(say(3, "narrator", "world.observed", ""), `{"weather":"rain","oven":{"hot":true,"loaves":[3,4]},"door":"open"}`),
+		object(say(2, "narrator", "world.environment", ""),
+			`{"os":"linux","tool_versions":{"go":"1.25","make":"4.4"},"working_dir":"/mill"}`),
+		object(say(3, "narrator", "world.observed", ""),
+			`{"weather":"rain","oven":{"hot":true,"loaves":[3,4]},"door":"open"}`),
 		say(4, "baker", "agent.thought", "I am worried about the oven."),
 		say(5, "smith", "agent.thought", "The baker must not know."),
 		say(6, "smith", "user.injected", "Where is the letter?"),
 		object(say(7, "narrator", "world.observed", ""), `{"door":null,"weather":"storm","text":"The mill wheel stops."}`),
 		object(say(8, "guest", "user.injected", ""), `{"text":"Look at this.","artifacts":["sha256:aa","sha256:bb"]}`),
-		reflect(9, "baker", ledger.Reflection{Belief: "The smith resents me.", BasedOn: []string{"e4"}, Covers: 2, Through: "e4"}),
+		reflect(9, "baker", ledger.Reflection{
+			Belief: "The smith resents me.", BasedOn: []string{"e4"}, Covers: 2, Through: "e4"}),
 		object(say(10, "baker", "tool.called", ""), `{"call_id":"c1","tool":"go","args":{"args":["build","./..."]}}`),
 		object(say(11, "baker", "tool.failed", ""), `{"call_id":"c1","error":"exit status 1","result":{"line":7}}`),
 		object(say(12, "guest", "user.injected", ""), `{"artifacts":["sha256:cc"]}`),
@@ -131,12 +134,16 @@ func TestWhatIsLeftOut(t *testing.T) {
 		object(say(4, "narrator", "world.observed", ""), `{"weather":"storm","text":"Fourth note."}`),
 		reflect(5, "baker", ledger.Reflection{Belief: "An old belief.", BasedOn: []string{"e1"}, Through: "e2"}),
 		reflect(6, "baker", ledger.Reflection{Belief: "A new belief.", BasedOn: []string{"e1"}, Through: "e4"}),
-		say(7, "guest", "user.injected", "Short."), say(8, "guest", "user.injected", long), say(9, "guest", "user.injected", long+"!"),
-		object(say(10, "baker", "tool.returned", ""), `{"call_id":"c","result":"`+strings.Repeat("line of output, ", 500)+`"}`),
+		say(7, "guest", "user.injected", "Short."), say(8, "guest", "user.injected", long),
+		say(9, "guest", "user.injected", long+"!"),
+		object(say(10, "baker", "tool.returned", ""),
+			`{"call_id":"c","result":"`+strings.Repeat("line of output, ", 500)+`"}`),
 	}
 	r.Working = nil
+	r.Recalled = append(r.Recalled, schema.RecallResult{Content: "Bread is made of flour, water, salt and time."},
+		schema.RecallResult{Content: "The judge eats no bread."})
 	golden(t, "context_long.txt", build(t, r))
-	for name, budget := range map[string]int{"800": 800, "500": 500, "320": 320, "245": 245} {
+	for name, budget := range map[string]int{"800": 800, "500": 500, "320": 320, "245": 245, "232": 232, "225": 225} {
 		r.BudgetTokens = budget
 		golden(t, "context_long_"+name+".txt", build(t, r))
 	}
@@ -162,7 +169,8 @@ func TestContextsKeepToTheBudget(t *testing.T) {
 			names = append(names, s.Name)
 			byName[s.Name] = s
 		}
-		require.Equal(t, []views.SectionName{"IDENTITY", "CURRENT SCENE", "YOUR MEMORY", "VISITOR", "EXTRA", "OUTPUT FORMAT"}, names)
+		order := []views.SectionName{"IDENTITY", "CURRENT SCENE", "YOUR MEMORY", "VISITOR", "EXTRA", "OUTPUT FORMAT"}
+		require.Equal(t, order, names)
 		require.Equal(t, r.Identity, byName["IDENTITY"].Text)
 		require.Equal(t, r.OutputFormat, byName["OUTPUT FORMAT"].Text)
 

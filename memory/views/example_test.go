@@ -89,7 +89,7 @@ func ExampleBeliefs() {
 	//     e1["world.observed, turn 1: The oven is on fire."]
 	//     b1 --> e1
 	//     b2 --> e1
-	//     b1 -. "1 shared" .- b2
+	//     b1 -.-|"1 shared"| b2
 }
 
 func ExampleBuild() {

@@ -3,8 +3,11 @@ package views
 import (
 	"cmp"
 	"context"
+	"maps"
+	"math"
 	"slices"
 
+	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -18,6 +21,34 @@ type Memory struct {
 	Importance          Importance `json:"importance,omitempty"`           // of salience; for other kinds DefaultImportance
 	ReflectionThreshold int        `json:"reflection_threshold,omitempty"` // 0: the agent does not reflect
 	MaxBeliefs          int        `json:"max_beliefs,omitempty"`          // 0: DefaultMaxBeliefs
+}
+
+// Validate checks the settings. It returns a *schema.ValidationError.
+func (m Memory) Validate() error {
+	var p check.Problems
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"window", m.Window}, {"top_k", m.TopK}, {"reflection_threshold", m.ReflectionThreshold}, {"max_beliefs", m.MaxBeliefs}} {
+		if f.value < 0 {
+			p.Add(f.name, "must not be negative")
+		}
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"weights.relevance", m.Weights.Relevance}, {"weights.recency", m.Weights.Recency},
+		{"weights.importance", m.Weights.Importance}, {"lambda", m.Lambda}} {
+		if math.IsNaN(f.value) || f.value < 0 || math.IsInf(f.value, 1) {
+			p.Add(f.name, "must be a number of 0 or more")
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(m.Importance)) {
+		if weight := m.Importance[kind]; math.IsNaN(weight) || weight < 0 || weight > 1 {
+			p.Add("importance."+kind, "must be between 0 and 1")
+		}
+	}
+	return p.Err()
 }
 
 // Episodic returns the window of a viewer.

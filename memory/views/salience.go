@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/mneme/mneme/memory/normalize"
-	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -105,24 +104,6 @@ type Scored struct {
 	Relevance  float64      `json:"relevance"`
 	Recency    float64      `json:"recency"`
 	Importance float64      `json:"importance"`
-}
-
-// Validate checks the numbers. It returns a *schema.ValidationError.
-func (m SalienceMemory) Validate() error {
-	var p check.Problems
-	for field, number := range map[string]float64{"lambda": m.Lambda, "weights.relevance": m.Weights.Relevance,
-		"weights.recency": m.Weights.Recency, "weights.importance": m.Weights.Importance} {
-		if !(number >= 0) || math.IsInf(number, 1) {
-			p.Add(field, "must be a number of 0 or more")
-		}
-	}
-	for kind, weight := range m.Importance {
-		if !(weight >= 0 && weight <= 1) {
-			p.Add("importance."+kind, "must be between 0 and 1")
-		}
-	}
-	slices.SortFunc(p.Fields, func(a, b check.FieldError) int { return cmp.Compare(a.Field, b.Field) })
-	return p.Err()
 }
 
 // Recall returns the K most salient events in ledger order. Only Index can fail; without one there is no error.

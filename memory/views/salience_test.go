@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mneme/mneme/memory/views"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -157,10 +158,20 @@ func TestSalienceSettings(t *testing.T) {
 		Importance: views.Importance{"": 0.99}}), "kinds without a weight of their own")
 	require.Equal(t, []string{"e4"}, top(views.SalienceMemory{Weights: views.Weights{Importance: 1},
 		Importance: views.Importance{"agent.thought": 1}}), "of equals the later one")
+}
 
-	bad := views.SalienceMemory{Lambda: -1, Weights: views.Weights{Relevance: math.NaN()}, Importance: views.Importance{"x": 2}}
-	require.ErrorContains(t, bad.Validate(), "lambda")
-	require.ErrorContains(t, bad.Validate(), "weights.relevance")
-	require.ErrorContains(t, bad.Validate(), "importance")
-	require.NoError(t, views.SalienceMemory{}.Validate())
+func TestMemorySettings(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, views.Memory{}.Validate())
+	require.NoError(t, views.Memory{Window: 9, Weights: views.DefaultWeights(), Importance: views.DefaultImportance()}.Validate())
+	bad := views.Memory{Window: -1, TopK: -1, ReflectionThreshold: -1, MaxBeliefs: -1, Lambda: math.Inf(1),
+		Weights: views.Weights{Relevance: math.NaN(), Recency: -1, Importance: -1}, Importance: views.Importance{"x": 2, "y": math.NaN()}}
+	var invalid *schema.ValidationError
+	require.ErrorAs(t, bad.Validate(), &invalid)
+	var fields []string
+	for _, f := range invalid.Fields {
+		fields = append(fields, f.Field)
+	}
+	require.Equal(t, []string{"window", "top_k", "reflection_threshold", "max_beliefs", "weights.relevance", "weights.recency",
+		"weights.importance", "lambda", "importance.x", "importance.y"}, fields)
 }
