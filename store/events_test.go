@@ -133,6 +133,6 @@ func TestTheLedgerRefusesOtherChanges(t *testing.T) {
 	}
 	var n int
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT set_config('mneme.tenant', 't', false) IS NULL,
-		mneme_purge_events(now() - interval '100 years', 10)`).Scan(nil, &n))
+		mneme_purge_events(array(SELECT stream FROM events), array(SELECT seq FROM events), now() - interval '100 years')`).Scan(nil, &n))
 	require.Zero(t, n)
 }

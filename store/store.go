@@ -12,6 +12,7 @@ import (
 
 	"github.com/mneme/mneme/store/admin"
 	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/forgetting"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
@@ -34,6 +35,7 @@ type Store struct {
 	*transfer.Transfer
 	*vectorindex.VectorIndex
 	*admin.Admin
+	*events.Events
 }
 
 // Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
@@ -47,5 +49,5 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		Editing:   edit.New(db),
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
-		Admin:       admin.New(db)}, nil
+		Admin:       admin.New(db), Events: events.New(db)}, nil
 }

@@ -26,7 +26,8 @@ func TestDatabasesAreUsedAgain(t *testing.T) {
 				_, err := db.Exec(t.Context(), sql)
 				require.NoError(t, err)
 			}
-			exec(`INSERT INTO events (tenant, id, agent_id, kind, occurred_at, recorded_at) SELECT 't', gen_random_uuid(), 'a', 'x', now(), now() FROM generate_series(1, 10)`)
+			exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at, recorded_at)
+				SELECT 't', 'run/x', n, gen_random_uuid(), 'a', 'x', 'private', 'low', now(), now() FROM generate_series(1, 10) n`)
 			exec(`ANALYZE events`)
 			require.Equal(t, 1, testkit.Rows(t, db, "events", "seq = 1"))
 			require.Equal(t, 10, testkit.Rows(t, db, "events", ""))

@@ -6,7 +6,7 @@
 CREATE TABLE event_streams (
     tenant     text        NOT NULL,
     stream     text        NOT NULL CHECK (stream ~ '^(world|run|conversation)/.'),
-    last_seq   bigint      NOT NULL CHECK (last_seq >= 0), -- of the newest event; stays when events are purged
+    last_seq   bigint      NOT NULL CHECK (last_seq >= 0), -- of the newest event, also after that is purged
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
     PRIMARY KEY (tenant, stream)
@@ -48,7 +48,7 @@ CREATE TABLE events (
     occurred_at  timestamptz NOT NULL,
     recorded_at  timestamptz NOT NULL,
     erased_at    timestamptz,
-    UNIQUE (tenant, stream, seq, recorded_at)
+    PRIMARY KEY (tenant, stream, seq, recorded_at)
 ) PARTITION BY RANGE (recorded_at);
 COMMENT ON TABLE events IS
     'One thing that happened, in the append-only ledger (document 001), partitioned by month of recording.';
@@ -57,7 +57,7 @@ REVOKE UPDATE, DELETE ON events FROM mneme_app;
 -- The latest events that an agent sees are read from two indexes: its own, and those that others may see.
 CREATE INDEX events_of_agent ON events (tenant, stream, agent_id, seq);
 CREATE INDEX events_open ON events (tenant, stream, seq) WHERE visibility <> 'private';
-CREATE INDEX events_age ON events (tenant, recorded_at, id);
+CREATE INDEX events_age ON events (tenant, recorded_at, stream, seq);
 CREATE INDEX events_of_memory ON events (tenant, memory_id) WHERE memory_id IS NOT NULL;
 
 -- What belongs to no month: events of a restored export, and of a time for which no partition was made yet.
@@ -65,17 +65,17 @@ CREATE TABLE events_rest PARTITION OF events DEFAULT;
 
 -- Binds a partition to the tenant like its parent. The application has no right to it but through the parent.
 -- +goose StatementBegin
-CREATE PROCEDURE mneme_protect_event_partition(part regclass)
+CREATE PROCEDURE mneme_protect_event_partition(part regclass, holds text)
     LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', part);
     EXECUTE format('CREATE POLICY tenant_only ON %s USING (tenant = (SELECT mneme_tenant()))
         WITH CHECK (tenant = (SELECT mneme_tenant()))', part);
-    EXECUTE format('COMMENT ON TABLE %s IS %L', part, 'A part of the ledger, see events.');
+    EXECUTE format('COMMENT ON TABLE %s IS %L', part, holds);
 END $$;
 -- +goose StatementEnd
-REVOKE EXECUTE ON PROCEDURE mneme_protect_event_partition(regclass) FROM PUBLIC;
-CALL mneme_protect_event_partition('events_rest');
+REVOKE EXECUTE ON PROCEDURE mneme_protect_event_partition(regclass, text) FROM PUBLIC;
+CALL mneme_protect_event_partition('events_rest', 'Events of the ledger whose month has no partition.');
 
 -- Makes the partitions of a time's month and of the two months after it, and returns how many it made.
 -- +goose StatementBegin
@@ -97,7 +97,8 @@ BEGIN
             BEGIN
                 EXECUTE format('CREATE TABLE %I PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
                     name, month::text || '+00', (month + interval '1 month')::text || '+00');
-                CALL mneme_protect_event_partition(name::regclass);
+                CALL mneme_protect_event_partition(name::regclass,
+                    'Events of the ledger that were recorded in ' || to_char(month, 'FMMonth YYYY') || '.');
                 made := made + 1;
             EXCEPTION WHEN check_violation THEN
                 NULL; -- events of this month are in events_rest, where they stay
@@ -166,9 +167,10 @@ BEGIN
         SELECT g.*, row_number() OVER (PARTITION BY g.id ORDER BY g.n) AS copy
         FROM ROWS FROM (jsonb_to_recordset(batch) AS (stream text, id text, agent_id text, policy_group text, kind text,
             turn integer, visibility text, sensitivity text, payload jsonb, candidate_id uuid, memory_id uuid,
-            session text, occurred_at timestamptz, recorded_at timestamptz, digest text)) WITH ORDINALITY
+            session text, occurred_at timestamptz, recorded_at timestamptz, erased_at timestamptz, digest text))
+            WITH ORDINALITY
             AS g(stream, id, agent_id, policy_group, kind, turn, visibility, sensitivity, payload, candidate_id,
-                memory_id, session, occurred_at, recorded_at, digest, n)
+                memory_id, session, occurred_at, recorded_at, erased_at, digest, n)
     ), known AS MATERIALIZED (
         SELECT g.n, k.stream, k.seq, k.digest
         FROM given g
@@ -185,10 +187,10 @@ BEGIN
         SELECT bound, f.id, f.stream, f.seq, decode(f.digest, 'hex'), f.recorded_at FROM fresh f
     ), appended AS (
         INSERT INTO events (tenant, stream, seq, id, agent_id, policy_group, kind, turn, visibility, sensitivity,
-            payload, candidate_id, memory_id, session, occurred_at, recorded_at)
+            payload, candidate_id, memory_id, session, occurred_at, recorded_at, erased_at)
         SELECT bound, f.stream, f.seq, f.id, f.agent_id, coalesce(f.policy_group, ''), f.kind, coalesce(f.turn, 0),
             f.visibility, f.sensitivity, f.payload, f.candidate_id, f.memory_id, coalesce(f.session, ''),
-            f.occurred_at, f.recorded_at
+            f.occurred_at, f.recorded_at, f.erased_at
         FROM fresh f
     ), heads AS (
         UPDATE event_streams s
@@ -274,31 +276,28 @@ CREATE FUNCTION mneme_erase_events(ids uuid[], most integer) RETURNS bigint
 CALL mneme_protect_function('mneme_empty_events(text[])');
 CALL mneme_protect_function('mneme_erase_events(uuid[], integer)');
 
--- Deletes those of the running tenant's events with these ids that were recorded before a time, and returns how many.
+-- Deletes those of the running tenant's events at these places that were recorded before a time. Returns how many.
 -- +goose StatementBegin
-CREATE FUNCTION mneme_purge_events(ids text[], before timestamptz) RETURNS bigint
+CREATE FUNCTION mneme_purge_events(streams text[], seqs bigint[], before timestamptz) RETURNS bigint
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER
     AS $$
 DECLARE
     n bigint;
 BEGIN
     PERFORM set_config('mneme.events_before', before::text, true);
-    WITH place AS MATERIALIZED (
-        SELECT i.id, i.stream, i.seq, i.recorded_at
-        FROM event_ids i
-        WHERE i.tenant = mneme_tenant() AND i.id = ANY(ids) AND i.recorded_at < before
+    WITH gone AS (
+        DELETE FROM events e
+        USING unnest(streams, seqs) old(stream, seq)
+        WHERE e.tenant = mneme_tenant() AND e.stream = old.stream AND e.seq = old.seq AND e.recorded_at < before
+        RETURNING e.id
     ), forgotten AS (
-        DELETE FROM event_ids i USING place p WHERE i.tenant = mneme_tenant() AND i.id = p.id
-    ), gone AS (
-        DELETE FROM events e USING place p
-        WHERE e.tenant = mneme_tenant() AND e.stream = p.stream AND e.seq = p.seq AND e.recorded_at = p.recorded_at
-        RETURNING 1)
+        DELETE FROM event_ids i USING gone WHERE i.tenant = mneme_tenant() AND i.id = gone.id)
     SELECT count(*) INTO n FROM gone;
     PERFORM set_config('mneme.events_before', '', true);
     RETURN n;
 END $$;
 -- +goose StatementEnd
-CALL mneme_protect_function('mneme_purge_events(text[], timestamptz)');
+CALL mneme_protect_function('mneme_purge_events(text[], bigint[], timestamptz)');
 
 -- An event stays as long as a memory names it as evidence.
 CREATE INDEX memory_provenance_event ON memory_provenance (ref, tenant) WHERE kind = 'event';

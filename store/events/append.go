@@ -17,6 +17,7 @@ import (
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -103,8 +104,8 @@ func (s *Events) append(ctx context.Context, in AppendInput, batch string) ([]le
 		Added, Same bool
 	}
 	out := make([]ledger.Appended, 0, len(in.Events))
-	err := s.Change(ctx, in.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, appendSQL, pgx.StrictNamedArgs{"batch": batch})
+	err := commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
+		rows, err := c.Tx.Query(ctx, appendSQL, pgx.StrictNamedArgs{"batch": batch})
 		if err != nil {
 			return err
 		}
@@ -146,16 +147,16 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 		return Row{}, fmt.Errorf("event: %w", err)
 	}
 	sum := sha256.Sum256(handedIn)
-	return Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent, PolicyGroup: in.PolicyGroup, Kind: e.Kind, Turn: e.Turn,
+	return Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent, PolicyGroup: cmp.Or(e.PolicyGroup, in.PolicyGroup), Kind: e.Kind, Turn: e.Turn,
 		Visibility: ledger.VisibilityOf(*e, in.Open), Sensitivity: cmp.Or(e.Sensitivity, schema.SensitivityLow),
 		Payload: payload, OccurredAt: e.OccurredAt.UTC(), RecordedAt: in.Now.UTC(), Digest: hex.EncodeToString(sum[:])}, nil
 }
 
 // Empty empties the events with these ids: their payloads go, their skeletons stay. It returns how many it emptied; one
 // that is empty already does not count.
-func (s *Events) Empty(ctx context.Context, tenant string, ids []string) (n int, err error) {
-	err = s.Change(ctx, tenant, func(tx pgx.Tx) error {
-		return tx.QueryRow(ctx, `SELECT mneme_empty_events($1)`, ids).Scan(&n)
+func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now time.Time) (n int, err error) {
+	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		return c.Tx.QueryRow(ctx, `SELECT mneme_empty_events($1)`, ids).Scan(&n)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("empty events: %w", err)

@@ -19,6 +19,7 @@ type row struct {
 	Seq         int64
 	ID          string
 	AgentID     string
+	PolicyGroup string
 	Kind        string
 	Turn        int
 	Visibility  schema.Visibility
@@ -29,12 +30,12 @@ type row struct {
 	Erased      bool
 }
 
-const columns = `e.stream, e.seq, e.id, e.agent_id, e.kind, e.turn, e.visibility, e.sensitivity, e.payload,
+const columns = `e.stream, e.seq, e.id, e.agent_id, e.policy_group, e.kind, e.turn, e.visibility, e.sensitivity, e.payload,
 	e.occurred_at, e.recorded_at, e.erased_at IS NOT NULL AS erased`
 
 func (r row) event() ledger.Event {
 	recorded := r.RecordedAt.UTC()
-	return ledger.Event{ID: r.ID, Stream: r.Stream, Seq: r.Seq, Agent: r.AgentID, Kind: r.Kind, Turn: r.Turn,
+	return ledger.Event{ID: r.ID, Stream: r.Stream, Seq: r.Seq, Agent: r.AgentID, PolicyGroup: r.PolicyGroup, Kind: r.Kind, Turn: r.Turn,
 		OccurredAt: r.OccurredAt.UTC(), RecordedAt: &recorded, Visibility: r.Visibility, Sensitivity: r.Sensitivity,
 		Payload: r.Payload, Erased: r.Erased}
 }
@@ -74,7 +75,7 @@ const latestSQL = `
 		(SELECT *
 		FROM events
 		WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq < @before
-			AND sensitivity = ANY(@sensitivities)
+			AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
 		ORDER BY seq DESC
 		LIMIT @limit)
 		UNION ALL
@@ -82,7 +83,7 @@ const latestSQL = `
 		FROM events
 		WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND seq < @before
 			AND agent_id <> @agent AND (visibility <> 'group' OR policy_group = @policy_group AND policy_group <> '')
-			AND sensitivity = ANY(@sensitivities)
+			AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
 		ORDER BY seq DESC
 		LIMIT @limit)) e
 	ORDER BY e.seq DESC

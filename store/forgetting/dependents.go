@@ -25,14 +25,14 @@ func (f *Forgetting) removeDependents(ctx context.Context) error {
 			WHERE tenant = @tenant AND (source_id = ANY(@memories) OR target_id = ANY(@memories))`
 	}
 	const ofMemories = ` WHERE tenant = @tenant AND memory_id = ANY(@memories)`
-	for _, place := range []struct{ table, remove string }{
+	for _, place := range []struct{ key, remove string }{ // the key of the receipt
 		{"memory_embeddings", `DELETE FROM memory_embeddings` + ofMemories},
 		{"memory_hints", `DELETE FROM memory_hints` + ofMemories},
-		{"memory_links", relations},
+		{"memory_relations", relations},
 		{"memory_provenance", `DELETE FROM memory_provenance` + ofMemories},
 		{"memory_versions", `DELETE FROM memory_versions` + ofMemories},
 	} {
-		if err := f.exec(ctx, place.table, place.remove, nil); err != nil {
+		if err := f.exec(ctx, place.key, place.remove, nil); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,9 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -76,6 +78,7 @@ type staging struct {
 	whole   map[int]wholeText
 	batchID uuid.UUID
 	items   []stagedItem
+	events  []events.Row // one for each candidate that is handed in for the first time
 }
 
 // stagedItem is one candidate that is being staged.
@@ -236,7 +239,7 @@ func (st *staging) insert(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return events.Queue(&st.Queue, st.events)
 }
 
 var batchSQL = commit.Insert("ingest_batches", `tenant, id, workflow_id, agent_id, project, scope, policy_group,
@@ -364,8 +367,6 @@ func (st *staging) payload(it *stagedItem, owner schema.Principal) any {
 var (
 	candidateSQL = commit.Insert("memory_candidates", `tenant, id, batch_id, ordinal, state, memory_id, source_kind,
 		content, category, speaker, session, sensitivity, tags, refs, occurred_at, created_at`)
-	eventSQL = commit.Insert("events", `tenant, id, agent_id, kind, candidate_id, memory_id, session, occurred_at,
-		recorded_at`)
 	// A memory has one open job.
 	jobSQL = commit.Insert("jobs", `tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id,
 		max_attempts, created_at, updated_at`) + `
@@ -408,16 +409,19 @@ func (st *staging) queueItem(i int) error {
 		if !it.textless {
 			candidate, about = &it.id, &it.memoryID
 		}
-		st.Queue.Queue(eventSQL, pgx.StrictNamedArgs{
-			"tenant":       st.Tenant,
-			"id":           it.event,
-			"agent_id":     st.in.Request.Principal.Agent,
-			"kind":         kind,
-			"candidate_id": candidate,
-			"memory_id":    about,
-			"session":      c.Session,
-			"occurred_at":  at,
-			"recorded_at":  st.Now,
+		st.events = append(st.events, events.Row{
+			Stream:      ledger.StreamConversation.Stream(st.in.Request.Principal.Agent),
+			ID:          it.event.String(),
+			Agent:       st.in.Request.Principal.Agent,
+			PolicyGroup: st.in.Request.Principal.PolicyGroup,
+			Kind:        string(kind),
+			Visibility:  schema.VisibilityPrivate,
+			Sensitivity: cl.Sensitivity,
+			Candidate:   candidate,
+			Memory:      about,
+			Session:     c.Session,
+			OccurredAt:  at,
+			RecordedAt:  st.Now,
 		})
 	}
 	by := "agent:" + st.in.Request.Principal.Agent

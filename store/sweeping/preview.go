@@ -252,8 +252,8 @@ func (p *PurgePreview) countAged(ctx context.Context, tx pgx.Tx, rules lifecycle
 			FROM forget_runs
 			WHERE ` + endedRun},
 		{step: lifecycle.PurgeEvents, policy: of(schema.RetainEvents), rows: `
-			FROM events
-			WHERE tenant = @tenant AND recorded_at < @before`},
+			FROM events e
+			WHERE e.tenant = @tenant AND e.recorded_at < @before AND ` + freeEvent},
 		{step: lifecycle.PurgeOperations, policy: rules.Keys(), rows: `
 			FROM operations
 			WHERE tenant = @tenant AND created_at < @before`},

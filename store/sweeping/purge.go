@@ -110,7 +110,7 @@ func (p *purging) step(ctx context.Context) error {
 	case lifecycle.PurgeForgetRuns:
 		return p.forgetRuns(ctx)
 	case lifecycle.PurgeEvents:
-		return p.aged(ctx, p.policy(schema.RetainEvents), purgeEvents)
+		return p.events(ctx)
 	case lifecycle.PurgeOperations:
 		return p.operations(ctx)
 	case lifecycle.PurgeArtifacts:

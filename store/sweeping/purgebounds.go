@@ -45,7 +45,6 @@ const (
 			RETURNING 1
 		)
 		SELECT count(*) FROM gone`
-	purgeEvents        = `SELECT mneme_purge_events(@before, @limit)`
 	purgePolicyChanges = `SELECT mneme_purge_policy_changes(@before, @limit)`
 )
 
@@ -88,6 +87,58 @@ func (p *purging) page(ctx context.Context, query string, args pgx.StrictNamedAr
 	p.out.Next = schema.HistoryCursor{CreatedAt: end.At, ID: end.ID, Key: end.Key, Version: end.Version}
 	p.out.More = last < len(scanned)-1 || len(scanned) >= p.in.Limit*scanFactor
 	return going, nil
+}
+
+// freeEvent is the condition of an event e that it may go: it is not of a world, it became no memory that is there, and
+// no memory names it as evidence.
+var freeEvent = `e.stream NOT LIKE 'world/%'
+	AND NOT EXISTS (SELECT FROM ` + pg.ByKey("m", "@tenant", "e.memory_id") + ` WHERE m.erased_at IS NULL)
+	AND NOT EXISTS (
+		SELECT FROM memory_provenance p
+		WHERE p.ref = e.id AND p.tenant = @tenant AND p.kind = 'event')`
+
+// events removes events of the ledger that were recorded before the window and to which nothing refers.
+func (p *purging) events(ctx context.Context) error {
+	before, ends := lifecycle.ExpiredBefore(p.policy(schema.RetainEvents), p.in.At)
+	if !ends {
+		return nil
+	}
+	going, err := p.page(ctx, `
+		SELECT e.recorded_at AS at, e.stream AS key, e.seq AS version, (`+freeEvent+`) AS goes
+		FROM events e
+		WHERE e.tenant = @tenant AND e.recorded_at < @before
+			AND (e.recorded_at, e.stream, e.seq) > (@after_at, @after_stream, @after_seq)
+		ORDER BY e.recorded_at, e.stream, e.seq
+		LIMIT @scan`,
+		pgx.StrictNamedArgs{
+			"tenant":       p.Tenant,
+			"before":       before,
+			"after_at":     p.in.After.CreatedAt,
+			"after_stream": p.in.After.Key,
+			"after_seq":    p.in.After.Version,
+			"scan":         p.in.Limit * scanFactor,
+		})
+	if err != nil || len(going) == 0 {
+		return err
+	}
+	streams, seqs := make([]string, len(going)), make([]int64, len(going))
+	for i, row := range going {
+		streams[i], seqs[i] = row.Key, int64(row.Version)
+	}
+	n := 0
+	err = p.Tx.QueryRow(ctx, `SELECT mneme_purge_events(@streams, @seqs, @before)`,
+		pgx.StrictNamedArgs{"streams": streams, "seqs": seqs, "before": before}).Scan(&n)
+	p.removed(n)
+	if err != nil {
+		return err
+	}
+	// A stream that has been idle for the window and holds nothing any more goes: a later event under its name has number 1.
+	_, err = p.Tx.Exec(ctx, `
+		DELETE FROM event_streams s
+		WHERE s.tenant = @tenant AND s.stream = ANY(@streams) AND s.updated_at < @before
+			AND NOT EXISTS (SELECT FROM events e WHERE e.tenant = @tenant AND e.stream = s.stream)`,
+		pgx.StrictNamedArgs{"tenant": p.Tenant, "streams": streams, "before": before})
+	return err
 }
 
 // versions removes earlier versions of memories that ended before the history's window. Those of a world's memories,

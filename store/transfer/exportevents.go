@@ -9,13 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/pg"
 )
 
 // eventCursor is a place in the ledger, in the order in which events were recorded.
 type eventCursor struct {
-	at time.Time
-	id uuid.UUID
+	at     time.Time
+	stream string
+	seq    int64
 }
 
 // exportEvents reads a page of the ledger's events after a cursor: those of the selected memories, and of a whole
@@ -23,32 +25,32 @@ type eventCursor struct {
 func exportEvents(
 	ctx context.Context, tx pgx.Tx, x ExportSelection, after eventCursor,
 ) ([]ExportLine, eventCursor, error) {
-	args := pg.Args{"tenant": x.Filter.Principal.Tenant, "after_time": after.at, "after_id": after.id,
-		"limit": exportPage}
+	args := pg.Args{"tenant": x.Filter.Principal.Tenant, "after_time": after.at, "after_stream": after.stream,
+		"after_seq": after.seq, "limit": exportPage}
 	selected := ""
 	if !x.isWhole() {
 		selected = `
 			AND EXISTS (SELECT FROM memories m WHERE m.id = e.memory_id AND ` + x.where("m", args) + `)`
 	}
 	rows, err := tx.Query(ctx, `
-		SELECT e.recorded_at, e.id, to_jsonb(e) - '{tenant,seq}'::text[]
+		SELECT e.recorded_at, e.stream, e.seq, to_jsonb(e) - '{tenant,seq}'::text[]
 		FROM events e
-		WHERE e.tenant = @tenant AND (e.recorded_at, e.id) > (@after_time, @after_id)`+selected+`
-		ORDER BY e.recorded_at, e.id
+		WHERE e.tenant = @tenant AND (e.recorded_at, e.stream, e.seq) > (@after_time, @after_stream, @after_seq)`+selected+`
+		ORDER BY e.recorded_at, e.stream, e.seq
 		LIMIT @limit`, args)
 	if err != nil {
 		return nil, after, err
 	}
 	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExportLine, error) {
 		line := ExportLine{Kind: LineEvent}
-		err := row.Scan(&after.at, &after.id, &line.Event)
+		err := row.Scan(&after.at, &after.stream, &after.seq, &line.Event)
 		return line, err
 	})
 	return lines, after, err
 }
 
-// events writes events that are not there. One of a memory that is not there, or was erased, keeps neither its session
-// nor what it refers to.
+// events appends events that are not there, in their order, so that each stream is numbered as it was. One of a memory
+// that is not there, or was erased, keeps neither its session nor what it refers to.
 func (r *restoring) events(ctx context.Context, events []json.RawMessage) error {
 	if len(events) == 0 {
 		return nil
@@ -61,12 +63,20 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 			return err
 		}
 		var about struct {
-			ID     *uuid.UUID `json:"id"`
+			ID     string     `json:"id"`
+			Agent  string     `json:"agent_id"`
 			Memory *uuid.UUID `json:"memory_id"`
 		}
-		if err := json.Unmarshal(raw, &about); err != nil || about.ID == nil {
-			problem := schema.FieldError{Field: "event", Problem: "must have an id, and ids must be UUIDs"}
+		if err := json.Unmarshal(raw, &about); err != nil || about.ID == "" || about.Agent == "" {
+			problem := schema.FieldError{Field: "event", Problem: "must have an id and an agent, and memory_id must be a UUID"}
 			return &schema.ValidationError{Fields: []schema.FieldError{problem}}
+		}
+		defaults := map[string]any{"stream": ledger.StreamConversation.Stream(about.Agent),
+			"visibility": schema.VisibilityPrivate, "sensitivity": schema.SensitivityLow}
+		for name, value := range defaults { // an export of before streams has none of them
+			if _, said := owned[0][name]; !said {
+				owned[0][name] = value
+			}
 		}
 		if rows[i] = owned[0]; about.Memory != nil {
 			of[i] = *about.Memory
@@ -80,12 +90,21 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 		return err
 	}
 	for i, row := range rows {
-		row["memory_id"] = of[i]
-		if !standing[of[i]] {
-			row["session"], row["candidate_id"], row["memory_id"] = "", nil, nil
+		if standing[of[i]] {
+			row["memory_id"] = of[i]
+			continue
+		}
+		row["session"], row["candidate_id"], row["memory_id"] = "", nil, nil
+		if of[i] != uuid.Nil {
+			row["payload"] = nil
 		}
 	}
-	added, err := r.insert(ctx, "events", rows, "id")
-	r.out.Events += len(added)
+	encoded, err := json.Marshal(rows)
+	if err != nil {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "event", Problem: "is not valid JSON"}}}
+	}
+	added := 0
+	err = r.Tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE added) FROM mneme_append_events($1)`, string(encoded)).Scan(&added)
+	r.out.Events += added
 	return err
 }
