@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/exchange"
 	"github.com/mneme/mneme/internal/cli/memories"
 	"github.com/mneme/mneme/internal/cli/operate"
+	"github.com/mneme/mneme/internal/cli/record"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/internal/doctor"
 )
@@ -108,6 +109,8 @@ Exit codes:
 		memories.NewReview(a),
 		memories.NewContradictions(a),
 		memories.NewLineage(a),
+		record.NewEvents(a),
+		record.NewContext(a),
 		exchange.NewExport(a),
 		operate.NewPolicy(a),
 		app.NewTrust(a),

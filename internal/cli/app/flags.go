@@ -191,3 +191,14 @@ func ReadInput(path string, most int64) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// CheckPrincipal refuses a principal without a name, as requests do.
+func CheckPrincipal(p schema.Principal) error {
+	switch {
+	case p.Tenant == "":
+		return Invalid("tenant", "is required")
+	case p.Agent == "":
+		return Invalid("agent", "is required")
+	}
+	return nil
+}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mneme/mneme/internal/cli/app"
-	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 )
 
@@ -46,7 +45,7 @@ payload.artifacts. The same bytes are stored once. At most ` + strconv.Itoa(pipe
 					mediaType = mime.TypeByExtension(filepath.Ext(args[0]))
 				}
 			}
-			if err := checkPrincipal(a.Cfg.Principal); err != nil {
+			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
 				return err
 			}
 			st, err := a.OpenStore(cmd.Context())
@@ -78,7 +77,7 @@ func newArtifactGet(a *app.App) *cobra.Command {
 			if a.Json && path == "" {
 				return app.Invalid("output", "is required with --json: the bytes need a place of their own")
 			}
-			if err := checkPrincipal(a.Cfg.Principal); err != nil {
+			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
 				return err
 			}
 			st, err := a.OpenStore(cmd.Context())
@@ -103,17 +102,6 @@ func newArtifactGet(a *app.App) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&path, "output", "o", "", "file to write; standard output by default")
 	return cmd
-}
-
-// checkPrincipal refuses a principal without a name, as requests do.
-func checkPrincipal(p schema.Principal) error {
-	switch {
-	case p.Tenant == "":
-		return app.Invalid("tenant", "is required")
-	case p.Agent == "":
-		return app.Invalid("agent", "is required")
-	}
-	return nil
 }
 
 func writeArtifact(path string, data []byte) error {

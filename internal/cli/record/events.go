@@ -1,0 +1,297 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/memory/views"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/events"
+)
+
+// NewEvents returns the command that appends, reads and erases events of the ledger.
+func NewEvents(a *app.App) *cobra.Command {
+	cmd := app.Group(&cobra.Command{Use: "events", Short: "Append to the ledger of what happened, and read it",
+		Long: `Append to the ledger of what happened, and read it.
+
+The ledger is append-only. Its events are in streams: world/NAME, run/NAME or conversation/NAME. An event has a
+number in its stream, without gaps. Erasing empties an event and leaves its number, kind and times.`})
+	cmd.AddCommand(newAppend(a), newTail(a), newReplay(a), newStreams(a), newErase(a))
+	return cmd
+}
+
+// AppendResult is what `events append` prints.
+type AppendResult struct {
+	Events []ledger.Appended `json:"events"`
+}
+
+func newAppend(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "append FILE|-",
+		Short: "Append events from a file of JSON lines",
+		Long: `Append events from a file of JSON lines, at most ` + strconv.Itoa(ledger.MaxAppend) + ` in a transaction. A line is an event:
+
+    {"id": "e1", "stream": "run/build-42", "kind": "tool.called", "turn": 1,
+     "payload": {"call_id": "c1", "tool": "go", "args": {"cmd": "go build ./..."}}}
+
+Without "id" an event gets a new one, without "agent" that of --agent, without "occurred_at" the time of now. An event
+whose id is there already is not appended again. A line that is not well formed ends the command; what was appended
+before it stays, and the command can be given again.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			input := a.In
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return app.WithCode(app.ExitUsage, err)
+				}
+				defer func() { _ = file.Close() }()
+				input = file
+			}
+			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
+				return err
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var out AppendResult
+			err = eachPage(input, a.Cfg.Principal.Agent, func(page []ledger.Event) error {
+				ctx, cancel := a.Within(cmd.Context())
+				defer cancel()
+				appended, err := st.Append(ctx, events.AppendInput{Tenant: a.Cfg.Principal.Tenant,
+					PolicyGroup: a.Cfg.Principal.PolicyGroup, Events: page, Open: views.GlobalKinds(), Now: time.Now()})
+				out.Events = append(out.Events, appended...)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return a.Print(out, out.text)
+		},
+	}
+}
+
+func (r AppendResult) text(t *app.Text) {
+	added := 0
+	for _, e := range r.Events {
+		if e.Added {
+			added++
+		}
+	}
+	t.Line("%d events appended, %d were there already", added, len(r.Events)-added)
+}
+
+// eachPage reads events from JSON lines and calls fn with up to ledger.MaxAppend of them.
+func eachPage(input io.Reader, agent string, fn func([]ledger.Event) error) error {
+	lines := bufio.NewScanner(input)
+	lines.Buffer(make([]byte, 64<<10), 2*ledger.MaxPayloadBytes)
+	var page []ledger.Event
+	number := 0
+	for lines.Scan() {
+		number++
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		e := ledger.Event{Agent: agent, OccurredAt: time.Now().UTC()}
+		decoder := json.NewDecoder(bytes.NewReader(line))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&e); err != nil {
+			return app.Invalid(fmt.Sprintf("line %d", number), "is not an event: it must be one JSON object with known fields")
+		}
+		if e.ID == "" {
+			e.ID = uuid.Must(uuid.NewV7()).String()
+		}
+		if err := e.Validate(); err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+		if page = append(page, e); len(page) == ledger.MaxAppend {
+			if err := fn(page); err != nil {
+				return err
+			}
+			page = nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return app.Invalid(fmt.Sprintf("line %d", number+1), "is longer than an event may be")
+	}
+	if len(page) == 0 {
+		return nil
+	}
+	return fn(page)
+}
+
+// EventList is what `events tail` and `events replay` print.
+type EventList struct {
+	Events []ledger.Event `json:"events"`
+	Next   int64          `json:"next,omitempty"` // the number after which the next page begins
+}
+
+func newTail(a *app.App) *cobra.Command {
+	limit, before, ceiling := 20, int64(0), string(schema.SensitivityMedium)
+	cmd := &cobra.Command{
+		Use:   "tail STREAM",
+		Short: "Show the latest events of a stream that the agent may see",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
+				return err
+			}
+			in := events.LatestInput{Principal: a.Cfg.Principal, Stream: args[0], Before: before, Limit: limit,
+				MaxSensitivity: schema.Sensitivity(ceiling)}
+			if !in.MaxSensitivity.Valid() {
+				return app.Invalid("max-sensitivity", "must be public, low, medium, high or hyper")
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			found, err := st.Latest(ctx, in)
+			if err != nil {
+				return err
+			}
+			out := EventList{Events: found}
+			return a.Print(out, out.text)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&limit, "number", "n", limit, "how many events, at most "+strconv.Itoa(events.MaxPage))
+	flags.Int64Var(&before, "before", 0, "only events before this number")
+	flags.StringVar(&ceiling, "max-sensitivity", ceiling, "show events up to this class")
+	return cmd
+}
+
+func newReplay(a *app.App) *cobra.Command {
+	limit, after := events.MaxPage, int64(0)
+	cmd := &cobra.Command{
+		Use:   "replay STREAM",
+		Short: "Show the events of a stream in order, whoever may see them",
+		Long: `Show the events of a stream in order, whoever may see them: for operators. Erased events are shown without
+their payload. A page that is full says after which number the next one begins.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			found, err := st.Page(ctx, a.Cfg.Principal.Tenant, args[0], after, limit)
+			if err != nil {
+				return err
+			}
+			out := EventList{Events: found}
+			if len(found) > 0 && len(found) == min(limit, events.MaxPage) {
+				out.Next = found[len(found)-1].Seq
+			}
+			return a.Print(out, out.text)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&limit, "number", "n", limit, "how many events, at most "+strconv.Itoa(events.MaxPage))
+	flags.Int64Var(&after, "after", 0, "begin after this number")
+	return cmd
+}
+
+func (l EventList) text(t *app.Text) {
+	rows := make([][]string, len(l.Events))
+	for i, e := range l.Events {
+		says := views.Text(e)
+		if e.Erased {
+			says = "(erased)"
+		}
+		rows[i] = []string{strconv.FormatInt(e.Seq, 10), app.When(e.OccurredAt), strconv.Itoa(e.Turn), e.Agent, e.Kind,
+			string(e.Visibility), app.OneLine(says)}
+	}
+	t.Table("SEQ AT TURN AGENT KIND SEEN_BY WHAT", rows)
+	if l.Next > 0 {
+		t.Line("more: --after %d", l.Next)
+	}
+}
+
+// StreamList is what `events streams` prints.
+type StreamList struct {
+	Streams []events.Stream `json:"streams"`
+}
+
+func newStreams(a *app.App) *cobra.Command {
+	after, limit := "", 100
+	cmd := &cobra.Command{
+		Use:   "streams",
+		Short: "List the streams of the tenant",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			found, err := st.Streams(ctx, a.Cfg.Principal.Tenant, after, limit)
+			if err != nil {
+				return err
+			}
+			out := StreamList{Streams: found}
+			return a.Print(out, out.text)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&after, "after", "", "begin after this name")
+	flags.IntVarP(&limit, "number", "n", limit, "how many streams, at most "+strconv.Itoa(events.MaxPage))
+	return cmd
+}
+
+func (l StreamList) text(t *app.Text) {
+	rows := make([][]string, len(l.Streams))
+	for i, s := range l.Streams {
+		rows[i] = []string{s.Stream, strconv.FormatInt(s.LastSeq, 10), app.When(s.UpdatedAt)}
+	}
+	t.Table("STREAM LAST_SEQ UPDATED", rows)
+}
+
+// EraseResult is what `events erase` prints.
+type EraseResult struct {
+	Erased int `json:"erased"`
+}
+
+func newErase(a *app.App) *cobra.Command {
+	yes := false
+	cmd := &cobra.Command{
+		Use:   "erase ID...",
+		Short: "Empty events for good: their payloads go, their numbers stay",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes {
+				return app.Invalid("yes", "is required: erased payloads cannot be recovered")
+			}
+			st, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			n, err := st.Empty(ctx, a.Cfg.Principal.Tenant, args, time.Now())
+			if err != nil {
+				return err
+			}
+			out := EraseResult{Erased: n}
+			return a.Print(out, func(t *app.Text) { t.Line("%d events emptied", out.Erased) })
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm")
+	return cmd
+}
