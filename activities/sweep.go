@@ -229,9 +229,16 @@ func (a *Sweeping) SweepDecay(ctx context.Context, in SweepRequest) (api.SweepRe
 }
 
 // PurgeExpired takes each tenant through the steps of a purge, in their order (sweeping.Purge): a batch of what is
-// over through those that take it away, then the next, and behind the last one history and the others.
+// over through those that take it away, then the next, and after the last one history and the others. A purge of all
+// tenants also makes the ledger's partitions of the next months, and drops those that are empty and over.
 func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.SweepResult, error) {
 	tenants := only(in.Tenant)
+	if in.Tenant == "" {
+		clock, by := a.times(in)
+		if _, _, err := a.Store.KeepPartitions(ctx, clock, by); err != nil {
+			return api.SweepResult{}, step.Fail(err)
+		}
+	}
 	if in.Tenant == "" {
 		tenants = func(ctx context.Context, after string) ([]string, error) {
 			return a.Store.SweepTenants(ctx, after, tenantPage)
