@@ -399,7 +399,7 @@ func TestDoctorKnowsEveryGuard(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, absent)
 	_, err = db.Exec(t.Context(), `DO $$ DECLARE r record; BEGIN
-		FOR r IN SELECT c.relname, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal LOOP
+		FOR r IN SELECT c.relname, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgparentid = 0 LOOP
 			EXECUTE format('DROP TRIGGER %I ON %I', r.tgname, r.relname);
 		END LOOP; END $$`)
 	require.NoError(t, err)
@@ -407,7 +407,7 @@ func TestDoctorKnowsEveryGuard(t *testing.T) {
 	require.NoError(t, err)
 	fresh := testkit.Owner(t, testkit.DatabaseURL(t))
 	require.Equal(t, testkit.Strings(t, fresh, `SELECT t.tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-		WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal ORDER BY 1`), absent)
+		WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgparentid = 0 ORDER BY 1`), absent)
 }
 
 func TestDoctorJudges(t *testing.T) {
