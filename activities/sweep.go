@@ -242,7 +242,8 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		if at.Step == "" {
 			at.Step = lifecycle.PurgeSteps[0]
 		}
-		if !slices.Contains(lifecycle.PurgeSteps, at.Step) { // a newer worker's, which had come so far: the rest is for its like
+		// a newer worker's, which had come so far: the rest is for its like
+		if !slices.Contains(lifecycle.PurgeSteps, at.Step) {
 			at.Step = ""
 			return false, nil
 		}

@@ -11,8 +11,9 @@ const (
 	ErrTypeInvalidRequest = "InvalidRequest" // the caller's fault; details: *schema.ValidationError
 	ErrTypeNotFound       = "NotFound"
 	ErrTypeConflict       = "Conflict"
-	ErrTypeVersion        = "VersionConflict" // a memory is at another version than the request names; details: schema.VersionConflict
-	ErrTypeItemsPending   = "ItemsPending"    // some items of the range failed and may be tried again
+	// A memory is at another version than the request names; details: schema.VersionConflict.
+	ErrTypeVersion      = "VersionConflict"
+	ErrTypeItemsPending = "ItemsPending" // some items of the range failed and may be tried again
 	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (pg.ClassLimits). It is tried again.
 	ErrTypeStatementTimeout = "StatementTimeout"
 )

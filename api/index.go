@@ -114,9 +114,10 @@ type Drift struct {
 	Missing  int64 `json:"missing"`  // memories without a point
 	Behind   int64 `json:"behind"`   // points of an older version than the memory's
 	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
-	Dead     int64 `json:"dead"`     // points of memories that are not live, not there, or parked with a text that has no vector
-	Pending  int64 `json:"pending"`  // left to the outbox
-	Parked   int64 `json:"parked"`   // the outbox has given up on them
+	// Points of memories that are not live, not there, or parked with a text that has no vector.
+	Dead     int64 `json:"dead"`
+	Pending  int64 `json:"pending"` // left to the outbox
+	Parked   int64 `json:"parked"`  // the outbox has given up on them
 	Repaired int64 `json:"repaired"`
 }
 

@@ -10,8 +10,9 @@ import (
 
 // SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
 type SweepInput struct {
-	Tenant    string `json:"tenant,omitempty"`     // this one alone
-	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: sweeping.SweepBatchSize, which is the most
+	Tenant string `json:"tenant,omitempty"` // this one alone
+	// Rows in one transaction; 0: sweeping.SweepBatchSize, which is the most.
+	BatchSize int `json:"batch_size,omitempty"`
 
 	// Set by continue-as-new.
 	Sofar *SweepResult `json:"so_far,omitempty" decode:"state"`

@@ -341,7 +341,8 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate,
 			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'bench', now() FROM memories`,
 			`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2`,
 			`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`,
-			fmt.Sprintf(`SET maintenance_work_mem = '%dGB'`, 1+len(candidates)/250_000), // a graph that fits is built several times as fast
+			// a graph that fits is built several times as fast
+			fmt.Sprintf(`SET maintenance_work_mem = '%dGB'`, 1+len(candidates)/250_000),
 			`CREATE INDEX memory_embeddings_hash_v1_session_episodic ON memory_embeddings
 				USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WITH (m = 8, ef_construction = 32)
 				WHERE model = 'hash-v1' AND tier = 'session' AND typology = 'episodic'`,

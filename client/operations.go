@@ -48,7 +48,8 @@ func startOperation(ctx context.Context, c client.Client, taskQueue, kind string
 	if err := schema.CheckEncoded(api.LargeField(kind), request); err != nil {
 		return nil, err
 	}
-	run, err := startRun(ctx, c, OperationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
+	// of a run that has ended, it returns the handle
+	run, err := startRun(ctx, c, OperationStart(taskQueue, kind, op, request, summary), fn, request)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind, err)
 	}

@@ -265,8 +265,9 @@ type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
 	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // a ceiling on that of the request; empty: none
 	Scopes         []string    `json:"scopes,omitempty"`          // may be read beside principal.scope
-	Environment    string      `json:"environment,omitempty"`     // in which the answer is shown; a policy may lower the limit for it
-	Token          string      `json:"token,omitempty"`           // signed; proves the above
+	// In which the answer is shown; a policy may lower the limit for it.
+	Environment string `json:"environment,omitempty"`
+	Token       string `json:"token,omitempty"` // signed; proves the above
 }
 
 // Redaction says what is shown of a memory above the limit.

@@ -79,8 +79,9 @@ const (
 	FeedbackCorrected    FeedbackStatus = "corrected"     // another verdict than before: that one is taken back
 	FeedbackUnchanged    FeedbackStatus = "unchanged"     // the same was said before
 	FeedbackNotRetrieved FeedbackStatus = "not_retrieved" // this retrieval did not return it
-	FeedbackGone         FeedbackStatus = "gone"          // deleted, erased, archived, superseded, retracted, or not the asker's to see any more
-	FeedbackFrozen       FeedbackStatus = "mutations_frozen"
+	// Deleted, erased, archived, superseded, retracted, or not the asker's to see any more.
+	FeedbackGone   FeedbackStatus = "gone"
+	FeedbackFrozen FeedbackStatus = "mutations_frozen"
 )
 
 // FeedbackResultItem is what feedback on one memory did.

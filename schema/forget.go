@@ -96,17 +96,20 @@ type ForgetPreview struct {
 	Total      int         `json:"total"`               // ids named, or memories selected
 	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
 	Pinned     int         `json:"pinned"`              // soft leaves these alone
-	NotOwner   int         `json:"not_owner,omitempty"` // other agents' that the principal may look at: force and erase leave these alone
-	MustStay   int         `json:"must_stay,omitempty"` // of a world or linked to an action: force leaves these alone, erase empties them
-	Derived    int         `json:"derived"`             // memories derived from the selected that are not selected
-	Sample     []string    `json:"sample"`              // ids, at most 100
+	// Other agents' that the principal may look at: force and erase leave these alone.
+	NotOwner int `json:"not_owner,omitempty"`
+	// Of a world or linked to an action: force leaves these alone, erase empties them.
+	MustStay int      `json:"must_stay,omitempty"`
+	Derived  int      `json:"derived"` // memories derived from the selected that are not selected
+	Sample   []string `json:"sample"`  // ids, at most 100
 	// What says the same as the selected: with Everywhere it is selected as well, otherwise it is left alone.
 	Everywhere       bool         `json:"everywhere,omitempty"`
 	SaysSame         int          `json:"says_same,omitempty"`
 	Echoes           []ForgetEcho `json:"echoes,omitempty"`              // at most 100
 	SaysSameNotOwner int          `json:"says_same_not_owner,omitempty"` // other agents', left alone with force and erase
-	ConfirmToken     string       `json:"confirm_token,omitempty"`       // from Store.ForgetToken alone: it stays out of results that Temporal keeps
-	ExpiresAt        time.Time    `json:"expires_at"`
+	// From Store.ForgetToken alone: it stays out of results that Temporal keeps.
+	ConfirmToken string    `json:"confirm_token,omitempty"`
+	ExpiresAt    time.Time `json:"expires_at"`
 }
 
 // ForgetEcho is a memory that says what a selected one says, or a part of it.
@@ -140,20 +143,23 @@ const (
 
 // ForgetReceipt says what was removed where: rows by place.
 type ForgetReceipt struct {
-	State     ForgetState    `json:"state"`
-	RunID     string         `json:"run_id"`
-	Mode      ForgetMode     `json:"mode"`
-	Total     int            `json:"total"`
-	Forgotten int            `json:"forgotten"`
-	Skipped   map[string]int `json:"skipped,omitempty"`   // by reason: version_conflict, pinned, deleted, not_owner, world, action_linked, not_found, …
+	State     ForgetState `json:"state"`
+	RunID     string      `json:"run_id"`
+	Mode      ForgetMode  `json:"mode"`
+	Total     int         `json:"total"`
+	Forgotten int         `json:"forgotten"`
+	// By reason: version_conflict, pinned, deleted, not_owner, world, action_linked, not_found, ….
+	Skipped   map[string]int `json:"skipped,omitempty"`
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
-	Pending   []string       `json:"pending,omitempty"`   // places that could not be reached: what is there goes later, or by hand
+	// Places that could not be reached: what is there goes later, or by hand.
+	Pending []string `json:"pending,omitempty"`
 
 	Everywhere bool `json:"everywhere,omitempty"` // what says the same was selected, too
 	// Of a run that has ended:
-	IDs       []string     `json:"ids,omitempty"`        // what was forgotten, at most MaxForgetIDs; a run's items list all
+	// What was forgotten, at most MaxForgetIDs; a run's items list all.
+	IDs       []string     `json:"ids,omitempty"`
 	StillSaid int          `json:"still_said,omitempty"` // memories that are left and say the same
 	Echoes    []ForgetEcho `json:"echoes,omitempty"`     // those, at most 100
 }
@@ -252,7 +258,8 @@ type ForgetItem struct {
 	MemoryID string `json:"memory_id"`
 	Version  int    `json:"version,omitempty"` // that it was selected in; none of what is not found
 	Outcome  string `json:"outcome,omitempty"` // forgotten, or why not; empty while it waits
-	Tie      string `json:"tie,omitempty"`     // of what was taken because it says the same: source, restatement or derived
+	// Of what was taken because it says the same: source, restatement or derived.
+	Tie string `json:"tie,omitempty"`
 }
 
 // ForgetApproval is the answer to a confirmation.

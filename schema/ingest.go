@@ -94,8 +94,9 @@ type Oversized string
 
 // What may become of it.
 const (
-	OversizedRefuse   Oversized = "refuse"
-	OversizedArtifact Oversized = "artifact" // it is kept whole as an artifact; the memory is its beginning, and refers to it
+	OversizedRefuse Oversized = "refuse"
+	// It is kept whole as an artifact; the memory is its beginning, and refers to it.
+	OversizedArtifact Oversized = "artifact"
 )
 
 var oversizeds = []Oversized{OversizedRefuse, OversizedArtifact}

@@ -43,11 +43,12 @@ const (
 	PatchDeleted         PatchStatus = "deleted"
 	PatchVersionConflict PatchStatus = "version_conflict"
 	PatchDuplicate       PatchStatus = "duplicate_content_hash"
-	PatchPinned          PatchStatus = "pinned"             // content without force, or an importance other than 1
-	PatchAppendOnly      PatchStatus = "append_only"        // the content of an episode
-	PatchStructured      PatchStatus = "structured_content" // the content of a competence or a plan, which says in words what its payload says: put or revise it
-	PatchNotLive         PatchStatus = "not_live"           // superseded, retracted or archived
-	PatchFrozen          PatchStatus = "mutations_frozen"
+	PatchPinned          PatchStatus = "pinned"      // content without force, or an importance other than 1
+	PatchAppendOnly      PatchStatus = "append_only" // the content of an episode
+	// The content of a competence or a plan, which says in words what its payload says: put or revise it.
+	PatchStructured PatchStatus = "structured_content"
+	PatchNotLive    PatchStatus = "not_live" // superseded, retracted or archived
+	PatchFrozen     PatchStatus = "mutations_frozen"
 )
 
 // PatchResult is what became of one patch.
@@ -57,8 +58,9 @@ type PatchResult struct {
 	CurrentVersion int         `json:"current_version,omitempty"` // before, or what stands
 	NewVersion     int         `json:"new_version,omitempty"`
 	ContentChanged bool        `json:"content_changed,omitempty"`
-	Embedded       bool        `json:"embedded,omitempty"` // the new content is; false: the embedding follows with the outbox
-	DuplicateID    string      `json:"duplicate_memory_id,omitempty"`
+	// The new content is; false: the embedding follows with the outbox.
+	Embedded    bool   `json:"embedded,omitempty"`
+	DuplicateID string `json:"duplicate_memory_id,omitempty"`
 }
 
 // ModifyResult is in the order of the patches.

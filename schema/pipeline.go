@@ -163,7 +163,8 @@ type ReviewResult struct {
 	MemoryID       string        `json:"memory_id,omitempty"`       // written, already there or removed
 	Superseded     []string      `json:"superseded,omitempty"`      // memories that the written one replaces
 	CurrentVersion int           `json:"current_version,omitempty"` // of the target, on a version conflict
-	Why            string        `json:"why,omitempty"`             // what stood in the way, or who decided before; ids, never content
+	// What stood in the way, or who decided before; ids, never content.
+	Why string `json:"why,omitempty"`
 }
 
 // Summary is a word for operators: what became of the request.

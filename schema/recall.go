@@ -59,8 +59,9 @@ type RecallRequest struct {
 	// default), or on a level with all the others together (primary; document 002 Phase 2).
 	Traversal Traversal `json:"traversal,omitempty"`
 
-	Without []string `json:"without,omitempty"` // channels and stages to leave out, by the names that meta.timings_ms shows
-	With    []string `json:"with,omitempty"`    // stages to use that are off by default
+	// Channels and stages to leave out, by the names that meta.timings_ms shows.
+	Without []string `json:"without,omitempty"`
+	With    []string `json:"with,omitempty"` // stages to use that are off by default
 	// MinScore leaves out results whose relevance is lower, [0,1]. Nil: the default floor, below which the
 	// best result makes the answer empty; 0: no floor.
 	MinScore *float64 `json:"min_score,omitempty"`
@@ -264,7 +265,8 @@ type RecallMeta struct {
 
 	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction
-	Ignored  []string          `json:"ignored,omitempty"`  // fields of the request that the worker does not know and left out
+	// Fields of the request that the worker does not know and left out.
+	Ignored []string `json:"ignored,omitempty"`
 }
 
 // Currentness says whether what a recalled memory tells still holds (document 002 Phase 4).

@@ -90,13 +90,15 @@ const (
 	ReviseCycle           ReviseStatus = "cyclic_supersession"
 	RevisePinned          ReviseStatus = "pinned" // reconcile does not choose over a pin; a named action may
 	ReviseFrozen          ReviseStatus = "mutations_frozen"
-	ReviseWrongType       ReviseStatus = "wrong_type"        // the targets differ in type, or from the record, or cannot be revised so
-	ReviseNotContested    ReviseStatus = "not_contested"     // resolve of what no one contests
-	ReviseNoConflict      ReviseStatus = "no_conflict"       // reconcile of what can both hold
-	ReviseExists          ReviseStatus = "exists"            // another memory has the record's id
-	ReviseNotOwner        ReviseStatus = "not_owner"         // a target belongs to another agent, and the record would be seen by others than it
-	ReviseBadRef          ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
-	ReviseInvalid         ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
+	// The targets differ in type, or from the record, or cannot be revised so.
+	ReviseWrongType    ReviseStatus = "wrong_type"
+	ReviseNotContested ReviseStatus = "not_contested" // resolve of what no one contests
+	ReviseNoConflict   ReviseStatus = "no_conflict"   // reconcile of what can both hold
+	ReviseExists       ReviseStatus = "exists"        // another memory has the record's id
+	// A target belongs to another agent, and the record would be seen by others than it.
+	ReviseNotOwner ReviseStatus = "not_owner"
+	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
+	ReviseInvalid  ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
 )
 
 // RevisedMemory is a target after the revision, or what stood in its way.
@@ -108,10 +110,11 @@ type RevisedMemory struct {
 
 // ReviseResult says what was done. Action is what reconcile chose, or the request's.
 type ReviseResult struct {
-	Status  ReviseStatus    `json:"status"`
-	Action  ReviseAction    `json:"action"`
-	Why     string          `json:"why,omitempty"`     // reconcile: which rule chose; a refusal: what stood in the way
-	Created []string        `json:"created,omitempty"` // ids of new memories: the record first, then what a fork leaves of its target
+	Status ReviseStatus `json:"status"`
+	Action ReviseAction `json:"action"`
+	Why    string       `json:"why,omitempty"` // reconcile: which rule chose; a refusal: what stood in the way
+	// Ids of new memories: the record first, then what a fork leaves of its target.
+	Created []string        `json:"created,omitempty"`
 	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists what stands
 	Record  *RevisedMemory  `json:"record,omitempty"`  // the record as it stands afterwards
 	// Conflicts are memories beside the targets that stand in the way: who makes the claim, or has the

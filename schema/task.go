@@ -105,7 +105,8 @@ type Choice struct {
 	SuccessRate   float64       `json:"success_rate"` // lower bound of what was observed, [0,1]
 	Recency       float64       `json:"recency"`      // of the last reinforcement, [0,1]
 	ReinforcedAt  time.Time     `json:"reinforced_at"`
-	Missing       []string      `json:"missing,omitempty"` // context keys that its conditions name and the context does not
+	// Context keys that its conditions name and the context does not.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Applicability says whether conditions hold in a context.
@@ -121,8 +122,9 @@ const (
 
 // MissingKey is a context key that would help to choose.
 type MissingKey struct {
-	Key    string            `json:"key"`
-	Splits float64           `json:"splits"`           // share of the candidates that knowing it rules out on average, [0,1]
+	Key string `json:"key"`
+	// Share of the candidates that knowing it rules out on average, [0,1].
+	Splits float64           `json:"splits"`
 	Values []json.RawMessage `json:"values,omitempty"` // that the candidates' conditions admit; some of them
 }
 

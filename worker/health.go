@@ -74,7 +74,8 @@ type health struct {
 // in their queue, and say of a Postgres that is busy with an import that it does not answer.
 func openHealth(ctx context.Context, database pg.Config) (*store.Store, error) {
 	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one while that is given up
-	database.StatementTimeout = readyWithin                         // what a look has given up waiting for ends at the server too
+	// what a look has given up waiting for ends at the server too
+	database.StatementTimeout = readyWithin
 	return store.Open(ctx, database)
 }
 

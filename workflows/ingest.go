@@ -192,7 +192,8 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	run.result.Dead += extracted.Dead
 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
-	group := 0                                                       // how many candidates a search could be asked for: the next begins with as many
+	// how many candidates a search could be asked for: the next begins with as many
+	group := 0
 	for round := 1; round <= MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)
 		decided := schema.DecideCounts{More: true}
@@ -251,8 +252,9 @@ func (run *ingest) startReview(ctx workflow.Context) {
 	tenant := run.principal.Tenant
 	id := api.ReviewWorkflowID(tenant, run.result.BatchID)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            id,
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, // a second one at once is refused: the first goes on
+		WorkflowID: id,
+		// a second one at once is refused: the first goes on
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         "review of batch " + run.result.BatchID,
 		TypedSearchAttributes: run.attributes(),

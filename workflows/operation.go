@@ -47,7 +47,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	var result R
 	shown := display{lean(ctx)}
 	if !shown.lean {
-		if err := invalidRequest(op.request.Validate()); err != nil { //workflowcheck:ignore: it encodes payloads to measure them, which gives the same every time
+		// workflowcheck:ignore: it encodes payloads to measure them, which gives the same every time
+		if err := invalidRequest(op.request.Validate()); err != nil {
 			return result, err
 		}
 	}

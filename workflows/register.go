@@ -21,10 +21,11 @@ import (
 
 // Dependencies is what a worker needs to host everything.
 type Dependencies struct {
-	Store       *store.Store
-	Brain       inference.Brain
-	Index       vector.Index
-	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error) // of models that are not Brain's, while an index of one is in use; may be nil
+	Store *store.Store
+	Brain inference.Brain
+	Index vector.Index
+	// Of models that are not Brain's, while an index of one is in use; may be nil.
+	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error)
 	Policy      proposals.WritePolicy
 	Rules       func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
 	Concurrency int                   // model calls at once in one activity; inference.Gate bounds those of a process
@@ -33,11 +34,12 @@ type Dependencies struct {
 	Callers     Callers               // who may call the Nexus service for which tenants
 	With        []string              // channels and stages that every recall has beside the usual ones (recall.IsSwitch)
 	Without     []string              // and those that it has not
-	SweepShare  float64               // of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare
-	SweepBatch  int                   // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
-	NoPipeline  bool                  // nothing is drawn from what is handed in: it is stored, recalled and indexed
-	NoGraph     bool                  // the entity graph is not written
-	TrustKey    []byte                // that trust contexts are signed with; empty believes them
+	// Of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare.
+	SweepShare float64
+	SweepBatch int    // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
+	NoPipeline bool   // nothing is drawn from what is handed in: it is stored, recalled and indexed
+	NoGraph    bool   // the entity graph is not written
+	TrustKey   []byte // that trust contexts are signed with; empty believes them
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 

@@ -188,7 +188,8 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 	}
 	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("search what is active")), indexer.SearchActive).Get(ctx, nil)
 	if backErr != nil {
-		workflow.GetLogger(ctx).Warn("the index may search another generation than the active one", "error", backErr) // the drift check mends it
+		// the drift check mends it
+		workflow.GetLogger(ctx).Warn("the index may search another generation than the active one", "error", backErr)
 	}
 	return err
 }
@@ -200,7 +201,8 @@ func (run *reindex) abandon(ctx workflow.Context) {
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what was built")), indexer.AbandonGeneration,
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, nil)
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("generation not dropped", "generation", run.Generation.ID, "error", err) // the next rebuild does
+		// the next rebuild does
+		workflow.GetLogger(ctx).Warn("generation not dropped", "generation", run.Generation.ID, "error", err)
 	}
 }
 

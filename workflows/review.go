@@ -163,7 +163,8 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	info := workflow.GetInfo(ctx)
 	ref := run.decisionRef(info.WorkflowExecution.ID, workflow.GetCurrentUpdateInfo(ctx).ID, req)
 	var result schema.ReviewResult
-	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req}) //workflowcheck:ignore: encoding a struct gives the same bytes every time
+	// workflowcheck:ignore: encoding a struct gives the same bytes every time
+	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req})
 	if err != nil {
 		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded", api.ErrTypeInvalidRequest, nil)
 	}

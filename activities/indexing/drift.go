@@ -287,7 +287,8 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 		return drift, err
 	}
 	drift.Repaired = drift.Dead
-	gone := make([]vectorindex.OutboxEntry, len(dead)) // one that has come back or moved on in the meantime is asked for again
+	// one that has come back or moved on in the meantime is asked for again
+	gone := make([]vectorindex.OutboxEntry, len(dead))
 	for i, ref := range dead {
 		s := states[ref.MemoryID]
 		gone[i] = vectorindex.OutboxEntry{MemoryID: ref.MemoryID, Delete: !s.Live, Version: s.Version}

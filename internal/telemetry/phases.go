@@ -102,7 +102,8 @@ func (a *activityInterceptor) ExecuteActivity(ctx context.Context, in *intercept
 	if info.WorkflowType != nil {
 		workflowType = info.WorkflowType.Name
 	}
-	phase, start, outcome := PhaseOf(workflowType, info.ActivityType.Name), time.Now(), outcomeFailed // one that panics has failed
+	// one that panics has failed
+	phase, start, outcome := PhaseOf(workflowType, info.ActivityType.Name), time.Now(), outcomeFailed
 	defer func() { a.metrics.phases.WithLabelValues(phase, outcome).Observe(since(start)) }()
 	out, err = a.Next.ExecuteActivity(ctx, in)
 	if err == nil || asksToWait(err) {

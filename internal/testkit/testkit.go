@@ -175,7 +175,8 @@ func TemporalWith(t testing.TB, change func(*client.Options)) client.Client {
 func DialTemporal(t testing.TB, address string, change func(*client.Options)) client.Client {
 	t.Helper()
 	options := client.Options{HostPort: address, Namespace: Namespace, Identity: "worker@test", Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}} // on one machine it only costs
+		// on one machine it only costs
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}}
 	if change != nil {
 		change(&options)
 	}

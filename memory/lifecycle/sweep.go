@@ -36,8 +36,9 @@ const (
 
 // SweepVerdict is what a sweep does with a memory, and why.
 type SweepVerdict struct {
-	Outcome  SweepOutcome
-	Why      string     // a word: faded, max_age, pinned, decay_exempt, valid, never, manual_only, action_linked, world, retention
+	Outcome SweepOutcome
+	// A word: faded, max_age, pinned, decay_exempt, valid, never, manual_only, action_linked, world, retention.
+	Why      string
 	Salience float64    // for now
 	NextDue  *time.Time // when to look again at what stays; nil: not before something changes
 }

@@ -75,7 +75,8 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 	if sure {
 		return byWords(p, found)
 	}
-	if alone, ok := FindChange(fact, []memory.Neighbor{target}); ok { // the words left open which of several; the model chose
+	// the words left open which of several; the model chose
+	if alone, ok := FindChange(fact, []memory.Neighbor{target}); ok {
 		return agreed(p, alone)
 	}
 	if target.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, target.OccurredAt) {

@@ -194,12 +194,13 @@ type Sampled struct {
 
 // Forgotten is what `forget` and `erase` print.
 type Forgotten struct {
-	WorkflowID string                `json:"workflow_id"`
-	URL        string                `json:"url,omitempty"`
-	Preview    schema.ForgetPreview  `json:"preview"`
-	Memories   []Sampled             `json:"memories,omitempty"`  // of a run that waits
-	SaysSame   []Sampled             `json:"says_same,omitempty"` // likewise: taken with --everywhere, otherwise left alone
-	Receipt    *schema.ForgetReceipt `json:"receipt,omitempty"`   // of one that has ended
+	WorkflowID string               `json:"workflow_id"`
+	URL        string               `json:"url,omitempty"`
+	Preview    schema.ForgetPreview `json:"preview"`
+	Memories   []Sampled            `json:"memories,omitempty"` // of a run that waits
+	// Likewise: taken with --everywhere, otherwise left alone.
+	SaysSame []Sampled             `json:"says_same,omitempty"`
+	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of one that has ended
 }
 
 // forget takes a request to its preview and, where it may, to its end.

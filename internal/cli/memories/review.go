@@ -172,7 +172,8 @@ func claimHolder(ctx context.Context, a *app.App, r schema.ReviewItem, seen poli
 	if err != nil {
 		return nil, err
 	}
-	live := m.DeletedAt == nil && m.ArchivedAt == nil && (m.Status == schema.StatusActive || m.Status == schema.StatusContested) // as the column live
+	// as the column live
+	live := m.DeletedAt == nil && m.ArchivedAt == nil && (m.Status == schema.StatusActive || m.Status == schema.StatusContested)
 	return &schema.Side{ID: m.ID, Version: m.Version, Status: m.Status, Live: live, Pinned: m.Lifecycle.Pinned, Content: m.Content, Confidence: m.Confidence}, nil
 }
 
@@ -351,7 +352,8 @@ func decideOne(ctx context.Context, a *app.App, req schema.ReviewRequest) (Revie
 	}
 	limited, cancel := a.Within(ctx)
 	defer cancel()
-	item, err := st.GetReview(limited, req.Principal, id, policy.UpTo(schema.SensitivityHyper)) // which batch it belongs to
+	// which batch it belongs to
+	item, err := st.GetReview(limited, req.Principal, id, policy.UpTo(schema.SensitivityHyper))
 	if errors.Is(err, pg.ErrNotFound) {
 		return out, nil
 	}

@@ -177,7 +177,8 @@ the tenant has stored asks first (mneme sweeps).`,
 			}
 			var saysThen *schema.OnExpiry
 			var saysExempt *bool
-			p.OnExpiry = lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry // valid for the class, until it is known what is in force
+			// valid for the class, until it is known what is in force
+			p.OnExpiry = lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
 			if cmd.Flags().Changed("then") {
 				p.OnExpiry = schema.OnExpiry(then)
 				saysThen = &p.OnExpiry
