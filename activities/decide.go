@@ -77,7 +77,8 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.Dec
 		_, _, err := a.Decider.Decide(
 			ctx,
 			memory.Fact{Content: "Nothing happened.", Category: schema.CategoryFact, Confidence: 1},
-			[]memory.Neighbor{{ID: uuid.Nil.String(), Content: "Nothing had happened.", Category: schema.CategoryFact, Score: 1}},
+			[]memory.Neighbor{{ID: uuid.Nil.String(), Content: "Nothing had happened.",
+				Category: schema.CategoryFact, Score: 1}},
 		)
 		return err
 	}
@@ -293,7 +294,12 @@ func (a *Decision) propose(
 
 // vouched is what becomes of a model's proposal: the rules decide where it could not be used, since a fact is
 // not lost because a model answered badly, and no change is made on the word of a model alone.
-func vouched(ctx context.Context, p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, error) {
+func vouched(
+	ctx context.Context,
+	p memory.Proposal,
+	fact memory.Fact,
+	neighbors []memory.Neighbor,
+) (memory.Proposal, error) {
 	if !proposals.Unusable(p) {
 		return proposals.Vouch(p, fact, neighbors), nil
 	}

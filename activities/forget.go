@@ -105,7 +105,8 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	}
 	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, step.Now(a.Now))
 	if reason := api.TokenReason(err); reason != "" {
-		return out, temporal.NewNonRetryableApplicationError(api.TokenError(reason).Error(), api.ErrTypeTokenRefused, nil, reason)
+		return out, temporal.NewNonRetryableApplicationError(api.TokenError(reason).Error(),
+			api.ErrTypeTokenRefused, nil, reason)
 	}
 	return out, step.Fail(err)
 }
@@ -169,7 +170,8 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 		return schema.ForgetReceipt{}, err
 	}
 	if len(in.Pending) > 0 {
-		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, forgetting.ForgetNote{Pending: in.Pending}, step.Now(a.Now)); err != nil {
+		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, forgetting.ForgetNote{Pending: in.Pending},
+			step.Now(a.Now)); err != nil {
 			return schema.ForgetReceipt{}, step.Fail(err)
 		}
 	}
@@ -212,7 +214,8 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	}
 	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, step.Now(a.Now))
 	if err == nil && swept > 0 {
-		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, step.Now(a.Now))
+		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}},
+			step.Now(a.Now))
 	}
 	return step.Fail(step.Stalled(ctx, err))
 }
@@ -249,8 +252,9 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	if err != nil {
 		return ForgetRunsResult{}, step.Fail(err)
 	}
-	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant, cancelAfter: in.CancelAfter, terminateAfter: in.TerminateAfter,
-		until: time.Now().Add(partialAfter)}
+	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant, cancelAfter: in.CancelAfter,
+		terminateAfter: in.TerminateAfter,
+		until:          time.Now().Add(partialAfter)}
 	for _, workflowID := range carriers.Workflows {
 		if err == nil {
 			err = d.delete(ctx, workflowID)
@@ -302,7 +306,10 @@ var errTimeIsOver = errors.New("the time of this attempt is over")
 
 // describe returns a run, the latest of a workflow when no run is named; nil when there is none, or when
 // it is not the tenant's: ids may come from an imported file.
-func (d *runDeleter) describe(ctx context.Context, workflowID, runID string) (*workflowpb.WorkflowExecutionInfo, error) {
+func (d *runDeleter) describe(
+	ctx context.Context,
+	workflowID, runID string,
+) (*workflowpb.WorkflowExecutionInfo, error) {
 	found, err := d.client.DescribeWorkflowExecution(ctx, workflowID, runID) // always up to date, as a list is not
 	if err != nil && !isGone(err) {
 		return nil, fmt.Errorf("describe run: %w", err)
@@ -351,17 +358,22 @@ func (d *runDeleter) renew(ctx context.Context, workflowID string, restart func(
 }
 
 // deleteRuns deletes the tenant's closed runs of a workflow: the one given, and those that are listed.
-func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *workflowpb.WorkflowExecutionInfo) error {
+func (d *runDeleter) deleteRuns(
+	ctx context.Context,
+	workflowID string,
+	latest *workflowpb.WorkflowExecutionInfo,
+) error {
 	runs := []string{}
 	if latest != nil {
 		runs = append(runs, latest.GetExecution().GetRunId())
 	}
-	err := d.list(ctx, "WorkflowId = "+quoted(workflowID)+" AND ExecutionStatus != 'Running'", func(e *workflowpb.WorkflowExecutionInfo) error {
-		if id := e.GetExecution().GetRunId(); !slices.Contains(runs, id) {
-			runs = append(runs, id)
-		}
-		return nil
-	})
+	err := d.list(ctx, "WorkflowId = "+quoted(workflowID)+" AND ExecutionStatus != 'Running'",
+		func(e *workflowpb.WorkflowExecutionInfo) error {
+			if id := e.GetExecution().GetRunId(); !slices.Contains(runs, id) {
+				runs = append(runs, id)
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -386,7 +398,8 @@ func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *
 // what an answer shows beside its results is not tracked. They have answered, and are of no more use. One
 // that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
-	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
+	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+api.AttributeTenant+
+		" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
 		if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			d.running++
 			return nil
@@ -398,7 +411,8 @@ func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 // list calls each for every run that a query finds.
 func (d *runDeleter) list(ctx context.Context, query string, each func(*workflowpb.WorkflowExecutionInfo) error) error {
 	for token := []byte(nil); ; {
-		page, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: activity.GetInfo(ctx).Namespace, Query: query, NextPageToken: token})
+		page, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: activity.GetInfo(ctx).Namespace, Query: query, NextPageToken: token})
 		if err != nil {
 			return fmt.Errorf("list runs: %w", err)
 		}

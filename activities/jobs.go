@@ -69,7 +69,8 @@ type ReviveRequest struct {
 func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (schema.Range, error) {
 	id, err := uuid.Parse(in.JobID)
 	if err != nil {
-		return schema.Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", api.ErrTypeInvalidRequest, nil)
+		return schema.Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id",
+			api.ErrTypeInvalidRequest, nil)
 	}
 	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, "revive/"+in.JobID+"/"+in.Operation, in.Actor, step.Now(a.Now))
 	return r, step.Fail(err)

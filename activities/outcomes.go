@@ -43,7 +43,13 @@ type outcomes[T any] struct {
 	why      string        // the last of them waits
 }
 
-func newOutcomes[T any](s *store.Store, tenant string, clock func() time.Time, probe func(context.Context) error, save func(context.Context, []T) error) *outcomes[T] {
+func newOutcomes[T any](
+	s *store.Store,
+	tenant string,
+	clock func() time.Time,
+	probe func(context.Context) error,
+	save func(context.Context, []T) error,
+) *outcomes[T] {
 	return &outcomes[T]{store: s, tenant: tenant, clock: clock, probe: probe, save: save, savedAt: time.Now()}
 }
 
@@ -95,7 +101,13 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 // no failure of the item. Nor is it when the endpoint is away: as long as it has answered nothing in this run,
 // it is asked for something that is no tenant's, and only an endpoint that answers that can blame an item. A
 // failure that costs an attempt would have an outage of seconds kill every job that it meets.
-func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase string, err error, usage inference.Usage) error {
+func (o *outcomes[T]) failed(
+	ctx context.Context,
+	candidate uuid.UUID,
+	phase string,
+	err error,
+	usage inference.Usage,
+) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -119,7 +131,8 @@ func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase str
 		o.why = reason
 		return errAway
 	}
-	o.failures = append(o.failures, pipeline.Failure{CandidateID: candidate, Phase: phase, Reason: reason, Permanent: permanent, Usage: usage})
+	o.failures = append(o.failures, pipeline.Failure{CandidateID: candidate, Phase: phase,
+		Reason: reason, Permanent: permanent, Usage: usage})
 	return nil
 }
 

@@ -83,7 +83,8 @@ func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (Expi
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	var out ExpireResult
-	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
+	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy,
+		Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
 	for until := time.Now().Add(partialAfter); ; {
 		ended, err := a.Store.ExpireProposals(ctx, page)
 		out.Expired += ended.Ended
@@ -131,7 +132,8 @@ func (a *Reviewing) DecideProposal(ctx context.Context, ref schema.OperationRef)
 
 func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.DecideInput, error) {
 	r := body.Request
-	in := pipeline.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion, By: r.By(), Reason: r.Reason,
+	in := pipeline.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion,
+		By: r.By(), Reason: r.Reason,
 		Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
 	var err error
 	if in.ProposalID, err = uuid.Parse(r.ProposalID); err != nil {

@@ -61,9 +61,16 @@ type (
 // MaxBatches, after sweepFor, and between two batches when it is cancelled; what is committed by then stays,
 // and the heartbeat has the place. A tenant that fails, and Postgres is there, is noted and passed by: it does
 // not keep the others from being swept.
-func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants listing, batch batching) (api.SweepResult, error) {
+func (a *Sweeping) sweep(
+	ctx context.Context,
+	in SweepRequest,
+	kind schema.Sweep,
+	tenants listing,
+	batch batching,
+) (api.SweepResult, error) {
 	if in.BatchSize < 0 {
-		return api.SweepResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
+		return api.SweepResult{}, step.Fail(&schema.ValidationError{
+			Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
 	}
 	if a.Now == nil { // by a clock that is ahead, Temporal's or the worker's, everything is over
 		if err := a.Store.CheckClock(ctx, in.At, time.Now()); err != nil {
@@ -104,7 +111,8 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				return out, step.Fail(step.Stalled(ctx, err))
 			default:
 				if held := begun.Held; held != nil {
-					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
+					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer",
+						"sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
 				}
 				out.Cursor = api.SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules, Held: begun.Held != nil}
 				if !begun.Ahead {
@@ -116,7 +124,8 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			more, err := batch(ctx, out.Cursor.Tenant, &out, limit)
 			if pg.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
 				out.Cursor.Limit = limit / 2
-				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep", kind, "rows", limit/2, "error", err)
+				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep",
+					kind, "rows", limit/2, "error", err)
 				more, err = true, nil
 			}
 			if errors.Is(err, sweeping.ErrRulesChanged) { // no one was asked whether it may take what these take
@@ -252,7 +261,8 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		if at.Step == lifecycle.PurgeExpire {
 			after = &at.Expired
 		}
-		done, err := a.Store.Purge(ctx, sweeping.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: *after,
+		done, err := a.Store.Purge(ctx, sweeping.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules,
+			Step: at.Step, After: *after,
 			Limit: limit, At: by, Now: clock})
 		if err != nil {
 			return false, err

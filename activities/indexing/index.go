@@ -61,7 +61,8 @@ func (a *Indexing) IndexBatch(ctx context.Context, r schema.Range) (api.IndexRes
 func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID) (api.IndexResult, error) {
 	out, err := a.drain(ctx, tenant, ids)
 	if err == nil && out.lost {
-		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again", api.ErrTypeIndexLost, nil)
+		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again",
+			api.ErrTypeIndexLost, nil)
 	}
 	return out.IndexResult, step.Fail(err)
 }
@@ -214,7 +215,12 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 // have what was read here. So it is with one being built that the index has lost: a worker that makes it again fills
 // it. The one that is searched is not made here: with what is told from now on alone it would answer as if
 // that were all.
-func (a *Indexing) tell(ctx context.Context, tenant string, entries []vectorindex.OutboxEntry, out *drained) (map[uuid.UUID]bool, []vectorindex.OutboxFailure, error) {
+func (a *Indexing) tell(
+	ctx context.Context,
+	tenant string,
+	entries []vectorindex.OutboxEntry,
+	out *drained,
+) (map[uuid.UUID]bool, []vectorindex.OutboxFailure, error) {
 	generations, err := a.generations(ctx)
 	if err != nil {
 		out.IndexResult = api.IndexResult{}
@@ -265,7 +271,12 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []vectorinde
 }
 
 // again reads entries for another model, keeping what the outbox said of them.
-func (a *Indexing) again(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []vectorindex.OutboxEntry) ([]vectorindex.OutboxEntry, error) {
+func (a *Indexing) again(
+	ctx context.Context,
+	tenant string,
+	model inference.EmbeddingModel,
+	entries []vectorindex.OutboxEntry,
+) ([]vectorindex.OutboxEntry, error) {
 	ids := make([]uuid.UUID, len(entries))
 	pending := make(map[uuid.UUID]vectorindex.OutboxEntry, len(entries))
 	for i, e := range entries {
@@ -288,7 +299,12 @@ type brought struct {
 
 // bring tells one generation of entries, embedding what has no vector of its model. Its error is the
 // embedder's: entries that need none are told all the same.
-func (a *Indexing) bring(ctx context.Context, g vector.Generation, tenant string, entries []vectorindex.OutboxEntry) (brought, error) {
+func (a *Indexing) bring(
+	ctx context.Context,
+	g vector.Generation,
+	tenant string,
+	entries []vectorindex.OutboxEntry,
+) (brought, error) {
 	var out brought
 	var changes vector.Changes
 	var lacking []vectorindex.OutboxEntry
@@ -355,7 +371,13 @@ func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
 
 // RemovePoints has every generation of an index forget the points of memories, those that wait to be dropped
 // included.
-func RemovePoints(ctx context.Context, st *store.Store, index vector.Index, tenant string, entries []vectorindex.OutboxEntry) error {
+func RemovePoints(
+	ctx context.Context,
+	st *store.Store,
+	index vector.Index,
+	tenant string,
+	entries []vectorindex.OutboxEntry,
+) error {
 	generations, err := st.Generations(ctx, index.Name())
 	if err != nil {
 		return err
@@ -365,7 +387,8 @@ func RemovePoints(ctx context.Context, st *store.Store, index vector.Index, tena
 		deletes[i] = vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version}
 	}
 	for _, g := range generations {
-		if err := index.Apply(ctx, g, tenant, vector.Changes{Deletes: deletes}); err != nil && !errors.Is(err, vector.ErrMissing) {
+		if err := index.Apply(ctx, g, tenant, vector.Changes{Deletes: deletes}); err != nil &&
+			!errors.Is(err, vector.ErrMissing) {
 			return err
 		}
 	}
@@ -403,7 +426,11 @@ func probe(ctx context.Context, e inference.Embedder) error {
 // A generation whose model no worker here can embed for gets nothing new, and no one here asks it: the rebuild
 // that replaces it starts from Postgres. An endpoint that takes the configured model and refuses this one is
 // such a worker.
-func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, entries []vectorindex.OutboxEntry) (map[uuid.UUID][]float32, []vectorindex.OutboxFailure, error) {
+func (a *Indexing) embed(
+	ctx context.Context,
+	model inference.EmbeddingModel,
+	entries []vectorindex.OutboxEntry,
+) (map[uuid.UUID][]float32, []vectorindex.OutboxFailure, error) {
 	made := make(map[uuid.UUID][]float32, len(entries))
 	embedder, err := a.embedderOf(model)
 	var refused []vectorindex.OutboxFailure
@@ -451,7 +478,12 @@ func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, en
 }
 
 // embedInto embeds the contents of entries, all or nothing.
-func embedInto(ctx context.Context, e inference.Embedder, entries []vectorindex.OutboxEntry, into map[uuid.UUID][]float32) error {
+func embedInto(
+	ctx context.Context,
+	e inference.Embedder,
+	entries []vectorindex.OutboxEntry,
+	into map[uuid.UUID][]float32,
+) error {
 	texts := make([]string, len(entries))
 	for i := range entries {
 		texts[i] = entries[i].Content

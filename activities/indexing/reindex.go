@@ -42,7 +42,8 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	defer stop()
 	var out BeginReindexResult
 	if in.Index != "" && in.Index != a.Index.Name() {
-		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(), api.ErrTypeInvalidRequest, nil)
+		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(),
+			api.ErrTypeInvalidRequest, nil)
 	}
 	known, err := a.generations(ctx)
 	if err != nil {
@@ -82,7 +83,11 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 }
 
 // modelNamed returns the model with a name: the configured one, or one that another embedder is here for.
-func (a *Indexing) modelNamed(ctx context.Context, name string, known []vector.Generation) (inference.EmbeddingModel, error) {
+func (a *Indexing) modelNamed(
+	ctx context.Context,
+	name string,
+	known []vector.Generation,
+) (inference.EmbeddingModel, error) {
 	configured := a.Embedder.Model()
 	if name == "" || name == configured.Name {
 		return configured, nil
@@ -101,7 +106,8 @@ func (a *Indexing) modelNamed(ctx context.Context, name string, known []vector.G
 		}
 	}
 	if err != nil {
-		return model, temporal.NewNonRetryableApplicationError("model: the worker has no embedder for it; configure it, then rebuild", api.ErrTypeInvalidRequest, nil)
+		return model, temporal.NewNonRetryableApplicationError(
+			"model: the worker has no embedder for it; configure it, then rebuild", api.ErrTypeInvalidRequest, nil)
 	}
 	return embedder.Model(), nil
 }
@@ -133,29 +139,30 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 		return FillResult{}, step.Fail(step.Stalled(ctx, err))
 	}
 	out := work.SoFar()
-	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next api.IndexCursor) error {
-		ids, lacking := make([]uuid.UUID, len(page)), int64(0)
-		for i, s := range page {
-			ids[i] = s.ID
-			if !s.Embedded {
-				lacking++
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages,
+		func(page []vectorindex.IndexState, next api.IndexCursor) error {
+			ids, lacking := make([]uuid.UUID, len(page)), int64(0)
+			for i, s := range page {
+				ids[i] = s.ID
+				if !s.Embedded {
+					lacking++
+				}
 			}
-		}
-		told, err := a.refresh(ctx, g, next.Tenant, ids)
-		if errors.Is(err, vector.ErrMissing) {
-			if err = a.makeRoom(ctx, g); err == nil {
-				told, err = a.refresh(ctx, g, next.Tenant, ids)
+			told, err := a.refresh(ctx, g, next.Tenant, ids)
+			if errors.Is(err, vector.ErrMissing) {
+				if err = a.makeRoom(ctx, g); err == nil {
+					told, err = a.refresh(ctx, g, next.Tenant, ids)
+				}
 			}
-		}
-		if err != nil {
-			return err
-		}
-		out.Memories, out.Embedded = out.Memories+int64(len(page)), out.Embedded+lacking
-		out.Refused += int64(max(0, len(page)-told))
-		out.Cursor = next
-		work.Note(out)
-		return nil
-	})
+			if err != nil {
+				return err
+			}
+			out.Memories, out.Embedded = out.Memories+int64(len(page)), out.Embedded+lacking
+			out.Refused += int64(max(0, len(page)-told))
+			out.Cursor = next
+			work.Note(out)
+			return nil
+		})
 	return out, step.Fail(err)
 }
 
@@ -234,7 +241,8 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 	out := work.SoFar().VerifyResult
 	if float64(out.Found) < sampleShare*float64(out.Sampled) {
 		work.Note(verified{})
-		return out, fmt.Errorf("of %d memories that were searched for by their own vectors %d were found", out.Sampled, out.Found)
+		return out, fmt.Errorf("of %d memories that were searched for by their own vectors %d were found",
+			out.Sampled, out.Found)
 	}
 	return out, nil
 }

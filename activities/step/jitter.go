@@ -21,7 +21,10 @@ type jitter struct {
 }
 
 // InterceptActivity implements interceptor.WorkerInterceptor.
-func (j *jitter) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (j *jitter) InterceptActivity(
+	_ context.Context,
+	next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
 	return &jitterInbound{interceptor.ActivityInboundInterceptorBase{Next: next}}
 }
 
