@@ -45,7 +45,8 @@ const ErrTypeForbidden = "Forbidden"
 
 // tokenReasons are the reasons of ErrTypeTokenRefused, with the errors that they stand for.
 var tokenReasons = map[string]error{
-	"malformed": schema.ErrTokenMalformed, "expired": schema.ErrTokenExpired, "other": schema.ErrTokenOther, "closed": schema.ErrForgetClosed,
+	"malformed": schema.ErrTokenMalformed, "expired": schema.ErrTokenExpired, "other": schema.ErrTokenOther,
+	"closed": schema.ErrForgetClosed,
 }
 
 // TokenError returns the error that a reason of ErrTypeTokenRefused stands for, or nil.

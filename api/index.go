@@ -126,8 +126,10 @@ func (d Drift) Found() int64 { return d.Missing + d.Behind + d.Ahead + d.Dead }
 
 // Add returns the sum of two.
 func (d Drift) Add(o Drift) Drift {
-	return Drift{Memories: d.Memories + o.Memories, Points: d.Points + o.Points, Missing: d.Missing + o.Missing, Behind: d.Behind + o.Behind,
-		Ahead: d.Ahead + o.Ahead, Dead: d.Dead + o.Dead, Pending: d.Pending + o.Pending, Parked: d.Parked + o.Parked, Repaired: d.Repaired + o.Repaired}
+	return Drift{Memories: d.Memories + o.Memories, Points: d.Points + o.Points, Missing: d.Missing + o.Missing,
+		Behind: d.Behind + o.Behind,
+		Ahead:  d.Ahead + o.Ahead, Dead: d.Dead + o.Dead, Pending: d.Pending + o.Pending, Parked: d.Parked + o.Parked,
+		Repaired: d.Repaired + o.Repaired}
 }
 
 // Cursor is how far a pass over all tenants' memories has come.

@@ -52,7 +52,8 @@ type SweepResult struct {
 
 // Add returns the sum of two results, with the place of the later one.
 func (r SweepResult) Add(o SweepResult) SweepResult {
-	sum := SweepResult{Tenants: r.Tenants + o.Tenants, Counts: maps.Clone(r.Counts), Batches: r.Batches + o.Batches, Cursor: o.Cursor, Done: o.Done}
+	sum := SweepResult{Tenants: r.Tenants + o.Tenants, Counts: maps.Clone(r.Counts), Batches: r.Batches + o.Batches,
+		Cursor: o.Cursor, Done: o.Done}
 	if sum.Counts == nil {
 		sum.Counts = map[string]int{}
 	}
