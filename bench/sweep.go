@@ -130,13 +130,15 @@ func (b *bench) decay(ctx context.Context) error {
 			return err
 		}
 		plain := time.Since(began)
-		rows = append(rows, []string{fmt.Sprint(size), ms(store.at(.5)), ms(flow.at(.5)), fmt.Sprint(read), ms(hundredth), ms(plain)})
+		rows = append(rows, []string{fmt.Sprint(size), ms(store.at(.5)), ms(flow.at(.5)), fmt.Sprint(read),
+			ms(hundredth), ms(plain)})
 		if err := exec(`VACUUM memories`); err != nil {
 			return err
 		}
 	}
 	table(fmt.Sprintf("Sweeping %d memories that are due (median of 5)", sweptAtOnce),
-		[]string{"stored", "sweep, by the store", "DecaySweep, start to end", "rows of memories read (most)", "DecaySweep of 1 % due", "one UPDATE of all, nothing else"}, rows)
+		[]string{"stored", "sweep, by the store", "DecaySweep, start to end", "rows of memories read (most)",
+			"DecaySweep of 1 % due", "one UPDATE of all, nothing else"}, rows)
 	return nil
 }
 
@@ -166,7 +168,8 @@ func sweepOnce(ctx context.Context, s site, n int) error {
 	}
 	swept, at := 0, schema.DueCursor{}
 	for {
-		done, err := s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "bench", Run: fmt.Sprint(n), After: at, Until: now, Limit: sweeping.SweepBatchSize, Now: now})
+		done, err := s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "bench", Run: fmt.Sprint(n),
+			After: at, Until: now, Limit: sweeping.SweepBatchSize, Now: now})
 		if err != nil {
 			return err
 		}
@@ -189,7 +192,8 @@ func rowsRead(ctx context.Context, owner *pgx.Conn) (n int64, err error) {
 		return 0, ctx.Err()
 	case <-time.After(1500 * time.Millisecond):
 	}
-	err = owner.QueryRow(ctx, `SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_all_tables WHERE relid = 'memories'::regclass`).Scan(&n)
+	err = owner.QueryRow(ctx,
+		`SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_all_tables WHERE relid = 'memories'::regclass`).Scan(&n)
 	return n, err
 }
 
@@ -226,7 +230,8 @@ func (b *bench) retention(ctx context.Context) error {
 			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'e', now() FROM memories`,
 			`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at, finished_at)
 				SELECT tenant, id, 'ingest', 'completed', 'index', batch_id, id, memory_id, 'w', 3, now(), now(), now() - interval '20 days' FROM memory_candidates`,
-			`UPDATE memories SET deleted_at = now() - interval '31 days' WHERE id <= lpad(to_hex(` + fmt.Sprint(n) + `), 32, '0')::uuid`,
+			`UPDATE memories SET deleted_at = now() - interval '31 days' WHERE id <= lpad(to_hex(` + fmt.Sprint(n) +
+				`), 32, '0')::uuid`,
 			`VACUUM ANALYZE`,
 		} {
 			if _, err := conn.Exec(ctx, sql); err != nil {
@@ -245,7 +250,8 @@ func (b *bench) retention(ctx context.Context) error {
 		began := time.Now()
 		for more := true; more; {
 			start := time.Now()
-			batch, err := s.Purge(ctx, sweeping.PurgeInput{Tenant: "bench", Run: uuid.NewString(), Step: step, Limit: sweeping.SweepBatchSize, At: time.Now(), Now: time.Now()})
+			batch, err := s.Purge(ctx, sweeping.PurgeInput{Tenant: "bench", Run: uuid.NewString(),
+				Step: step, Limit: sweeping.SweepBatchSize, At: time.Now(), Now: time.Now()})
 			if err != nil {
 				return err
 			}
@@ -255,7 +261,8 @@ func (b *bench) retention(ctx context.Context) error {
 		if removed == 0 {
 			continue
 		}
-		out = append(out, []string{string(step), fmt.Sprint(removed), fmt.Sprintf("%.0f/s", float64(removed)/time.Since(began).Seconds()), ms(took.at(.5)), ms(took.at(.95)), ms(took.at(1))})
+		out = append(out, []string{string(step), fmt.Sprint(removed), fmt.Sprintf("%.0f/s",
+			float64(removed)/time.Since(began).Seconds()), ms(took.at(.5)), ms(took.at(.95)), ms(took.at(1))})
 	}
 	table(fmt.Sprintf("Purging %d of %d memories, batches of %d rows", n, 2*n, sweeping.SweepBatchSize),
 		[]string{"step", "rows", "rate", "transaction p50", "p95", "longest"}, out)
