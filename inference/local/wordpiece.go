@@ -59,7 +59,8 @@ func newWordPiece(raw []byte, lower bool) (*wordPiece, error) {
 	}
 	if file.Model.Type != "WordPiece" {
 		return nil, fmt.Errorf(
-			"is of kind %q; only WordPiece is supported, which English models of the families MiniLM, bge, e5, gte and arctic have",
+			"is of kind %q; only WordPiece is supported, which English models of the families "+
+				"MiniLM, bge, e5, gte and arctic have",
 			file.Model.Type,
 		)
 	}
@@ -99,7 +100,8 @@ func newWordPiece(raw []byte, lower bool) (*wordPiece, error) {
 	start, end := "[CLS]", "[SEP]"
 	if p := file.PostProcessor; p != nil {
 		switch {
-		case len(p.Single) == 3 && p.Single[0].SpecialToken != nil && p.Single[1].Sequence != nil && p.Single[2].SpecialToken != nil:
+		case len(p.Single) == 3 && p.Single[0].SpecialToken != nil && p.Single[1].Sequence != nil &&
+			p.Single[2].SpecialToken != nil:
 			start, end = p.Single[0].SpecialToken.ID, p.Single[2].SpecialToken.ID
 		case p.Type == "BertProcessing" && len(p.Cls) > 0 && len(p.Sep) > 0:
 			start, end = fmt.Sprint(p.Cls[0]), fmt.Sprint(p.Sep[0])

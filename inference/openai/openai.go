@@ -156,7 +156,8 @@ func (c *chat) ask(ctx context.Context, p prompt) (answer, inference.Usage, erro
 			return read(res), usage, nil
 		}
 		switch {
-		case no.badRequest() && format < formatPlain && no.about("response_format", "json_schema", "json_object", "json_validate_failed", "structured output", "guided", "grammar"):
+		case no.badRequest() && format < formatPlain && no.about("response_format", "json_schema",
+			"json_object", "json_validate_failed", "structured output", "guided", "grammar"):
 			format++
 			remember = remember && !no.about("json_validate_failed") // one answer went wrong, not the format
 		case no.badRequest() && warm && no.about("temperature"):

@@ -340,7 +340,8 @@ func (p *pattern) cut(ws []word) (object, rest []word) {
 	end := len(ws)
 	for i, w := range ws {
 		if i > 0 &&
-			(boundaries.has(w.low) || w.low == "last" || w.low == "next" || p.stops.has(w.low) || strings.HasPrefix(w.pre, "(")) ||
+			(boundaries.has(w.low) || w.low == "last" || w.low == "next" || p.stops.has(w.low) ||
+				strings.HasPrefix(w.pre, "(")) ||
 			w.low == "-" ||
 			w.low == "–" ||
 			w.low == "—" {
@@ -384,7 +385,8 @@ func qualifiedBy(rest []word) bool {
 	switch low := rest[0].low; {
 	case strings.HasPrefix(rest[0].pre, "("):
 		return !hasDigit(rest[0].core) // a date in brackets limits nothing
-	case low == "because" || low == "since" || low == "with" || low == "but" || low == "so" || low == "which" || low == "where":
+	case low == "because" || low == "since" || low == "with" || low == "but" || low == "so" ||
+		low == "which" || low == "where":
 		return false
 	default:
 		return prepositions.has(low) || conditionals.has(low) || boundaries.has(low) || low == "to" || low == "as" ||
@@ -476,7 +478,8 @@ func plainValue(ws []word) bool {
 	}
 	for i, w := range ws {
 		if i == 0 &&
-			(w.low == "to" || w.low == "that" || w.low == "very" || w.low == "too" || w.low == "being" || strings.HasSuffix(w.low, "ing")) ||
+			(w.low == "to" || w.low == "that" || w.low == "very" || w.low == "too" || w.low == "being" ||
+				strings.HasSuffix(w.low, "ing")) ||
 			pronouns.has(w.low) {
 			return false
 		}

@@ -244,7 +244,8 @@ func viewOf(content string, claim memory.Claim) view {
 		case (low == "stopped" || low == "stop" || low == "stops" || low == "quit") && strings.HasSuffix(next, "ing"):
 			v.ended = len(v.tokens)
 			add(w, low, true)
-		case low == "used" && next == "to" && i > 0 && !copulas.has(ws[i-1].low) && ws[i-1].low != "get" && ws[i-1].low != "got":
+		case low == "used" && next == "to" && i > 0 && !copulas.has(ws[i-1].low) && ws[i-1].low != "get" &&
+			ws[i-1].low != "got":
 			v.ended, v.past = len(v.tokens), true
 			add(w, low, true)
 		case low == "to" && i > 0 && ws[i-1].low == "used" && v.past && v.ended == len(v.tokens)-1:

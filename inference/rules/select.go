@@ -71,7 +71,8 @@ var (
 
 	// standing marks a request that is to hold from now on.
 	standing = phraseList(
-		"stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from now on|every time|by default|in future|in the future",
+		"stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from " +
+			"now on|every time|by default|in future|in the future",
 	)
 
 	// ruleStarts begin rules.
@@ -222,7 +223,9 @@ func isChatter(text string, ws []word) bool {
 			}
 			continue
 		}
-		for part := range strings.FieldsFuncSeq(w.low, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' }) {
+		for part := range strings.FieldsFuncSeq(w.low, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
+		}) {
 			if strings.Contains(part, "'") {
 				part, _ = stripPossessive(part)
 				if strings.Contains(part, "'") {
@@ -376,7 +379,8 @@ func skipLeadIns(ws []word) []word {
 			ws = ws[1:]
 		case len(ws) > 2 && capital(ws[1].core) && ws[1].core != "I" && strings.ContainsAny(ws[1].post, ",!"):
 			ws = ws[2:] // "Hey Mel, …"
-		case (ws[0].low == "and" || ws[0].low == "but" || ws[0].low == "so" || ws[0].low == "also" || ws[0].low == "plus") && firstPerson(ws[1].low):
+		case (ws[0].low == "and" || ws[0].low == "but" || ws[0].low == "so" || ws[0].low == "also" || ws[0].low == "plus") &&
+			firstPerson(ws[1].low):
 			ws = ws[1:]
 		default:
 			return ws

@@ -182,8 +182,10 @@ func cutLogHead(line string) (rest, level string) {
 		bare := strings.Trim(field, "[]():|,")
 		low := strings.ToLower(bare)
 		switch {
-		case bare != "" && hasDigit(bare) && strings.Trim(bare, "0123456789-:.,TZ+/") == "" && (strings.ContainsAny(bare, ":") || strings.Count(bare, "-") == 2 || strings.Count(bare, "/") == 2):
-		case logLevels.has(low) && level == "" && (field != bare && field != bare+":" || bare == strings.ToUpper(bare) && field == bare):
+		case bare != "" && hasDigit(bare) && strings.Trim(bare, "0123456789-:.,TZ+/") == "" &&
+			(strings.ContainsAny(bare, ":") || strings.Count(bare, "-") == 2 || strings.Count(bare, "/") == 2):
+		case logLevels.has(low) && level == "" &&
+			(field != bare && field != bare+":" || bare == strings.ToUpper(bare) && field == bare):
 			level = low
 		default:
 			return rest, level
