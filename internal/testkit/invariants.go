@@ -25,7 +25,8 @@ var invariants = []struct{ name, query string }{
 		SELECT id::text FROM memories WHERE live <> (deleted_at IS NULL AND archived_at IS NULL AND erased_at IS NULL AND status IN ('active', 'contested'))`},
 	{"what is superseded has a successor", `
 		SELECT m.id::text FROM memories m WHERE m.status = 'superseded' AND (m.superseded_by IS NULL OR m.superseded_at IS NULL OR NOT (
-			EXISTS (SELECT FROM memories s WHERE s.tenant = m.tenant AND s.id = m.superseded_by) OR ` + removedByForce("m.tenant", "m.superseded_by") + `))`},
+			EXISTS (SELECT FROM memories s WHERE s.tenant = m.tenant AND s.id = m.superseded_by) OR ` +
+		removedByForce("m.tenant", "m.superseded_by") + `))`},
 	{"what is not superseded has none", `
 		SELECT id::text FROM memories WHERE status IN ('active', 'contested') AND (superseded_by IS NOT NULL OR superseded_at IS NOT NULL)`},
 	{"supersession ends", `
@@ -167,7 +168,8 @@ var invariants = []struct{ name, query string }{
 				OR coalesce(extraction, '{"facts": []}') <> '{"facts": []}'
 			UNION ALL SELECT tenant, memory_id, 'proposal' FROM proposals WHERE fact->>'content' <> '' OR embedding IS NOT NULL
 			UNION ALL SELECT tenant, coalesce(memory_id, candidate_id), 'event' FROM events
-		) x WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = x.tenant AND m.id = x.memory_id) AND ` + removedByForce("x.tenant", "x.memory_id") + `
+		) x WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = x.tenant AND m.id = x.memory_id) AND ` +
+		removedByForce("x.tenant", "x.memory_id") + `
 		`},
 	{"no request waits that names what was erased long ago", `
 		SELECT r.id FROM staged_requests r JOIN memories m ON m.tenant = r.tenant AND m.erased_at - interval '1 hour' > r.created_at AND position(m.id::text IN r.body::text) > 0`},
@@ -227,7 +229,8 @@ var invariants = []struct{ name, query string }{
 
 // removedByForce is the condition that a memory was forgotten by force: its row is gone, its history is not.
 func removedByForce(tenant, id string) string {
-	return `EXISTS (SELECT FROM memory_history gone WHERE gone.tenant = ` + tenant + ` AND gone.memory_id = ` + id + ` AND gone.event = 'deleted' AND gone.metadata->>'mode' = 'force')`
+	return `EXISTS (SELECT FROM memory_history gone WHERE gone.tenant = ` + tenant + ` AND gone.memory_id = ` + id +
+		` AND gone.event = 'deleted' AND gone.metadata->>'mode' = 'force')`
 }
 
 // CheckInvariants looks for rows that no operation may leave. The connection is the owner's: it

@@ -93,8 +93,10 @@ func InParts[T any](a *App, doing, operation string, parts [][]T, carry func(ope
 func (a *App) Counting(total int, what string) *progressbar.ProgressBar {
 	file, ok := a.ErrOut.(*os.File)
 	show := ok && total > schema.MaxPatches && term.IsTerminal(int(file.Fd()))
-	return progressbar.NewOptions(total, progressbar.OptionSetWriter(a.ErrOut), progressbar.OptionSetVisibility(show), progressbar.OptionShowCount(),
-		progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetDescription(what),
+	return progressbar.NewOptions(total, progressbar.OptionSetWriter(a.ErrOut), progressbar.OptionSetVisibility(show),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 }
 

@@ -97,7 +97,12 @@ func export(ctx context.Context, a *app.App, st *store.Store, x transfer.ExportS
 	})
 }
 
-func writeExport(ctx context.Context, st *store.Store, x transfer.ExportSelection, to io.Writer) (transfer.ExportCounts, error) {
+func writeExport(
+	ctx context.Context,
+	st *store.Store,
+	x transfer.ExportSelection,
+	to io.Writer,
+) (transfer.ExportCounts, error) {
 	out := bufio.NewWriterSize(to, 1<<20)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

@@ -60,7 +60,8 @@ for one memory, and with 5 if some of several were refused.`,
 			}
 			var out FedBack
 			var err error
-			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartFeedback, req, &out.FeedbackResult); err != nil {
+			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartFeedback, req,
+				&out.FeedbackResult); err != nil {
 				var app *temporal.ApplicationError
 				if errors.As(err, &app) && app.Type() == api.ErrTypeNotFound {
 					err = fmt.Errorf("retrieval %s: %w", args[0], pg.ErrNotFound)
@@ -86,7 +87,8 @@ for one memory, and with 5 if some of several were refused.`,
 
 // says reports whether the flags say anything.
 func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
-	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused", "outcome", "reason", "operation-id"} {
+	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused",
+		"outcome", "reason", "operation-id"} {
 		if flags.Changed(name) {
 			return true
 		}
@@ -95,7 +97,8 @@ func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
 }
 
 func (f *feedbackFlags) request(p schema.Principal, retrieval string) schema.FeedbackRequest {
-	req := schema.FeedbackRequest{Operation: f.Operation(p), RetrievalID: retrieval, Outcome: schema.Outcome(f.outcome), AllOthersUnused: f.othersUnused}
+	req := schema.FeedbackRequest{Operation: f.Operation(p), RetrievalID: retrieval, Outcome: schema.Outcome(f.outcome),
+		AllOthersUnused: f.othersUnused}
 	used := true
 	for _, id := range f.used {
 		req.Items = append(req.Items, schema.FeedbackItem{MemoryID: id, Used: &used})
@@ -148,7 +151,8 @@ func (f FedBack) problem() error {
 	case refused == 0:
 		return nil
 	case len(f.Items) > 1:
-		return app.WithCode(app.ExitPartial, fmt.Errorf("of %d of %d memories the feedback was refused", refused, len(f.Items)))
+		return app.WithCode(app.ExitPartial, fmt.Errorf("of %d of %d memories the feedback was refused",
+			refused, len(f.Items)))
 	}
 	return app.WithCode(app.ExitConflict, errors.New("refused: "+feedbackNote(f.Items[0])))
 }
@@ -163,7 +167,8 @@ func (f FedBack) text(t *app.Text) {
 		if item.SuccessCount != nil && item.FailureCount != nil {
 			outcomes = fmt.Sprintf("%d of %d", *item.SuccessCount, *item.SuccessCount+*item.FailureCount)
 		}
-		rows = append(rows, []string{item.MemoryID, string(item.Status), string(item.Verdict), salience, outcomes, feedbackNote(item)})
+		rows = append(rows, []string{item.MemoryID, string(item.Status), string(item.Verdict),
+			salience, outcomes, feedbackNote(item)})
 	}
 	t.Table("MEMORY STATUS VERDICT SALIENCE WORKED NOTE", rows)
 }
