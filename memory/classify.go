@@ -193,11 +193,12 @@ func classification(t schema.MemoryType, category schema.Category, importance fl
 var triggers = func() map[string]schema.Category {
 	out := make(map[string]schema.Category)
 	for category, list := range map[schema.Category]string{
-		schema.CategoryPreference: "prefer prefers preferred preferring likes liked dislike dislikes disliked want wants wanted",
-		schema.CategoryDecision:   "decided agreed",
-		schema.CategoryRule:       "never always must mustn't",
-		schema.CategoryLearning:   "learned learnt discovered",
-		schema.CategoryIssue:      "bug bugs buggy broke broken problem problems",
+		schema.CategoryPreference: "prefer prefers preferred preferring likes liked dislike " +
+			"dislikes disliked want wants wanted",
+		schema.CategoryDecision: "decided agreed",
+		schema.CategoryRule:     "never always must mustn't",
+		schema.CategoryLearning: "learned learnt discovered",
+		schema.CategoryIssue:    "bug bugs buggy broke broken problem problems",
 	} {
 		for word := range normalize.Set(list) {
 			out[word] = category

@@ -346,7 +346,8 @@ func (r *reader) guessVerb() {
 			r.verb = i // "Max won 50 euros"
 			return
 		}
-		if !isContent(t) || t.cap || t.poss || t.end != 0 || !thirdPerson(t.low) || hasDigit(prev.low) || articles[prev.low] ||
+		if !isContent(t) || t.cap || t.poss || t.end != 0 || !thirdPerson(t.low) || hasDigit(prev.low) ||
+			articles[prev.low] ||
 			possessives[prev.low] || prev.poss || prepositions[prev.low] ||
 			strings.HasSuffix(prev.low, "s") && !prev.cap {
 			continue

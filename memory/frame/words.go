@@ -268,7 +268,8 @@ var changeVerbs = stems(
 	extend shorten double halve triple grow shrink adjust revise reassign pass succeed trade adopt become revert
 	return tighten loosen expand trim slash boost standardize consolidate port rebuild rewrite redo amend correct
 	swing flip rotate promote demote graduate transitioned`,
-	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor changemind turnsout moveoff",
+	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor "+
+		"changemind turnsout moveoff",
 )
 
 // endVerbs say that something is over.

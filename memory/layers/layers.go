@@ -20,7 +20,8 @@ const (
 // leaves goes to the best of the rest, so that the shares bound starvation and nothing else: facts have
 // most, since they are what most questions ask for.
 var layerShares = map[schema.LayerName]float64{
-	schema.LayerWorking: 0.15, schema.LayerSemantic: 0.35, schema.LayerCompetence: 0.2, schema.LayerPlan: 0.1, schema.LayerEpisodic: 0.2,
+	schema.LayerWorking: 0.15, schema.LayerSemantic: 0.35, schema.LayerCompetence: 0.2, schema.LayerPlan: 0.1,
+	schema.LayerEpisodic: 0.2,
 }
 
 // Item is a result that may be taken into a layered answer.

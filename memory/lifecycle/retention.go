@@ -191,7 +191,8 @@ func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 		return nil
 	}
 	for _, tier := range []schema.Tier{schema.TierInteraction, schema.TierSession, schema.TierPersistent} {
-		for _, typology := range []schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic, schema.TypologyProcedural} {
+		for _, typology := range []schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic,
+			schema.TypologyProcedural} {
 			classes = append(classes, struct {
 				Tier     schema.Tier
 				Typology schema.Typology

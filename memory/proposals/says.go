@@ -238,7 +238,8 @@ func SaysMore(asked, other Statement) bool {
 	for _, word := range saidWords(asked) {
 		known[word] = true
 	}
-	for _, word := range normalize.Words(asked.Claim.Subject+" "+memory.AsWords(asked.Claim.Predicate)+" "+asked.Claim.Object, "'-") {
+	for _, word := range normalize.Words(asked.Claim.Subject+" "+memory.AsWords(asked.Claim.Predicate)+" "+
+		asked.Claim.Object, "'-") {
 		known[withoutS(word)] = true
 	}
 	more := map[string]bool{}

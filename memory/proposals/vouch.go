@@ -52,7 +52,9 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 		switch {
 		case sure && (at < 0 || !saysFact(neighbors[at], fact)):
 			return byWords(p, found)
-		case p.Action == schema.ActionNone && at < 0 && !slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return memory.States(n.Type) }):
+		case p.Action == schema.ActionNone && at < 0 && !slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool {
+			return memory.States(n.Type)
+		}):
 			return memory.Proposal{
 				Action:     schema.ActionAdd,
 				Confidence: p.Confidence,

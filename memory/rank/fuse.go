@@ -53,7 +53,8 @@ func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 		for _, c := range []struct {
 			name  string
 			score float64
-		}{{ChannelHints, hint}, {ChannelGraph, graph}, {ChannelClaims, e.Channels[ChannelClaims]}, {ChannelTime, e.Channels[ChannelTime]}} {
+		}{{ChannelHints, hint}, {ChannelGraph, graph}, {ChannelClaims, e.Channels[ChannelClaims]},
+			{ChannelTime, e.Channels[ChannelTime]}} {
 			if c.score > best {
 				best, why = c.score, c.name
 			}

@@ -242,7 +242,8 @@ func (s *scanned) connector(i int, v *namedValue) int {
 		}
 		return end
 	}
-	for _, words := range []string{"is now ", "is set to ", "was changed to ", "has been changed to ", "changed to ", "is: ", "is ", "was ", "to "} {
+	for _, words := range []string{"is now ", "is set to ", "was changed to ", "has been changed to ",
+		"changed to ", "is: ", "is ", "was ", "to "} {
 		if strings.HasPrefix(s.lower[i:], words) {
 			v.sentence = true
 			return i + len(words)
@@ -412,7 +413,8 @@ var placeholders = []string{
 
 // plainWords are values of configuration, types and states, not secrets.
 var plainWords = normalize.Set(
-	"none null nil undefined true false string str text required optional empty missing unset default value invalid valid incorrect " +
+	"none null nil undefined true false string str text required optional empty missing " +
+		"unset default value invalid valid incorrect " +
 		"correct wrong expired unknown forgotten test input varchar char bytes integer number boolean object prompt",
 )
 
@@ -437,7 +439,8 @@ func isYear(s string) bool {
 }
 
 var measures = normalize.Set(
-	"bit bits byte bytes kb mb gb char chars character characters digit digits letter letters day days hour hours hr hrs min mins minute " +
+	"bit bits byte bytes kb mb gb char chars character characters digit digits letter letters " +
+		"day days hour hours hr hrs min mins minute " +
 		"minutes sec second seconds s h d ms week weeks month months year years yrs st nd rd th x px",
 )
 

@@ -319,7 +319,8 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 		return TimeWindow{}, 0
 	}
 	if rolling {
-		from := map[string][3]int{"day": {0, 0, 1}, "night": {0, 0, 1}, "week": {0, 0, 7}, "month": {0, 1, 0}, "year": {1, 0, 0}}[unit]
+		from := map[string][3]int{"day": {0, 0, 1}, "night": {0, 0, 1}, "week": {0, 0, 7}, "month": {0, 1, 0},
+			"year": {1, 0, 0}}[unit]
 		start := p.today.AddDate(-count*from[0], -count*from[1], -count*from[2])
 		return TimeWindow{start, p.today.AddDate(0, 0, 1), WindowSpan}, n
 	}
