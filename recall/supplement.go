@@ -158,7 +158,8 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	kinds := []struct {
 		stage string
 		find  func(context.Context) ([]schema.RecallResult, error)
-	}{{stageRationale, e.rationale}, {stageTranscripts, e.transcripts}, {stageArtifacts, e.artifacts}, {stageCards, e.cards}, {stageSessions, e.sessions}}
+	}{{stageRationale, e.rationale}, {stageTranscripts, e.transcripts}, {stageArtifacts, e.artifacts},
+		{stageCards, e.cards}, {stageSessions, e.sessions}}
 	found := make([][]schema.RecallResult, len(kinds))
 	var sources []schema.RecallResult
 	var wg sync.WaitGroup
