@@ -195,8 +195,9 @@ const (
 )
 
 var (
-	memoryTypes   = []MemoryType{TypeEpisodic, TypeWorking, TypeSemantic, TypeCompetence, TypePlanGraph}
-	categories    = []Category{CategoryFact, CategoryPreference, CategoryDecision, CategoryProcedural, CategorySemantic, CategoryRule, CategoryLearning, CategoryIssue}
+	memoryTypes = []MemoryType{TypeEpisodic, TypeWorking, TypeSemantic, TypeCompetence, TypePlanGraph}
+	categories  = []Category{CategoryFact, CategoryPreference, CategoryDecision, CategoryProcedural,
+		CategorySemantic, CategoryRule, CategoryLearning, CategoryIssue}
 	sensitivities = []Sensitivity{SensitivityPublic, SensitivityLow, SensitivityMedium, SensitivityHigh, SensitivityHyper}
 	visibilities  = []Visibility{VisibilityPrivate, VisibilityGroup, VisibilityShared, VisibilityGlobal}
 	readPolicies  = []ReadPolicy{ReadIsolated, ReadShared, ReadGroup}

@@ -166,7 +166,8 @@ type ForgetReceipt struct {
 
 // selectorFilters says whether the selector has a condition beside ids.
 func (s *Selector) selectorFilters() bool {
-	return s.Query != "" || len(s.Types) > 0 || len(s.Categories) > 0 || len(s.Tags) > 0 || s.Who != "" || s.SourceKind != "" ||
+	return s.Query != "" || len(s.Types) > 0 || len(s.Categories) > 0 || len(s.Tags) > 0 ||
+		s.Who != "" || s.SourceKind != "" ||
 		s.Session != "" || s.Since != nil || s.Until != nil
 }
 

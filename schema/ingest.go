@@ -135,7 +135,8 @@ func decodeStrict(data []byte, into any) error {
 	if err := dec.Decode(into); err != nil {
 		var typeErr *json.UnmarshalTypeError
 		if errors.As(err, &typeErr) && typeErr.Field != "" {
-			return &ValidationError{Fields: []FieldError{{Field: typeErr.Field, Problem: "must be of type " + typeErr.Type.String()}}}
+			return &ValidationError{
+				Fields: []FieldError{{Field: typeErr.Field, Problem: "must be of type " + typeErr.Type.String()}}}
 		}
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return &ValidationError{Fields: []FieldError{{Field: strings.Trim(name, `"`), Problem: "unknown field"}}}

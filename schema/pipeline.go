@@ -70,7 +70,8 @@ type ActionCounts struct {
 
 // Sum returns the sum of two counts.
 func (c ActionCounts) Sum(d ActionCounts) ActionCounts {
-	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete, None: c.None + d.None}
+	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete,
+		None: c.None + d.None}
 }
 
 // LinkCounts says what a range added to the graph.
@@ -82,7 +83,8 @@ type LinkCounts struct {
 
 // Add returns the sum of two counts.
 func (l LinkCounts) Add(m LinkCounts) LinkCounts {
-	return LinkCounts{Entities: l.Entities + m.Entities, Relations: l.Relations + m.Relations, Mentions: l.Mentions + m.Mentions}
+	return LinkCounts{Entities: l.Entities + m.Entities, Relations: l.Relations + m.Relations,
+		Mentions: l.Mentions + m.Mentions}
 }
 
 // IndexLag is how far the index is behind Postgres.

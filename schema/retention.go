@@ -27,7 +27,8 @@ const (
 )
 
 // RetentionDomains lists all of them.
-var RetentionDomains = []RetentionDomain{RetainMemory, RetainWorld, RetainHistory, RetainJobsCompleted, RetainJobsDead, RetainRetrievals,
+var RetentionDomains = []RetentionDomain{RetainMemory, RetainWorld, RetainHistory, RetainJobsCompleted,
+	RetainJobsDead, RetainRetrievals,
 	RetainIngest, RetainForgetRuns, RetainEvents, RetainOperations, RetainArtifacts}
 
 // Valid reports whether d is a known domain.

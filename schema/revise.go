@@ -25,7 +25,8 @@ const (
 )
 
 // reviseActions lists the actions in the order in which they are documented.
-var reviseActions = []ReviseAction{ReviseSupersede, ReviseFork, ReviseRetract, ReviseMerge, ReviseContest, ReviseResolve, ReviseReconcile}
+var reviseActions = []ReviseAction{ReviseSupersede, ReviseFork, ReviseRetract, ReviseMerge,
+	ReviseContest, ReviseResolve, ReviseReconcile}
 
 // Valid reports whether the value is one of the enumeration.
 func (v ReviseAction) Valid() bool { return slices.Contains(reviseActions, v) }
@@ -71,7 +72,8 @@ type ReviseRequest struct {
 
 // Names reports whether the record only names a memory that exists already.
 func (r *ReviseRequest) Names() bool {
-	return r.Record != nil && r.Record.ID != "" && r.Record.Content == "" && (len(r.Record.Payload) == 0 || string(r.Record.Payload) == "null")
+	return r.Record != nil && r.Record.ID != "" && r.Record.Content == "" &&
+		(len(r.Record.Payload) == 0 || string(r.Record.Payload) == "null")
 }
 
 // ReviseStatus is what became of a revision.
