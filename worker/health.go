@@ -117,7 +117,8 @@ func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
 	case err != nil:
 		out = append(out, "the schema's version cannot be read")
 	case version < migrations.Latest():
-		out = append(out, fmt.Sprintf("migrations are behind: the database is at version %d and needs %d", version, migrations.Latest()))
+		out = append(out, fmt.Sprintf("migrations are behind: the database is at version %d and needs %d",
+			version, migrations.Latest()))
 	}
 	if h.jobAge > 0 {
 		switch queue, err := h.store.JobQueue(ctx); {
@@ -155,7 +156,8 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 			h.scheduled, h.paused, h.missed = now, nil, 0
 			for _, s := range known {
 				if s.PausedBy == mneme.PausedByFailure { // its note quotes a failure: that is for those who may see the namespace
-					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which", s.Name))
+					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which",
+						s.Name))
 				}
 			}
 		}
@@ -165,7 +167,8 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 	case h.scheduled.IsZero() && now.Sub(h.begun) > schedulesGrace:
 		return []string{"whether a failure has paused a schedule could never be read"}
 	case !h.scheduled.IsZero() && now.Sub(h.scheduled) > schedulesStale:
-		return []string{fmt.Sprintf("whether a failure has paused a schedule could not be read for %s", age(now.Sub(h.scheduled)))}
+		return []string{fmt.Sprintf("whether a failure has paused a schedule could not be read for %s",
+			age(now.Sub(h.scheduled)))}
 	}
 	return h.paused
 }
