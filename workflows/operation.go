@@ -60,7 +60,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 		op.release()
 	}
 	if err == nil {
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)), op.step, ref).Get(ctx, &result)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)),
+			op.step, ref).Get(ctx, &result)
 	}
 	if err != nil {
 		shown.show(ctx, api.PhaseDone, op.summary, mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
@@ -78,7 +79,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 // cancellation is looked at: a body that arrives behind drop would stay. Of a request that is refused there is
 // nothing to drop, and the reference is empty.
 func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef, error) {
-	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
+	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common),
+		WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
 	if op.common.OperationID != "" {
 		ref.Others = api.EarlierOperationKeys(ref.ID, op.kind, op.common.Principal, op.common.OperationID)
 	}
@@ -117,7 +119,8 @@ func drop(ctx workflow.Context, ref schema.OperationRef) {
 	defer stop()
 	options := stageOptions
 	options.Summary = "drop the request"
-	if err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Drop, ref).Get(ctx, nil); err != nil {
+	if err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options),
+		accepting.Drop, ref).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("request not dropped", "error", err)
 	}
 }
@@ -139,7 +142,8 @@ func indexChanged(ctx workflow.Context, tenant string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", changedAttempts)), indexer.IndexMemories,
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", changedAttempts)),
+		indexer.IndexMemories,
 		indexing.MemoriesRequest{Tenant: tenant, IDs: ids}).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err)

@@ -51,9 +51,11 @@ func (d Dependencies) recaller() *recall.Recaller {
 	if d.Recaller != nil {
 		return d.Recaller
 	}
-	r := inprocess.New(inprocess.Options{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Reranking: d.Brain.Reranking,
-		Others: d.Embedders, Now: d.Now})
-	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules, d.With, d.Without, d.ImportanceDecay, d.Observe
+	r := inprocess.New(inprocess.Options{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
+		Reranking: d.Brain.Reranking,
+		Others:    d.Embedders, Now: d.Now})
+	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules,
+		d.With, d.Without, d.ImportanceDecay, d.Observe
 	return r
 }
 
@@ -76,20 +78,29 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Get)
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
-	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules, MaxAttempts: MaxJobAttempts, Now: d.Now})
-	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor, Concurrency: d.Concurrency, Off: d.NoPipeline, Now: d.Now})
-	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder, Concurrency: d.Concurrency, Now: d.Now})
+	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
+		MaxAttempts: MaxJobAttempts, Now: d.Now})
+	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
+		Concurrency: d.Concurrency, Off: d.NoPipeline, Now: d.Now})
+	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder,
+		Concurrency: d.Concurrency, Now: d.Now})
 	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Linking{Store: d.Store, Off: d.NoGraph, Now: d.Now})
-	w.RegisterActivity(&indexing.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders, Index: d.Index, Now: d.Now})
+	w.RegisterActivity(&indexing.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders,
+		Index: d.Index, Now: d.Now})
 	w.RegisterActivity(&activities.Accepting{Store: d.Store, Now: d.Now})
-	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy,
+		Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy,
+		Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder,
+		Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Recovering{Store: d.Store, Policy: d.Policy, Now: d.Now})
 	w.RegisterActivity(&activities.Reinforcing{Store: d.Store, Policy: d.Policy, Now: d.Now})
-	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
+	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder,
+		Policy: d.Policy, Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
+		Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
 		RenewReview: mneme.RenewReview, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
