@@ -81,8 +81,10 @@ func (b *bench) plainInsert(ctx context.Context, from site) (time.Duration, erro
 		return 0, err
 	}
 	defer drop()
-	const memoryColumns = `tenant, id, agent_id, project, visibility, type, category, tier, typology, content, normalized_content, content_hash, payload, tags, who,
-		confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, decay_due_at,
+	const memoryColumns = `tenant, id, agent_id, project, visibility, type, category,
+		tier, typology, content, normalized_content, content_hash, payload, tags, who,
+		confidence, importance, salience, salience_at, decay_curve, half_life, min_salience,
+			reinforcement_gain, last_reinforced_at, deletion_policy, decay_due_at,
 		occurred_at, created_at, updated_at, created_by`
 	const embeddingColumns = `tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at`
 	memories, err := b.rows(ctx, from, "SELECT "+memoryColumns+" FROM memories")

@@ -356,7 +356,8 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate,
 			return err
 		}
 		for _, sql := range []string{
-			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'bench', now() FROM memories`,
+			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at)
+				SELECT tenant, id, 0, 'event', 'bench', now() FROM memories`,
 			`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2`,
 			`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`,
 			// a graph that fits is built several times as fast

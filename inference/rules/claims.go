@@ -254,7 +254,8 @@ func subjectShape(ws []word) bool {
 func commonVerb(low string) bool { return hearsay.has(low) }
 
 var hearsay = set(`says said thinks thought believes believed claims claimed told tells knows knew hopes hoped reported
-	reports suggests suggested wrote writes asked asks feels felt assumes assumed mentioned mentions confirmed denied denies`)
+	reports suggests suggested wrote writes asked asks feels felt assumes assumed mentioned mentions confirmed denied
+	denies`)
 
 // claim builds the statement of p from its subject and what follows the verb.
 func (p *pattern) claim(subject, rest []word, qualified bool) memory.Claim {

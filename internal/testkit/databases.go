@@ -272,7 +272,8 @@ var catalogDigest = func() string {
 	return "SELECT md5(concat_ws(' ', " + strings.Join(parts, ", ") + `,
 		(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp'),
 		(SELECT string_agg((to_jsonb(c)
-			- '{relfilenode,relpages,reltuples,relallvisible,relallfrozen,relfrozenxid,relminmxid}'::text[])::text, ',' ORDER BY oid)
+			- '{relfilenode,relpages,reltuples,relallvisible,relallfrozen,relfrozenxid,relminmxid}'::text[])::text, ','
+				ORDER BY oid)
 			FROM pg_class c WHERE oid >= 16384),
 		(SELECT concat(datacl, datconnlimit, (SELECT count(*) FROM pg_db_role_setting WHERE setdatabase = d.oid))
 			FROM pg_database d WHERE datname = current_database()),

@@ -253,7 +253,8 @@ func SaysMore(asked, other Statement) bool {
 
 // function words carry no meaning of their own, as saidWords spells them.
 var function = normalize.Set(
-	`this that these those of to in on at by for from with as and or but so if then than because be was were been have had having
+	`this that these those of to in on at by for from with as and or but so if then than because be was were been have had
+	having
 	i you he she it we they me my your his her our their us them its what who which when where how there here not`,
 )
 
