@@ -121,8 +121,8 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 	return byRules, nil
 }
 
-// partialAfter is how long one attempt over a range works before it returns what it has, and leaves the rest to another:
-// well below the five minutes that an attempt has, however long the last item takes.
+// partialAfter is how long one attempt over a range works before it returns what it has, and leaves the rest to
+// another: well below the five minutes that an attempt has, however long the last item takes.
 var partialAfter = 2 * time.Minute
 
 // each runs fn over items with bounded concurrency, and begins none after the time given, but for the first. It says

@@ -7,7 +7,8 @@ const TaskQueue = "mneme"
 const (
 	UpdateStaged = "staged" // Ingest: waits for the staging and returns schema.IngestAck
 	UpdateDecide = "decide" // Review: schema.ReviewRequest to schema.ReviewResult
-	// Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck: DriftResult; SyncIndex: SyncIndexProgress; Review: ReviewProgress; sweeps: SweepResult.
+	// Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck:
+	// DriftResult; SyncIndex: SyncIndexProgress; Review: ReviewProgress; sweeps: SweepResult.
 	QueryProgress = "progress"
 
 	UpdateSelected = "selected" // Forget: waits for the selection and returns schema.ForgetPreview

@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// Gate lets a number of model calls through at once, from all activities together: one gate a process keeps an endpoint from
-// being asked by every activity at once. The nil Gate lets everything through.
+// Gate lets a number of model calls through at once, from all activities together: one gate a process keeps an
+// endpoint from being asked by every activity at once. The nil Gate lets everything through.
 type Gate struct{ permits *semaphore.Weighted }
 
 // NewGate returns a gate for n calls at once; nil where n is 0.

@@ -47,9 +47,9 @@ type ReviseRequest struct {
 	// names a memory that exists already (supersede, merge and contest); its version, when given, must
 	// be the one that stands.
 	//
-	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it
-	// or a rule names a visibility. What another agent owns is revised in the open only: the record is
-	// then as visible as the least visible of that agent's targets. It is never less sensitive than any target, and a target's pin passes to it.
+	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it or a rule names a
+	// visibility. What another agent owns is revised in the open only: the record is then as visible as the least
+	// visible of that agent's targets. It is never less sensitive than any target, and a target's pin passes to it.
 	//
 	// A semantic record without content that has the first target's subject and predicate, and another object, is
 	// worded as the target is, with the new object in the place of the old: the rest of the sentence is kept. Where

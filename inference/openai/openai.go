@@ -19,7 +19,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// How much of a response is read, in bytes: no endpoint may fill the worker's memory. 2,048 vectors of 1,536 dimensions take 65 MB.
+// How much of a response is read, in bytes: no endpoint may fill the worker's memory. 2,048 vectors of 1,536
+// dimensions take 65 MB.
 const (
 	maxChatResponse      = 8 << 20
 	maxEmbeddingResponse = 128 << 20

@@ -58,7 +58,8 @@ var (
 	extractionSchema = []byte(`{"type":"object","properties":{` +
 		`"facts":{"type":"array","items":{"type":"object","properties":{` +
 		`"content":{"type":"string"},` +
-		`"category":{"type":"string","enum":["fact","preference","decision","procedural","semantic","rule","learning","issue"]},` +
+		`"category":{"type":"string","enum":["fact","preference","decision","procedural",` +
+		`"semantic","rule","learning","issue"]},` +
 		`"confidence":{"type":"number"},` +
 		`"claim":{"anyOf":[{"type":"object","properties":{"subject":{"type":"string"},"predicate":{"type":"string"},` +
 		`"object":{"type":"string"},"functional":{"type":"boolean"}},` +

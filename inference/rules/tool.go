@@ -21,7 +21,8 @@ var (
 		unauthorized forbidden corrupt corrupted rejected invalid missing oom killed deadlock unresolved unrecognized`,
 	)
 	failurePhrases = phraseList(
-		`not found|timed out|no such|permission denied|out of memory|does not exist|not allowed|could not|not permitted|exited with`,
+		`not found|timed out|no such|permission denied|out of memory|does not exist
+		|not allowed|could not|not permitted|exited with`,
 	)
 
 	// outcomeWords mark a line as the outcome of what was run.

@@ -194,7 +194,8 @@ var invariants = []struct{ name, query string }{
 			UNION ALL SELECT tenant, memory_id, 'proposal' FROM proposals WHERE fact->>'content' <> '' OR embedding IS NOT NULL
 			UNION ALL SELECT tenant, target_id, 'proposal about it, ' || state || ' ' || outcome || ', round ' || rounds
 				FROM proposals WHERE state NOT IN ('proposed', 'stale') AND (fact->>'content' <> '' OR embedding IS NOT NULL)
-				AND outcome NOT IN ('candidates_changed', 'parent_forgotten') -- settled after the erasure: the text is that of its source
+				-- settled after the erasure: the text is that of its source
+				AND outcome NOT IN ('candidates_changed', 'parent_forgotten')
 				AND decided_at < (SELECT erased_at FROM memories t WHERE t.tenant = proposals.tenant AND t.id = target_id)
 			UNION ALL SELECT p.tenant, c.memory_id, 'fact' FROM proposals p JOIN memory_candidates c
 				ON c.tenant = p.tenant AND c.id = p.candidate_id

@@ -142,9 +142,9 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 	}
 }
 
-// Reached is the tie to what was asked for of a memory that was found from another: from has the tie
-// by, and same says that it says nothing but what from says. Ok is false where the search does not go that way: what else
-// was drawn from a source is not what was asked for, and neither is what else a summary was made from.
+// Reached is the tie to what was asked for of a memory that was found from another: from has the tie by, and same
+// says that it says nothing but what from says. Ok is false where the search does not go that way: what else was
+// drawn from a source is not what was asked for, and neither is what else a summary was made from.
 func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	switch {
 	case by == TieSame || from == TieSame && by == TieDerived && same:

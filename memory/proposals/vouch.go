@@ -120,9 +120,9 @@ func saysFact(n memory.Neighbor, fact memory.Fact) bool {
 		Statement{Type: schema.TypeSemantic, Content: fact.Content, Speaker: fact.Speaker, Claim: fact.Claim})
 }
 
-// VouchRetractions drops the retractions of a model's extraction that the source does not make: the cue must
-// stand in the source in so many words, and is cleared where it does not. Neither is such a fact kept without its retraction: whether the source
-// states it or takes it back is then unknown.
+// VouchRetractions drops the retractions of a model's extraction that the source does not make: the cue must stand in
+// the source in so many words, and is cleared where it does not. Neither is such a fact kept without its retraction:
+// whether the source states it or takes it back is then unknown.
 func VouchRetractions(e memory.Extraction, source string) memory.Extraction {
 	text := normalize.Lower(strings.Join(strings.Fields(source), " "))
 	facts := make([]memory.Fact, 0, len(e.Facts))

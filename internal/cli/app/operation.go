@@ -46,8 +46,13 @@ type OperationRun struct {
 }
 
 // CarryOut starts the run of an operation and, unless result is nil, waits for what becomes of it.
-func CarryOut[Request, Result any](ctx context.Context, a *App,
-	start func(context.Context, client.Client, string, Request) (client.WorkflowRun, error), req Request, result *Result) (OperationRun, error) {
+func CarryOut[Request, Result any](
+	ctx context.Context,
+	a *App,
+	start func(context.Context, client.Client, string, Request) (client.WorkflowRun, error),
+	req Request,
+	result *Result,
+) (OperationRun, error) {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
 		return OperationRun{}, err

@@ -34,9 +34,9 @@ func NewFeedback(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "feedback RETRIEVAL_ID",
 		Short: "Report whether the results of a recall helped",
-		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was used and failed,
-or was returned without use, fades sooner. Procedures and plans count their outcomes, and selection goes by them.
-Recall names its retrieval below the results; with --json also the ids of what it returned.
+		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was
+used and failed, or was returned without use, fades sooner. Procedures and plans count their outcomes, and
+selection goes by them. Recall names its retrieval below the results; with --json also the ids of what it returned.
 
 Without such a flag, it lists what the retrieval returned, in order, and the feedback on it.
 
@@ -47,7 +47,8 @@ gives feedback, for as long as the retrieval is kept.
 Each memory has a status: reinforced, penalised, corrected, unchanged, not_retrieved, gone or
 mutations_frozen. A retrieval that is not found exits with 3. Refused feedback exits with 6 if it was
 for one memory, and with 5 if some of several were refused.`,
-		Example: `  mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --used 0198c3f2-7a11-7cc1-a1b0-5a2f0e3d4c5b --others-unused
+		Example: `  mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --used 0198c3f2-7a11-7cc1-a1b0-5a2f0e3d4c5b \
+    --others-unused
   mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --outcome failure --reason "the build broke"`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -58,7 +58,8 @@ Nothing is changed when a line is bad. Patches are applied in order, ` + strconv
 Each memory has a status: updated, no_changes, not_found, deleted, not_live, version_conflict,
 duplicate_content_hash, pinned, append_only, structured_content or mutations_frozen. Of one memory, not
 found exits with 3 and refused with 6; of several, some that were refused exit with 5.`,
-		Example: `  mneme modify 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --content "Ana lives in Porto." --if-version 3 --reason "she moved"
+		Example: `  mneme modify 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --content "Ana lives in Porto." \
+    --if-version 3 --reason "she moved"
   mneme modify --file patches.jsonl --reason "clean-up of the tags" --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

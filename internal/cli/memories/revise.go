@@ -65,11 +65,15 @@ all that it touches keeps its versions and its history.
 
 A memory is named as ID or ID@VERSION; the revision is refused if that is not the current version. Without a
 version, it is the version that is current when the command begins.`,
-		Example: `  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --object Porto --evidence human=Ana --reason "she moved"
-  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --replace Lisbon --object Porto --evidence human=Ana --reason "she moved"
-  mneme revise fork 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b@2 --object python --conditions '{"project_kind":"data_science"}' \
+		Example: `  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --object Porto \
+    --evidence human=Ana --reason "she moved"
+  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --replace Lisbon --object Porto \
+    --evidence human=Ana --reason "she moved"
+  mneme revise fork 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b@2 --object python \
+    --conditions '{"project_kind":"data_science"}' \
     --target-conditions '{"project_kind":"backend_service"}' --evidence event=evt://42 --reason "said so"
-  mneme revise retract 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --evidence observation=log://7 --reason "was never so" --json`,
+  mneme revise retract 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --evidence observation=log://7 \
+    --reason "was never so" --json`,
 	})
 	for _, c := range reviseCommands {
 		var f reviseFlags
