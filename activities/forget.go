@@ -395,7 +395,7 @@ func (d *runDeleter) deleteRuns(
 }
 
 // deleteRecalls deletes the tenant's runs of Recall and Get. Nothing says which of them an erased text went through:
-// what an answer shows beside its results is not tracked. They have answered, and are of no more use. One
+// what an answer shows in addition to its results is not tracked. They have answered, and are of no more use. One
 // that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+api.AttributeTenant+

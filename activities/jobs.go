@@ -19,14 +19,14 @@ type Jobs struct {
 	Now   func() time.Time
 }
 
-// CloseRequest completes the jobs of a range, or buries them.
+// CloseRequest completes the jobs of a range, or marks them dead.
 type CloseRequest struct {
 	Range  schema.Range `json:"range"`
-	Phase  string       `json:"phase"`            // of which the reason speaks
+	Phase  string       `json:"phase"`            // that the reason is about
 	Reason string       `json:"reason,omitempty"` // never content
 }
 
-// CompleteResult says what a completed range leaves behind.
+// CompleteResult says what a completed range leaves undone.
 type CompleteResult struct {
 	ToReview int `json:"to_review"` // proposals that wait for a person
 }

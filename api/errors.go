@@ -40,7 +40,7 @@ const ErrTypeUnverified = "Unverified"
 // ErrTypeNotRead is the type of the error of a query for a record that the run has not read.
 const ErrTypeNotRead = "NotRead"
 
-// ErrTypeForbidden is the type of the application error behind a refused caller.
+// ErrTypeForbidden is the type of the application error for a refused caller.
 const ErrTypeForbidden = "Forbidden"
 
 // tokenReasons are the reasons of ErrTypeTokenRefused, with the errors that they stand for.

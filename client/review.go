@@ -50,7 +50,7 @@ func decideOnce(
 	result *schema.ReviewResult,
 ) error {
 	tenant := req.Principal.Tenant
-	// Joining the run that waits, or starting one behind those that have ended.
+	// Joining the run that waits, or starting one after those that have ended.
 	start := c.NewWithStartWorkflowOperation(reviewOptions(taskQueue, tenant, batchID,
 		enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
 		api.WorkflowReview, api.ReviewInput{Tenant: tenant, BatchID: batchID})

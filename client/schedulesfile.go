@@ -242,7 +242,7 @@ func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string 
 	return ""
 }
 
-// calendarFields are the parts of a moment: what they may be, and what stands for a part that is not given.
+// calendarFields are the parts of a moment: their allowed values, and the default of a part that is not given.
 // Seconds are not for a file to choose: nothing here has to run more often than every minute, but what
 // has an interval.
 var calendarFields = []struct {

@@ -29,7 +29,7 @@ type (
 	waitingKey     struct{}
 )
 
-// Interactive marks calls that somebody waits for, as in a recall: they do not wait at a gate behind a pipeline,
+// Interactive marks calls that a caller waits for, as in a recall: they do not wait at a gate after a pipeline,
 // and have deadlines of their own.
 func Interactive(ctx context.Context) context.Context {
 	return context.WithValue(ctx, interactiveKey{}, true)

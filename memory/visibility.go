@@ -72,8 +72,8 @@ func RevisionHolding(p schema.Principal, targets []Holding) Holding {
 }
 
 // InTheOpen reports whether a new record may take its place next to or instead of the targets of a
-// principal's revision: it does where those of other agents are neither hidden behind it from their
-// owners nor shown to more than they were.
+// principal's revision. It may if the targets of other agents neither disappear from their owners' view
+// nor become visible to more readers.
 func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
 	foreign := slices.DeleteFunc(slices.Clone(targets), func(t Holding) bool { return t.Owner.Agent == p.Agent })
 	if len(foreign) == 0 {

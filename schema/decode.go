@@ -241,7 +241,7 @@ func (d *decoder) unite(record map[string]any) {
 	}
 }
 
-// lifecycle moves decay_profile and the fields beside it to where the appendix has them.
+// lifecycle moves decay_profile and the fields next to it to where the appendix has them.
 func (d *decoder) lifecycle(record map[string]any) {
 	outside := []string{"last_reinforced_at", "pinned", "deletion_policy", "decay_due_at"}
 	profile, hasProfile := record["decay_profile"]
@@ -416,7 +416,7 @@ func triggers(list any) {
 }
 
 // fallbacks keeps fallbacks that are steps (§15A.5) as texts, which is what §15A.9 has, and in full
-// beside them when a step says more than its text.
+// with them when a step says more than its text.
 func fallbacks(payload map[string]any) {
 	list, _ := payload["fallbacks"].([]any)
 	texts, full, more := make([]any, len(list)), make([]any, len(list)), false

@@ -14,7 +14,7 @@ import (
 // Shape is one of the two in which document 004 §15A has records.
 type Shape string
 
-// The shapes. Both carry every field: what one version of §15A does not know stands beside what it has.
+// The shapes. Both carry every field: what one version of §15A does not know is written next to what it has.
 const (
 	ShapeAppendix  Shape = "appendix"  // the schema appendix: lifecycle, provenance with sources, relations
 	ShapeCanonical Shape = "canonical" // the canonical schemas: decay_profile, provenance as a list, relationships

@@ -265,7 +265,7 @@ const (
 type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
 	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // a ceiling on that of the request; empty: none
-	Scopes         []string    `json:"scopes,omitempty"`          // may be read beside principal.scope
+	Scopes         []string    `json:"scopes,omitempty"`          // may be read in addition to principal.scope
 	// In which the answer is shown; a policy may lower the limit for it.
 	Environment string `json:"environment,omitempty"`
 	Token       string `json:"token,omitempty"` // signed; proves the above

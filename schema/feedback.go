@@ -100,7 +100,7 @@ type FeedbackResultItem struct {
 	Confidence   *float64 `json:"confidence,omitempty"`
 }
 
-// FeedbackResult has the items in the order of the request, and behind them those that were not named, in
+// FeedbackResult has the items in the order of the request, and after them those that were not named, in
 // the order in which they were returned.
 type FeedbackResult struct {
 	RetrievalID string               `json:"retrieval_id"`
@@ -190,7 +190,7 @@ func (r *FeedbackRequest) Rest() Verdict {
 	return ""
 }
 
-// Refused counts the items of which the feedback could not be taken.
+// Refused counts the items whose feedback could not be taken.
 func (r FeedbackResult) Refused() int {
 	n := 0
 	for _, item := range r.Items {

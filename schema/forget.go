@@ -43,7 +43,7 @@ func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 //
 // Ids name memories that the principal may look at, in whatever state; force and erase leave those of
 // other agents alone. A query finds live memories of the principal's own that match it in full text:
-// words that must all be there, "a phrase", or, and beside a word that must be there -not. Filters alone find
+// words that must all be there, "a phrase", or, and -not next to a word that must be there. Filters alone find
 // the principal's own in its project and scope: for soft what is not forgotten yet, archived and
 // superseded ones included, for force and erase what is soft-deleted, too.
 type Selector struct {
@@ -164,7 +164,7 @@ type ForgetReceipt struct {
 	Echoes    []ForgetEcho `json:"echoes,omitempty"`     // those, at most 100
 }
 
-// selectorFilters says whether the selector has a condition beside ids.
+// selectorFilters says whether the selector has a condition other than ids.
 func (s *Selector) selectorFilters() bool {
 	return s.Query != "" || len(s.Types) > 0 || len(s.Categories) > 0 || len(s.Tags) > 0 ||
 		s.Who != "" || s.SourceKind != "" ||
@@ -184,10 +184,10 @@ func (s *Selector) validate(p *check.Problems, path string) {
 		p.Add(strings.TrimSuffix(path, "."), "must have a condition, or all set")
 	}
 	if s.All && (len(s.IDs) > 0 || s.selectorFilters()) {
-		p.Add(path+"all", "must not be set beside a condition")
+		p.Add(path+"all", "must not be set together with a condition")
 	}
 	if s.Everywhere && s.OnlyNamed {
-		p.Add(path+"only_named", "must not be set beside everywhere")
+		p.Add(path+"only_named", "must not be set together with everywhere")
 	}
 	if len(s.IDs) > MaxForgetIDs {
 		p.Add(path+"ids", "must hold at most %d ids, got %d", MaxForgetIDs, len(s.IDs))

@@ -55,7 +55,7 @@ const (
 type PatchResult struct {
 	ID             string      `json:"id"`
 	Status         PatchStatus `json:"status"`
-	CurrentVersion int         `json:"current_version,omitempty"` // before, or what stands
+	CurrentVersion int         `json:"current_version,omitempty"` // before, or the current one
 	NewVersion     int         `json:"new_version,omitempty"`
 	ContentChanged bool        `json:"content_changed,omitempty"`
 	// The new content is; false: the embedding follows with the outbox.
@@ -201,7 +201,7 @@ const (
 	summaryRefused = "refused" // none was done
 )
 
-// summaryWord is the word for a request of which some parts were done and some refused.
+// summaryWord is the word for a request when some parts were done and some refused.
 func summaryWord(done, refused int) string {
 	switch {
 	case refused == 0:

@@ -11,7 +11,7 @@ import (
 // MemoryRecord.UnmarshalJSON and EncodeRecord.
 
 // EpisodicPayload is what happened (document 004 §5). It is append-only: the timeline, the tool graph
-// and the artifacts may grow, what stands may not change.
+// and the artifacts may grow; existing entries may not change.
 type EpisodicPayload struct {
 	Kind     MemoryType      `json:"kind"`
 	Timeline []TimelineEvent `json:"timeline"`
@@ -227,7 +227,7 @@ const (
 	EdgeControl EdgeKind = "control"
 )
 
-// AuditAction is the kind of an audited step (document 004 §15A.8; all behind delete are added to the
+// AuditAction is the kind of an audited step (document 004 §15A.8; all after delete are added to the
 // RFC's five).
 type AuditAction string
 

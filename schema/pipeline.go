@@ -237,7 +237,7 @@ type Contradiction struct {
 	Reason     string    `json:"reason,omitempty"`
 	ProposalID string    `json:"proposal_id,omitempty"`
 	Since      time.Time `json:"since"`
-	Cursor     string    `json:"cursor"` // to go on behind this one
+	Cursor     string    `json:"cursor"` // to go on after this one
 }
 
 // Side is one side of a contradiction.

@@ -141,7 +141,7 @@ const (
 	SweepHistory Sweep = "history"
 )
 
-// Valid reports whether s is something of which a sweep asks.
+// Valid reports whether s is one of the sweeps above.
 func (s Sweep) Valid() bool { return s == SweepDecay || s == SweepRetention || s == SweepHistory }
 
 // SweepHold is a sweep that would take too much of a tenant's, and waits until somebody admits it.

@@ -16,7 +16,7 @@ type ReviseAction string
 // The revision operations.
 const (
 	ReviseSupersede ReviseAction = "supersede" // the record replaces the targets
-	ReviseFork      ReviseAction = "fork"      // the record holds beside the target, under disjoint conditions
+	ReviseFork      ReviseAction = "fork"      // the record holds along with the target, under disjoint conditions
 	ReviseRetract   ReviseAction = "retract"   // the targets are no longer held to be true
 	ReviseMerge     ReviseAction = "merge"     // the record unites the targets
 	ReviseContest   ReviseAction = "contest"   // target and record contradict each other until it is resolved
@@ -117,9 +117,9 @@ type ReviseResult struct {
 	Why    string       `json:"why,omitempty"` // reconcile: which rule chose; a refusal: what stood in the way
 	// Ids of new memories: the record first, then what a fork leaves of its target.
 	Created []string        `json:"created,omitempty"`
-	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists what stands
+	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists the current ones
 	Record  *RevisedMemory  `json:"record,omitempty"`  // the record as it stands afterwards
-	// Conflicts are memories beside the targets that stand in the way: who makes the claim, or has the
+	// Conflicts are memories other than the targets that prevent the revision: who makes the claim, or has the
 	// content.
 	Conflicts []RevisedMemory `json:"conflicts,omitempty"`
 }
@@ -289,7 +289,7 @@ const (
 type RecoverItem struct {
 	ID             string        `json:"id"`
 	Status         RecoverStatus `json:"status"`
-	CurrentVersion int           `json:"current_version,omitempty"` // before, or what stands
+	CurrentVersion int           `json:"current_version,omitempty"` // before, or the current one
 	NewVersion     int           `json:"new_version,omitempty"`
 	ConflictID     string        `json:"conflict_id,omitempty"` // the live memory in the way
 }

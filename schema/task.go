@@ -225,7 +225,7 @@ func (r *GetRequest) DropUnread() bool { return r.decoded.DropUnread() }
 // GetResponse is what was read.
 type GetResponse struct {
 	Records []MemoryRecord `json:"records"` // in the order of the request
-	// Missing are the ids of which nothing may be shown. Whether there is such a record is not told.
+	// Missing are the ids of records that may not be shown. Whether there is such a record is not told.
 	Missing []string `json:"missing"`
 	// LeftOut are the ids of records for which the answer had no room: ask for them again, alone.
 	LeftOut []string `json:"left_out,omitempty"`

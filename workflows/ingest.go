@@ -251,14 +251,14 @@ const changeReview = "start-review"
 
 // startReview starts the run in which people decide on what this one may not apply, and does not wait
 // for it: it goes on by itself for days. A batch that has a review already, as when a dead job is
-// replayed, keeps that one; behind one that has ended a new one starts. An ingest never fails for
+// replayed, keeps that one; after one that has ended a new one starts. An ingest never fails for
 // want of a review: decisions start one as well.
 func (run *ingest) startReview(ctx workflow.Context) {
 	if run.result.ToReview == 0 ||
 		!run.lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
-	// What a cancelled run has left behind waits too. The context is never cancelled: that would cancel
+	// What a cancelled run has left waits too. The context is never cancelled: that would cancel
 	// the review.
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	tenant := run.principal.Tenant

@@ -20,7 +20,7 @@ import (
 )
 
 // nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
-// workflow behind it takes, has its id, and so finds the run that another way of delivery has started.
+// workflow that it starts takes, has its id, and so finds the run that another way of delivery has started.
 type nexusHandlers struct {
 	callers  Callers
 	recaller *activities.Recalling

@@ -76,7 +76,7 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 }
 
 // accept stages the request's body and returns the reference that activities take. It ends before a
-// cancellation is looked at: a body that arrives behind drop would stay. Of a request that is refused there is
+// cancellation is looked at: a body that arrives after drop would stay. Of a request that is refused there is
 // nothing to drop, and the reference is empty.
 func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef, error) {
 	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common),

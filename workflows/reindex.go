@@ -16,7 +16,7 @@ import (
 // Bounds of a rebuild and of a check.
 const (
 	// pagesPerFill is how many pages of five hundred memories one activity brings to a generation: few
-	// events, and a failed attempt goes on behind its last page.
+	// events, and a failed attempt goes on after its last page.
 	pagesPerFill = 20
 	// compareRounds is how often two sides are compared before they count as different for good: what one
 	// round repairs, the next finds repaired, and a third has what was written meanwhile.
@@ -199,7 +199,7 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("search what is active")),
 		indexer.SearchActive).Get(ctx, nil)
 	if backErr != nil {
-		// the drift check mends it
+		// the drift check fixes it
 		workflow.GetLogger(ctx).Warn("the index may search another generation than the active one", "error", backErr)
 	}
 	return err

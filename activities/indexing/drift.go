@@ -68,7 +68,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 	return out, step.Fail(err)
 }
 
-// eachPage calls each with the live memories of all tenants behind a cursor, and with the cursor behind them:
+// eachPage calls each with the live memories of all tenants after a cursor, and with the cursor after them:
 // page by page, limit pages at most, for workFor, and one page at least. It says whether there are no more.
 func (a *Indexing) eachPage(
 	ctx context.Context,
@@ -94,8 +94,8 @@ func (a *Indexing) eachPage(
 	return false, nil
 }
 
-// nextPage returns the next live memories, and the cursor behind them; nil when there are no more tenants. A page
-// that is not full is its tenant's last: what is written behind it meanwhile is in the outbox, and to go after it
+// nextPage returns the next live memories, and the cursor after them; nil when there are no more tenants. A page
+// that is not full is its tenant's last: what is written after it meanwhile is in the outbox, and to go after it
 // would take as long as somebody writes.
 func (a *Indexing) nextPage(
 	ctx context.Context,

@@ -41,7 +41,7 @@ type Indexing struct {
 // OutboxPage is how many memories are indexed together.
 const OutboxPage = 500
 
-// workFor is how long an activity over many pages goes on before it returns behind the page that it is at: so
+// workFor is how long an activity over many pages goes on before it returns at the end of its page: so
 // often at least a run can say how far it has come, however slow the embedder or the index is.
 const workFor = 20 * time.Second
 
@@ -101,7 +101,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 	if err != nil {
 		return out, step.Fail(err)
 	}
-	// Behind whom the run before came to.
+	// The tenant after which the previous run stopped.
 	if at := slices.IndexFunc(tenants, func(t string) bool { return t > in.After }); at > 0 {
 		tenants = append(tenants[at:], tenants[:at]...)
 	}
@@ -208,8 +208,8 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 }
 
 // tell brings entries to every generation that is to know them: the one that is searched, one that is being
-// built, and, of deletions, those that wait to be dropped. It returns the memories of which all know, and
-// those that an embedder refuses for what they are. What is counted is what the searched one was told.
+// built, and, of deletions, those that wait to be dropped. It returns the memories that every generation knows, and
+// those whose content an embedder refuses. What is counted is what the searched one was told.
 //
 // The generations are read after the entries: one that is recorded later is filled later, from rows that
 // have what was read here. So it is with one being built that the index has lost: a worker that makes it again fills

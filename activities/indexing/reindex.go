@@ -34,7 +34,7 @@ type BeginReindexResult struct {
 	Memories   int64              `json:"memories"`
 }
 
-// BeginReindex makes an empty generation beside the one that is searched. From the moment that it is
+// BeginReindex makes an empty generation next to the one that is searched. From the moment that it is
 // recorded, every change reaches both. One that an earlier run left half built is taken up again when it is
 // of the same model, and dropped when it is of another.
 func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (BeginReindexResult, error) {
@@ -129,7 +129,7 @@ type FillResult struct {
 }
 
 // FillGeneration brings the live memories of all tenants to a generation, from Postgres alone: page by page,
-// in the order of tenants and ids. Run again, it goes on behind the page that it reported last. One that the
+// in the order of tenants and ids. Run again, it goes on after the page that it reported last. One that the
 // index loses meanwhile is made again: the comparison brings what was brought before.
 func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
 	work, ctx := step.StartWork(ctx, FillResult{Cursor: in.Cursor})
@@ -177,7 +177,7 @@ type rebuilt struct {
 }
 
 // RebuildIndexes builds what an index keeps of a generation besides its points again. Only Postgres has
-// such a thing. Run again, it goes on behind what is built.
+// such a thing. Run again, it goes on after what is built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
 	work, ctx := step.StartWork(ctx, rebuilt{})
 	defer work.Stop()
@@ -213,7 +213,7 @@ type verified struct {
 
 // VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own
 // vectors. A count that differs while changes are on their way proves nothing and fails: the attempt after
-// finds them told, and goes on at the same tenant. A sample of which too little was found is drawn again by
+// finds them told, and goes on at the same tenant. A sample with too few hits is drawn again by
 // the attempt after.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (api.VerifyResult, error) {
 	work, ctx := step.StartWork(ctx, verified{})

@@ -153,7 +153,7 @@ func (w *wordPiece) tokens(text string, limit int) []int32 {
 	return append(out[:min(len(out), room)], w.end)
 }
 
-// appendWord appends the tokens of what stands between spaces.
+// appendWord appends the tokens of the text between two spaces.
 func (w *wordPiece) appendWord(out []int32, raw []byte) []int32 {
 	if w.strip {
 		raw = norm.NFD.Bytes(raw)

@@ -1,4 +1,4 @@
-// Package openai puts a model behind an OpenAI-compatible API (OpenAI, Ollama, vLLM, llama.cpp, LM
+// Package openai uses a model through an OpenAI-compatible API (OpenAI, Ollama, vLLM, llama.cpp, LM
 // Studio and others) to work as Extractor, Decider and Embedder.
 //
 // Calls are made once: Temporal retries them. Errors say what it needs to know (see package

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -73,13 +72,9 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	propose := func(action schema.Action, n memory.Neighbor, confidence float64, reason string) memory.Proposal {
 		return memory.Proposal{Action: action, TargetID: n.ID, Confidence: confidence, Reason: reason}
 	}
-	hash := normalize.Normalize(fact.Content).Hash
+	text := normalize.Normalize(fact.Content)
 	for _, n := range neighbors {
-		known := n.Hash
-		if len(known) == 0 {
-			known = normalize.Normalize(n.Content).Hash
-		}
-		if bytes.Equal(hash, known) {
+		if n.Says(text) {
 			return propose(schema.ActionNone, n, 1, ReasonIdentical)
 		}
 	}

@@ -33,7 +33,7 @@ const (
 	ConfidenceHedged    = 0.5
 )
 
-// truncationMarker is what normalize.TruncateForExtraction leaves behind.
+// truncationMarker is what normalize.TruncateForExtraction appends.
 const truncationMarker = "[truncated]"
 
 // Extractor finds facts in text by rules. The zero value is ready and safe for concurrent use.

@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// lead is what stands in front of a statement and is no part of it.
+// lead is a phrase before a statement that is not part of it.
 type lead struct {
 	rest     []word
 	cue      string // of cues, in lower case

@@ -263,7 +263,7 @@ func (r *reader) tail() {
 	}
 }
 
-// dropAdverbialDates keeps what is given first: a date, or something of which a date only says when.
+// dropAdverbialDates keeps what is given first: a date, or something that a date only places in time.
 func (r *reader) dropAdverbialDates() {
 	if len(r.values) < 2 {
 		return

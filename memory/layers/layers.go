@@ -29,7 +29,7 @@ type Item struct {
 	Layer    schema.LayerName
 	Selected bool // what was chosen for the task goes before the rest of its layer
 	Tokens   int  // estimated, all of it
-	// Shell is the part of Tokens that cannot be cut: what stands around the text.
+	// Shell is the part of Tokens that cannot be cut: the frame around the text.
 	Shell int
 }
 
@@ -143,7 +143,7 @@ func (f *filling) rest() {
 }
 
 // ResultTokens estimates the tokens of a result as --format prompt shows it: its text, its payload where it has
-// one, its speaker, and what stands around them. Speaker and surroundings alone are shell.
+// one, its speaker, and the frame around them. Speaker and surroundings alone are shell.
 func ResultTokens(r schema.RecallResult) (tokens, shell int) {
 	shell = resultTokens + EstimateTokens(r.Who)
 	return shell + EstimateTokens(r.Content) + EstimateTokens(string(r.Payload)), shell

@@ -231,7 +231,7 @@ func isDecoration(b byte) bool {
 	return b == '"' || b == '\'' || b == '`' || b == '*' || b == '\\'
 }
 
-// connector returns the offset behind "is", "=", ":" and the like at i, or -1.
+// connector returns the offset after "is", "=", ":" and the like at i, or -1.
 func (s *scanned) connector(i int, v *namedValue) int {
 	if c := at(s.text, i); c == '=' || c == ':' {
 		i = span(s.text, i, 3, func(b byte) bool { return b == '=' || b == ':' || b == '>' })
@@ -286,7 +286,7 @@ func (s *scanned) isEnvironmentName(start, end int) bool {
 	return strings.IndexFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 0x80 }) < 0
 }
 
-// value reads a value, without its quotation marks and the punctuation behind it.
+// value reads a value, without its quotation marks and the punctuation after it.
 func (s *scanned) value(i int) (text string, quoted bool) {
 	i = span(s.text, i, 2, func(b byte) bool { return b == '\\' || b == '*' })
 	if q := at(s.text, i); q == '"' || q == '\'' || q == '`' {
@@ -386,7 +386,7 @@ func looksRandom(s string) bool {
 	return entropy >= 3
 }
 
-// placeholders are what stands in documentation and code where a secret would be.
+// placeholders take the place of a secret in documentation and code.
 var placeholders = []string{
 	"example",
 	"changeme",

@@ -388,7 +388,7 @@ func (p *timeParser) dated(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// dateOf completes a day and a month, of which n words are read from i on, with a year: the one that
+// dateOf completes a day and a month, read from the n words at i, with a year: the one that
 // follows, or that in which the day was last.
 func (p *timeParser) dateOf(i, n, day int, month time.Month) (TimeWindow, int) {
 	if year, m := p.year(i + n); m > 0 {
