@@ -32,8 +32,9 @@ type Dependencies struct {
 	Now         func() time.Time      // the activities' clock; time.Now when nil
 	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
 	Callers     Callers               // who may call the Nexus service for which tenants
-	With        []string              // channels and stages that every recall has in addition to the usual ones (recall.IsSwitch)
-	Without     []string              // and those that it has not
+	// Channels and stages that every recall has in addition to the usual ones (recall.IsSwitch).
+	With    []string
+	Without []string // and those that it has not
 	// Of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare.
 	SweepShare float64
 	SweepBatch int    // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
