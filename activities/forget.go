@@ -118,7 +118,7 @@ type ForgetBatchRequest struct {
 }
 
 // ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left
-// to do. Delivered again, it goes on where the run stands.
+// to do. Delivered again, it goes on where the run is.
 func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (schema.ForgetReceipt, error) {
 	id, err := in.id()
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
 	for _, workflowID := range out.Stop {
 		// The pipeline would write nothing in any case; stopping it spares model calls. So its failure
-		// is none of the batch's.
+		// is not one of the batch's.
 		latest, err := d.describe(ctx, workflowID, "")
 		if err == nil && latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			if err = d.client.CancelWorkflow(ctx, workflowID, latest.GetExecution().GetRunId()); err == nil {
@@ -237,7 +237,7 @@ type ForgetRunsResult struct {
 }
 
 // ForgetRuns deletes workflow executions whose start carried an erased text. A run that carried other
-// texts, too, goes as well: its history is transit, and what it did stands in Postgres. One that still
+// texts, too, goes as well: its history is transit, and its effect is stored in Postgres. One that still
 // runs is waited for, by failing, then cancelled, at last terminated. A review is not waited for: it may
 // take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
 // left alone. After partialAfter it returns, to be called again from the same place.
@@ -431,7 +431,7 @@ func (d *runDeleter) list(ctx context.Context, query string, each func(*workflow
 // quoted is a literal of a list query: a quote in it would end it.
 func quoted(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
 
-// deleteRun deletes a run and counts it. One that is gone already is no failure.
+// deleteRun deletes a run and counts it. It is not a failure if the run is already gone.
 func (d *runDeleter) deleteRun(ctx context.Context, run *commonpb.WorkflowExecution) error {
 	_, err := d.client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace: activity.GetInfo(ctx).Namespace, WorkflowExecution: run})

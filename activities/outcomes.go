@@ -31,7 +31,7 @@ type outcomes[T any] struct {
 	clock  func() time.Time
 	save   func(context.Context, []T) error
 
-	probe func(context.Context) error // asks the model for something that is no tenant's
+	probe func(context.Context) error // asks the model about text of no tenant
 
 	mu       sync.Mutex
 	answers  bool // the model has answered in this run
@@ -99,7 +99,7 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 
 // failed notes an item whose model call failed. When the activity itself is being stopped, that is
 // no failure of the item. Nor is it when the endpoint is away: as long as it has answered nothing in this run,
-// it is asked for something that is no tenant's, and only an endpoint that answers that can blame an item. A
+// it is asked about text of no tenant, and only when it answers that can an item be at fault. A
 // failure that costs an attempt would have an outage of seconds kill every job that it meets.
 func (o *outcomes[T]) failed(
 	ctx context.Context,

@@ -32,7 +32,7 @@ func (w *world) slowIndexes(seconds float64) *indexing.Indexing {
 	w.active(a.Index)
 	w.remember("t", "The harbour has nine berths.")
 	w.exec(`CREATE TABLE builds (class text)`)
-	w.exec(fmt.Sprintf(`CREATE OR REPLACE FUNCTION mneme_build_vector_index(model text, dims integer, tier text, typology text, anew boolean)
+	w.exec(fmt.Sprintf(`CREATE OR REPLACE FUNCTION mneme_build_vector_index(model text, dims integer, tier text, typology text, rebuild boolean)
 		RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $$
 		BEGIN INSERT INTO builds VALUES (tier || ' ' || typology); PERFORM pg_sleep(%g); RETURN true; END $$`, seconds))
 	return a

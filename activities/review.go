@@ -42,13 +42,13 @@ func (r ReviewRef) batch() (uuid.UUID, error) {
 	return id, nil
 }
 
-// OpenRequest asks where a review stands, and gives what has just begun to wait its time.
+// OpenRequest asks for the state of a review, and sets the deadline of proposals that have just begun to wait.
 type OpenRequest struct {
 	ReviewRef
 	WindowSeconds int64 `json:"window_seconds"`
 }
 
-// OpenReview says where the review of a batch stands. Proposals that have just begun to wait will
+// OpenReview returns the state of the review of a batch. Proposals that have just begun to wait will
 // expire after the window; those that wait already keep their time.
 func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (pipeline.ReviewState, error) {
 	batch, err := in.batch()

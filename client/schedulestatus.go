@@ -111,7 +111,7 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	}
 	for _, spec := range specs {
 		if spec.Name == out.Name {
-			// A note is no setting: a person who resumes a schedule may leave another.
+			// A note is not a setting: a person who resumes a schedule may leave another.
 			out.Differs = slices.DeleteFunc(s.differences(have, spec), func(what string) bool { return what == differentNote })
 		}
 	}

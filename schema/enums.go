@@ -332,7 +332,7 @@ func (t *TrustContext) Validate() error {
 	return p.Err()
 }
 
-// Lower returns the lower of two sensitivities; an empty one is no bound.
+// Lower returns the lower of two sensitivities; an empty one sets no bound.
 func (v Sensitivity) Lower(other Sensitivity) Sensitivity {
 	switch {
 	case v == "":

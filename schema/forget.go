@@ -376,7 +376,7 @@ func tally(m *map[string]int, key string, n int) {
 
 // Why a confirm token is refused. None of them says anything about the token's text.
 var (
-	// ErrTokenMalformed means that the text is no token.
+	// ErrTokenMalformed means that the text is not a token.
 	ErrTokenMalformed = errors.New("the confirm token is malformed")
 	// ErrTokenExpired means that the token was good and has expired.
 	ErrTokenExpired = errors.New("the confirm token has expired")

@@ -180,7 +180,7 @@ func checkPatchContent(p *check.Problems, field, content string) {
 // distinctIDs are the memory ids of a request so far, with the field that named each.
 type distinctIDs map[uuid.UUID]string
 
-// check refuses what is no memory id in its 36 characters, and one that was named before.
+// check refuses text that is not a memory id of 36 characters, and an id that was named before.
 func (seen distinctIDs) check(p *check.Problems, field, id string) {
 	parsed, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {

@@ -230,7 +230,7 @@ type RecallResult struct {
 	Redacted    Redaction   `json:"redacted,omitempty"`
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"` // of a redacted one
 
-	// Supplementary rows come last. They are no results of their own: see Supplement. Their ids name
+	// Supplementary rows come last. They are not results of their own: see Supplement. Their ids name
 	// memories where the kind is rationale, source or rescue, and nothing that can be asked for otherwise.
 	Supplementary bool        `json:"supplementary,omitempty"`
 	Supplement    *Supplement `json:"supplement,omitempty"`

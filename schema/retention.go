@@ -168,7 +168,7 @@ func (d *decoder) needPoints(points *[]DecayPoint) {
 	for i := range *points {
 		point := fmt.Sprintf("%s[%d]", path, i)
 		if slices.ContainsFunc(d.Fields, func(f FieldError) bool { return f.Field == d.asGiven(point) }) {
-			continue // it is no object
+			continue // not an object
 		}
 		for _, name := range []string{"after_seconds", "share"} {
 			if at := check.Join(point, name); !d.seen[at] {

@@ -143,7 +143,7 @@ const (
 	SupplementRescue     SupplementKind = "rescue"     // found by the fallback search, after the channels found nothing
 )
 
-// Supplement says what a supplementary row is. It is no answer of its own, and reading it is not tracked.
+// Supplement says what a supplementary row is. It is not an answer of its own, and reading it is not tracked.
 type Supplement struct {
 	Kind    SupplementKind `json:"kind"`
 	Of      []string       `json:"of,omitempty"`      // ids of the results that it belongs to

@@ -32,7 +32,7 @@ const (
 	// hours pass between their runs.
 	schedulesFor = 30 * time.Second
 	// schedulesGrace is how long nothing may be known of schedules at the beginning, and schedulesStale how old what
-	// is known may get: a server that is too busy to say is no failure of a schedule, but it hides one.
+	// is known may get: a server that is too busy to answer is not a failure of a schedule, but it hides one.
 	schedulesGrace = time.Minute
 	schedulesStale = 5 * time.Minute
 )
@@ -54,8 +54,8 @@ type health struct {
 	temporal  client.Client
 	schedules mneme.Schedules
 	policies  *config.Policies
-	jobAge    time.Duration // how long a job may wait; 0 for ever
-	indexLag  time.Duration // how far behind the index may be; 0 for ever
+	jobAge    time.Duration // how long a job may wait; 0: without limit
+	indexLag  time.Duration // how far behind the index may be; 0: without limit
 	now       func() time.Time
 
 	died atomic.Pointer[string] // why the worker's loop has ended

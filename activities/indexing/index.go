@@ -151,7 +151,7 @@ func (a *Indexing) lost(ctx context.Context) bool {
 	return errors.Is(err, vector.ErrMissing)
 }
 
-// measure reads the lag for the result. It is no metric here: internal/telemetry reads it for each scrape, also
+// measure reads the lag for the result. It is not a metric here: internal/telemetry reads it for each scrape, also
 // while nothing is drained, and two of a name cannot be served.
 func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
 	lag, err := a.Store.OutboxLag(ctx)
@@ -171,7 +171,7 @@ type drained struct {
 
 // drain brings one page of a tenant's outbox to the index, embedding what has no embedding yet. What the
 // embedder or the index cannot take now stays where it is, and drain fails; a memory that the embedder
-// refuses, though it takes others, is put off by itself.
+// refuses, though it takes others, is put off alone.
 func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (drained, error) {
 	limit := OutboxPage
 	if len(only) > 0 {
@@ -421,7 +421,7 @@ func probe(ctx context.Context, e inference.Embedder) error {
 }
 
 // embed makes vectors of what entries hold. A text that the embedder does not take, though it takes another,
-// is refused by itself, so that it holds up no one else; when the embedder takes none, embed fails.
+// is refused alone, so that it does not hold up the others; when the embedder takes none, embed fails.
 //
 // A generation whose model no worker here can embed for gets nothing new, and no one here asks it: the rebuild
 // that replaces it starts from Postgres. An endpoint that takes the configured model and refuses this one is

@@ -83,7 +83,7 @@ func heartbeatWithin(ctx context.Context, limit time.Duration) (_ context.Contex
 	p := &pulse{moved: time.Now(), limit: limit}
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, p))
 	pulsing := ctx
-	ctx = inference.WithWaiting(ctx, func() { Advance(pulsing) }) // to wait for one's turn is no standstill
+	ctx = inference.WithWaiting(ctx, func() { Advance(pulsing) }) // waiting for a turn counts as progress
 	ctx = pg.WithProgress(ctx, func() { Advance(pulsing) })
 	done := make(chan struct{})
 	var wg sync.WaitGroup

@@ -211,7 +211,7 @@ func (w *wordPiece) appendPieces(out []int32, word []rune) []int32 {
 	return out
 }
 
-// isPunctuation is BERT's: every ASCII sign that is no letter, digit, space or control character, and
+// isPunctuation is BERT's: every ASCII character that is not a letter, digit, space or control character, and
 // Unicode's punctuation.
 func isPunctuation(r rune) bool {
 	return r >= 33 && r <= 47 || r >= 58 && r <= 64 || r >= 91 && r <= 96 || r >= 123 && r <= 126 || unicode.IsPunct(r)

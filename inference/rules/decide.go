@@ -204,7 +204,7 @@ func viewOf(content string, claim memory.Claim) view {
 				t.exact, t.stem = r, r
 			}
 		} else {
-			t.exact, t.stem = w.core, w.core // "feature A" is no article
+			t.exact, t.stem = w.core, w.core // the A of "feature A" is not an article
 		}
 		v.tokens = append(v.tokens, t)
 	}

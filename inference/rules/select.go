@@ -254,7 +254,7 @@ func isChatter(text string, ws []word) bool {
 }
 
 // isRequest reports whether a sentence asks the assistant to do something now. Rules and how-to
-// ("Run bun install before building") are no requests.
+// ("Run bun install before building") are not requests.
 func isRequest(ws []word) bool {
 	ws = skipLeadIns(ws)
 	if len(ws) == 0 {

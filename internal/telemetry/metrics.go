@@ -128,7 +128,7 @@ func (m *Metrics) openSDK() error {
 		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: phaseBuckets}})))
 	m.sdk = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
 		Meter: provider.Meter("temporal-sdk-go"), UseMonotonicCounters: true,
-		OnError: func(error) {}, // a number that cannot be counted is no reason to stop
+		OnError: func(error) {}, // goes on when a number cannot be counted
 	})
 	return nil
 }

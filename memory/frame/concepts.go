@@ -252,7 +252,7 @@ STREAM: netflix spotify tidal deezer hulu
 MERGE: squash rebase
 `
 
-// kinds are concepts whose words name different things of one kind: a cat is no dog. The general word, the
+// kinds are concepts whose words name different things of one kind: a cat is not a dog. The general word, the
 // first of its line, stands for any of them.
 var kinds = words("PET INSTRUMENT FOOD MEETING")
 

@@ -41,7 +41,7 @@ type Placed struct {
 }
 
 // Fill takes the results that an answer has room for: at most limit of them, whose tokens sum to at
-// most budget; a budget of 0 is no bound. Items come best first; so do those that are returned.
+// most budget; a budget of 0 means no bound. Items come best first, and are returned in that order.
 //
 // In the order of the layers (document 004 §15.8), each takes its best until its share of the places or of
 // the tokens is used up, and what is left goes to the best of what is left, whatever its layer. A share is

@@ -139,7 +139,7 @@ const (
 	// SweepShare is the share of what a tenant has stored that a run may take, unless the worker is
 	// configured otherwise.
 	SweepShare = 0.5
-	// SweepFree is how much a run may always take: of a handful of memories, half is no number.
+	// SweepFree is how many memories a run may always take: a share of a handful says little.
 	SweepFree = 100
 )
 

@@ -60,7 +60,7 @@ func Convolve(evidence []Evidence, trust VectorTrust) []Evidence {
 	return out
 }
 
-// share is x within [0,1]; what is no number is nothing.
+// share limits x to [0,1]; NaN counts as 0.
 func share(x float64) float64 {
 	if !(x > 0) {
 		return 0

@@ -15,7 +15,7 @@ const StageRelevance = "relevance"
 // Relevance constants, measured on conversations in which half of the questions have an answer
 // (docs/recall.md, "I do not know").
 const (
-	// DefaultMinRelevance is the relevance below which the best candidate is no answer.
+	// DefaultMinRelevance is the relevance below which the best candidate does not count as an answer.
 	DefaultMinRelevance = 0.2
 	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
 	MaxRelevanceBytes = 1_500

@@ -160,7 +160,7 @@ func (p *timeParser) simple(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// numeric reads "2023-05-07", "2023/05/07", "2023-05" and dates whose day can be no month, "15/07/2023".
+// numeric reads "2023-05-07", "2023/05/07", "2023-05" and dates whose day cannot be a month, "15/07/2023".
 func (p *timeParser) numeric(i int) (TimeWindow, int) {
 	parts := strings.FieldsFunc(p.word(i), func(r rune) bool { return r == '-' || r == '/' })
 	n := make([]int, len(parts))

@@ -309,7 +309,7 @@ func (im *importer) send(ctx context.Context, b Batch) error {
 	switch {
 	case !im.flags.wait:
 		return nil
-	case earlier == runDone: // its facts are no news, and its dead jobs may have been replayed
+	case earlier == runDone: // its facts are known, and its dead jobs may have been replayed
 		return im.stillDead(ctx, started.Ack.BatchID)
 	}
 	var result api.IngestResult

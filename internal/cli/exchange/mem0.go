@@ -98,7 +98,7 @@ func readMem0(data json.RawMessage) (foreign, error) {
 	payload := map[string]any{"kind": "semantic", "subject": cmp.Or(who, "user"), "predicate": schema.PredicateStates,
 		"object": content, "validity": validity}
 	if in["immutable"] == true {
-		payload["revision_policy"] = "contest" // it is not to be replaced by itself
+		payload["revision_policy"] = "contest" // nothing replaces it automatically
 	}
 	tags := mem0Tags(in, &out)
 	m := map[string]any{"id": ImportedID(formatMem0, id, created), "type": "semantic",

@@ -38,7 +38,7 @@ func isExport(input *bufio.Reader) bool {
 type Restored struct {
 	Memories  int                        `json:"memories"` // in the file
 	Restored  int                        `json:"restored"`
-	Unchanged int                        `json:"unchanged"` // stood already
+	Unchanged int                        `json:"unchanged"` // were there already
 	Artifacts int                        `json:"artifacts"` // that were not there
 	Relations int                        `json:"relations"` // that were not there
 	Events    int                        `json:"events"`    // that were not there

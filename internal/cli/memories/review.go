@@ -22,8 +22,8 @@ import (
 func NewReview(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{
 		Use:   "review",
-		Short: "Decide on changes that the pipeline may not make by itself: list, show, approve, reject",
-		Long: `Decide on changes that the pipeline may not make by itself: updates and deletes that a rule holds back, and
+		Short: "Decide on changes that the pipeline may not make alone: list, show, approve, reject",
+		Long: `Decide on changes that the pipeline may not make alone: updates and deletes that a rule holds back, and
 contradictions. Each is a proposal that waits. What is approved is applied with the reviewer as actor,
 only if what the reviewer looked at is unchanged. A proposal that is not decided expires.`,
 		Example: `  mneme review list --contradictions

@@ -184,7 +184,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 				}
 				ids = append(ids, id.String())
 			}
-			for after := ""; all; { // those that are dead now, so that what dies again is not replayed for ever
+			for after := ""; all; { // those that are dead now, so that a job that dies again is not replayed without end
 				limited, cancel := a.Within(ctx)
 				found, err := st.Jobs(limited, tenant, pipeline.JobFilter{State: schema.JobDead, After: after, Limit: pg.MaxPage})
 				cancel()
