@@ -134,8 +134,8 @@ var (
 	)
 	skipAhead = set("currently now today still actually generally usually typically normally also already recently")
 	negations = set(
-		`not no never cannot can't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't
-		neither nor without nobody nothing none hardly barely`,
+		`not no never cannot can't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't
+		haven't hadn't neither nor without nobody nothing none hardly barely`,
 	)
 	conditionals = set(
 		`if when while unless because since although after before once as until whenever though whether suppose assuming`,

@@ -64,7 +64,8 @@ func NewStats(a *app.App) *cobra.Command {
 		Use:   "stats",
 		Short: "Show statistics of a tenant's memory: growth, value, usefulness, contradictions, decay",
 		Long: `Show statistics of a tenant's memory: the numbers that workers give Prometheus for it
-(docs/operations.md), with the last days as charts. Of more than 2,000 live memories, types and salience are taken from a sample.
+(docs/operations.md), with the last days as charts. Of more than 2,000 live memories, types and
+salience are taken from a sample.
 
 Contradictions and revisions count each operation once, however many memories it touches. "created" and "gone" count
 memories: those made, and those deleted, archived or erased. What is superseded, merged or retracted is in neither, so
