@@ -155,7 +155,7 @@ type decider struct {
 
 func (d *decider) Decide(ctx context.Context, f memory.Fact, _ []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
 	d.calls.Add(1)
-	if !d.away && !strings.Contains(f.Content, canary) { // of nobody's fact it can say something
+	if !d.away && !strings.Contains(f.Content, canary) { // of no one's fact it can say something
 		return memory.Proposal{Action: schema.ActionNone}, inference.Usage{Model: "m", Calls: 1}, nil
 	}
 	p, err := d.fn(ctx)
@@ -282,7 +282,7 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	for _, text := range e.seen {
-		require.True(t, strings.Contains(text, canary) || text == "Nothing happened.", "what it is asked of its own is nobody's")
+		require.True(t, strings.Contains(text, canary) || text == "Nothing happened.", "what it is asked of its own is no one's")
 	}
 }
 

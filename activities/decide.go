@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -77,7 +76,8 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.Dec
 		_, _, err := a.Decider.Decide(
 			ctx,
 			memory.Fact{Content: "Nothing happened.", Category: schema.CategoryFact, Confidence: 1},
-			[]memory.Neighbor{{ID: uuid.Nil.String(), Content: "Nothing had happened.", Category: schema.CategoryFact, Score: 1}},
+			[]memory.Neighbor{{ID: uuid.Nil.String(), Content: "Nothing had happened.",
+				Category: schema.CategoryFact, Score: 1}},
 		)
 		return err
 	}
@@ -223,15 +223,14 @@ func (a *Decision) neighbors(
 
 func (a *Decision) decide(ctx context.Context, d decidable) ([]pipeline.Decided, error) {
 	out := make([]pipeline.Decided, 0, len(d.ordinals))
-	source := normalize.Normalize(d.Content).Hash
+	source := memory.Neighbor{Type: d.Type, Content: d.Content}
 	for i, n := range d.ordinals {
 		fact, neighbors := d.Facts[n], d.neighbors[i]
 		proposal, usage, err := a.propose(ctx, fact, neighbors, d.visibility)
 		if err != nil {
 			return nil, err
 		}
-		if proposal.Action == schema.ActionAdd && memory.States(d.Type) &&
-			bytes.Equal(normalize.Normalize(fact.Content).Hash, source) {
+		if proposal.Action == schema.ActionAdd && proposals.SourceStates(fact, source) {
 			proposal = memory.Proposal{
 				Action:     schema.ActionNone,
 				Confidence: 1,
@@ -260,11 +259,11 @@ func (a *Decision) propose(
 	if fact.Retracts {
 		return intake.CheckProposal(proposals.FindRetracted(fact, neighbors), neighbors), inference.Usage{}, nil
 	}
-	hash := normalize.Normalize(fact.Content).Hash
+	text := normalize.Normalize(fact.Content)
 	others := make([]memory.Neighbor, 0, len(neighbors))
 	add := memory.Proposal{Action: schema.ActionAdd, Confidence: fact.Confidence, Reason: "nothing similar is known"}
 	for _, n := range neighbors {
-		if !bytes.Equal(n.Hash, hash) {
+		if !n.Says(text) {
 			others = append(others, n)
 			continue
 		}
@@ -293,7 +292,12 @@ func (a *Decision) propose(
 
 // vouched is what becomes of a model's proposal: the rules decide where it could not be used, since a fact is
 // not lost because a model answered badly, and no change is made on the word of a model alone.
-func vouched(ctx context.Context, p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, error) {
+func vouched(
+	ctx context.Context,
+	p memory.Proposal,
+	fact memory.Fact,
+	neighbors []memory.Neighbor,
+) (memory.Proposal, error) {
 	if !proposals.Unusable(p) {
 		return proposals.Vouch(p, fact, neighbors), nil
 	}

@@ -61,28 +61,29 @@ func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.E
 	out := newOutcomes(a.Store, r.Tenant, a.Now, probe, func(ctx context.Context, done []pipeline.Extracted) error {
 		return a.Store.SaveExtractions(ctx, r.Tenant, done, step.Now(a.Now))
 	})
-	more, err := each(ctx, todo, a.Concurrency, time.Now().Add(partialAfter), func(ctx context.Context, e pipeline.Extractable) error {
-		text, truncated := normalize.TruncateForExtraction(e.Source.Content)
-		e.Source.Content = text
-		extraction, usage, err := extractor.Extract(ctx, e.Source)
-		if err != nil {
-			return out.failed(ctx, e.CandidateID, "extract", err, usage)
-		}
-		out.answered()
-		extraction = intake.CheckExtraction(extraction)
-		if usage != (inference.Usage{}) { // a model was asked
-			if extraction, err = believed(ctx, extraction, e.Source); err != nil {
-				return err
+	more, err := each(ctx, todo, a.Concurrency, time.Now().Add(partialAfter),
+		func(ctx context.Context, e pipeline.Extractable) error {
+			text, truncated := normalize.TruncateForExtraction(e.Source.Content)
+			e.Source.Content = text
+			extraction, usage, err := extractor.Extract(ctx, e.Source)
+			if err != nil {
+				return out.failed(ctx, e.CandidateID, "extract", err, usage)
 			}
-		}
-		for i := range extraction.Facts {
-			extraction.Facts[i].Speaker, extraction.Facts[i].SaidAt = e.Source.Speaker, e.Source.OccurredAt
-		}
-		if truncated {
-			extraction.Warnings = append(extraction.Warnings, "input: cut to 12000 characters")
-		}
-		return out.done(ctx, pipeline.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
-	})
+			out.answered()
+			extraction = intake.CheckExtraction(extraction)
+			if usage != (inference.Usage{}) { // a model was asked
+				if extraction, err = believed(ctx, extraction, e.Source); err != nil {
+					return err
+				}
+			}
+			for i := range extraction.Facts {
+				extraction.Facts[i].Speaker, extraction.Facts[i].SaidAt = e.Source.Speaker, e.Source.OccurredAt
+			}
+			if truncated {
+				extraction.Warnings = append(extraction.Warnings, "input: cut to 12000 characters")
+			}
+			return out.done(ctx, pipeline.Extracted{CandidateID: e.CandidateID, Extraction: extraction, Usage: usage})
+		})
 	if err != nil && !errors.Is(err, errAway) {
 		return schema.ExtractCounts{}, step.Fail(step.Stalled(ctx, err))
 	}
@@ -120,14 +121,20 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 	return byRules, nil
 }
 
-// partialAfter is how long one attempt over a range works before it returns what it has, and leaves the rest to another:
-// well below the five minutes that an attempt has, however long the last item takes.
+// partialAfter is how long one attempt over a range works before it returns what it has, and leaves the rest to
+// another: well below the five minutes that an attempt has, however long the last item takes.
 var partialAfter = 2 * time.Minute
 
 // each runs fn over items with bounded concurrency, and begins none after the time given, but for the first. It says
 // whether any were left out. An item that is done is progress. The first error stops it; fn decides what is an error
 // and what is only a failed item.
-func each[T any](ctx context.Context, items []T, concurrency int, until time.Time, fn func(context.Context, T) error) (more bool, _ error) {
+func each[T any](
+	ctx context.Context,
+	items []T,
+	concurrency int,
+	until time.Time,
+	fn func(context.Context, T) error,
+) (more bool, _ error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	work := make(chan T)

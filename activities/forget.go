@@ -105,7 +105,8 @@ func (a *Forgetting) ConfirmForget(ctx context.Context, in ConfirmForgetRequest)
 	}
 	out, err := a.Store.ConfirmForget(ctx, in.Run.Tenant, id, in.Confirmation, step.Now(a.Now))
 	if reason := api.TokenReason(err); reason != "" {
-		return out, temporal.NewNonRetryableApplicationError(api.TokenError(reason).Error(), api.ErrTypeTokenRefused, nil, reason)
+		return out, temporal.NewNonRetryableApplicationError(api.TokenError(reason).Error(),
+			api.ErrTypeTokenRefused, nil, reason)
 	}
 	return out, step.Fail(err)
 }
@@ -117,7 +118,7 @@ type ForgetBatchRequest struct {
 }
 
 // ForgetBatch forgets the next memories of a confirmed run and stops pipelines that have nothing left
-// to do. Delivered again, it goes on where the run stands.
+// to do. Delivered again, it goes on where the run is.
 func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (schema.ForgetReceipt, error) {
 	id, err := in.id()
 	if err != nil {
@@ -130,7 +131,7 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
 	for _, workflowID := range out.Stop {
 		// The pipeline would write nothing in any case; stopping it spares model calls. So its failure
-		// is none of the batch's.
+		// is not one of the batch's.
 		latest, err := d.describe(ctx, workflowID, "")
 		if err == nil && latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			if err = d.client.CancelWorkflow(ctx, workflowID, latest.GetExecution().GetRunId()); err == nil {
@@ -169,7 +170,8 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 		return schema.ForgetReceipt{}, err
 	}
 	if len(in.Pending) > 0 {
-		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, forgetting.ForgetNote{Pending: in.Pending}, step.Now(a.Now)); err != nil {
+		if err := a.Store.NoteForget(ctx, in.Run.Tenant, id, forgetting.ForgetNote{Pending: in.Pending},
+			step.Now(a.Now)); err != nil {
 			return schema.ForgetReceipt{}, step.Fail(err)
 		}
 	}
@@ -212,7 +214,8 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	}
 	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, step.Now(a.Now))
 	if err == nil && swept > 0 {
-		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}}, step.Now(a.Now))
+		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}},
+			step.Now(a.Now))
 	}
 	return step.Fail(step.Stalled(ctx, err))
 }
@@ -234,7 +237,7 @@ type ForgetRunsResult struct {
 }
 
 // ForgetRuns deletes workflow executions whose start carried an erased text. A run that carried other
-// texts, too, goes as well: its history is transit, and what it did stands in Postgres. One that still
+// texts, too, goes as well: its history is transit, and its effect is stored in Postgres. One that still
 // runs is waited for, by failing, then cancelled, at last terminated. A review is not waited for: it may
 // take weeks, and goes on as a new run. At the end the runs of Recall go. What is not the tenant's own is
 // left alone. After partialAfter it returns, to be called again from the same place.
@@ -249,8 +252,9 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 	if err != nil {
 		return ForgetRunsResult{}, step.Fail(err)
 	}
-	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant, cancelAfter: in.CancelAfter, terminateAfter: in.TerminateAfter,
-		until: time.Now().Add(partialAfter)}
+	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Run.Tenant, cancelAfter: in.CancelAfter,
+		terminateAfter: in.TerminateAfter,
+		until:          time.Now().Add(partialAfter)}
 	for _, workflowID := range carriers.Workflows {
 		if err == nil {
 			err = d.delete(ctx, workflowID)
@@ -302,7 +306,10 @@ var errTimeIsOver = errors.New("the time of this attempt is over")
 
 // describe returns a run, the latest of a workflow when no run is named; nil when there is none, or when
 // it is not the tenant's: ids may come from an imported file.
-func (d *runDeleter) describe(ctx context.Context, workflowID, runID string) (*workflowpb.WorkflowExecutionInfo, error) {
+func (d *runDeleter) describe(
+	ctx context.Context,
+	workflowID, runID string,
+) (*workflowpb.WorkflowExecutionInfo, error) {
 	found, err := d.client.DescribeWorkflowExecution(ctx, workflowID, runID) // always up to date, as a list is not
 	if err != nil && !isGone(err) {
 		return nil, fmt.Errorf("describe run: %w", err)
@@ -351,17 +358,22 @@ func (d *runDeleter) renew(ctx context.Context, workflowID string, restart func(
 }
 
 // deleteRuns deletes the tenant's closed runs of a workflow: the one given, and those that are listed.
-func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *workflowpb.WorkflowExecutionInfo) error {
+func (d *runDeleter) deleteRuns(
+	ctx context.Context,
+	workflowID string,
+	latest *workflowpb.WorkflowExecutionInfo,
+) error {
 	runs := []string{}
 	if latest != nil {
 		runs = append(runs, latest.GetExecution().GetRunId())
 	}
-	err := d.list(ctx, "WorkflowId = "+quoted(workflowID)+" AND ExecutionStatus != 'Running'", func(e *workflowpb.WorkflowExecutionInfo) error {
-		if id := e.GetExecution().GetRunId(); !slices.Contains(runs, id) {
-			runs = append(runs, id)
-		}
-		return nil
-	})
+	err := d.list(ctx, "WorkflowId = "+quoted(workflowID)+" AND ExecutionStatus != 'Running'",
+		func(e *workflowpb.WorkflowExecutionInfo) error {
+			if id := e.GetExecution().GetRunId(); !slices.Contains(runs, id) {
+				runs = append(runs, id)
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -383,10 +395,11 @@ func (d *runDeleter) deleteRuns(ctx context.Context, workflowID string, latest *
 }
 
 // deleteRecalls deletes the tenant's runs of Recall and Get. Nothing says which of them an erased text went through:
-// what an answer shows beside its results is not tracked. They have answered, and are of no more use. One
+// what an answer shows in addition to its results is not tracked. They have answered, and are of no more use. One
 // that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
-	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
+	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+api.AttributeTenant+
+		" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
 		if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			d.running++
 			return nil
@@ -398,7 +411,8 @@ func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 // list calls each for every run that a query finds.
 func (d *runDeleter) list(ctx context.Context, query string, each func(*workflowpb.WorkflowExecutionInfo) error) error {
 	for token := []byte(nil); ; {
-		page, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: activity.GetInfo(ctx).Namespace, Query: query, NextPageToken: token})
+		page, err := d.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: activity.GetInfo(ctx).Namespace, Query: query, NextPageToken: token})
 		if err != nil {
 			return fmt.Errorf("list runs: %w", err)
 		}
@@ -417,7 +431,7 @@ func (d *runDeleter) list(ctx context.Context, query string, each func(*workflow
 // quoted is a literal of a list query: a quote in it would end it.
 func quoted(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'" }
 
-// deleteRun deletes a run and counts it. One that is gone already is no failure.
+// deleteRun deletes a run and counts it. It is not a failure if the run is already gone.
 func (d *runDeleter) deleteRun(ctx context.Context, run *commonpb.WorkflowExecution) error {
 	_, err := d.client.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace: activity.GetInfo(ctx).Namespace, WorkflowExecution: run})

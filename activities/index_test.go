@@ -81,7 +81,7 @@ func (w *world) drain(a *indexing.Indexing) (indexing.DrainResult, error) {
 	return run[indexing.DrainResult](w, a.DrainOutbox, indexing.DrainRequest{MaxPages: 50})
 }
 
-// A text that the embedder refuses for good holds up nobody, waits longer each time, is put aside where it
+// A text that the embedder refuses for good holds up no one, waits longer each time, is put aside where it
 // can be seen, and is tried again when somebody says so or its memory changes.
 func TestPoisonIsPutAside(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	require.False(t, has(first, meanwhile), "what waits to be dropped hears of it, too")
 	require.False(t, has(second, meanwhile))
 
-	// A model that nobody can embed for any more holds up nothing.
+	// A model that no one can embed for any more holds up nothing.
 	a = &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q}
 	late := w.remember("t", "Said when the model's embedder had gone.")[0]
 	_, err = w.drain(a)
@@ -287,7 +287,7 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	w.exec(fmt.Sprintf(`UPDATE memories SET deleted_at = now() WHERE id = '%s'`, ids[3])) // dead
 	stranger := byID[ids[4]]
 	stranger.MemoryID = uuid.New()
-	apply("t", vector.Changes{Upserts: []vector.Point{stranger}}) // of nobody
+	apply("t", vector.Changes{Upserts: []vector.Point{stranger}}) // of no one
 	apply("nobody", vector.Changes{Upserts: []vector.Point{stranger}})
 	pending := w.remember("t", "On its way.")
 	want := api.Drift{Memories: 6, Points: 7, Missing: 1, Behind: 1, Ahead: 1, Dead: 3, Pending: 1}

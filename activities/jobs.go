@@ -19,14 +19,14 @@ type Jobs struct {
 	Now   func() time.Time
 }
 
-// CloseRequest completes the jobs of a range, or buries them.
+// CloseRequest completes the jobs of a range, or marks them dead.
 type CloseRequest struct {
 	Range  schema.Range `json:"range"`
-	Phase  string       `json:"phase"`            // of which the reason speaks
+	Phase  string       `json:"phase"`            // that the reason is about
 	Reason string       `json:"reason,omitempty"` // never content
 }
 
-// CompleteResult says what a completed range leaves behind.
+// CompleteResult says what a completed range leaves undone.
 type CompleteResult struct {
 	ToReview int `json:"to_review"` // proposals that wait for a person
 }
@@ -69,7 +69,8 @@ type ReviveRequest struct {
 func (a *Jobs) ReviveJob(ctx context.Context, in ReviveRequest) (schema.Range, error) {
 	id, err := uuid.Parse(in.JobID)
 	if err != nil {
-		return schema.Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id", api.ErrTypeInvalidRequest, nil)
+		return schema.Range{}, temporal.NewNonRetryableApplicationError("job_id: must be an id",
+			api.ErrTypeInvalidRequest, nil)
 	}
 	r, err := a.Store.ReviveJob(ctx, in.Tenant, id, "revive/"+in.JobID+"/"+in.Operation, in.Actor, step.Now(a.Now))
 	return r, step.Fail(err)

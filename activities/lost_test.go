@@ -71,7 +71,7 @@ func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
 	require.Equal(t, api.ErrTypeIndexLost, app.Type())
 	require.True(t, app.NonRetryable(), "to try again does not help")
 	_, err = q.Count(ctx, g, "t")
-	require.ErrorIs(t, err, vector.ErrMissing, "nobody has made it")
+	require.ErrorIs(t, err, vector.ErrMissing, "no one has made it")
 
 	half := w.step(a, api.IndexCursor{})
 	require.False(t, half.Done)

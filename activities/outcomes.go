@@ -31,7 +31,7 @@ type outcomes[T any] struct {
 	clock  func() time.Time
 	save   func(context.Context, []T) error
 
-	probe func(context.Context) error // asks the model for something that is no tenant's
+	probe func(context.Context) error // asks the model about text of no tenant
 
 	mu       sync.Mutex
 	answers  bool // the model has answered in this run
@@ -43,7 +43,13 @@ type outcomes[T any] struct {
 	why      string        // the last of them waits
 }
 
-func newOutcomes[T any](s *store.Store, tenant string, clock func() time.Time, probe func(context.Context) error, save func(context.Context, []T) error) *outcomes[T] {
+func newOutcomes[T any](
+	s *store.Store,
+	tenant string,
+	clock func() time.Time,
+	probe func(context.Context) error,
+	save func(context.Context, []T) error,
+) *outcomes[T] {
 	return &outcomes[T]{store: s, tenant: tenant, clock: clock, probe: probe, save: save, savedAt: time.Now()}
 }
 
@@ -93,9 +99,15 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 
 // failed notes an item whose model call failed. When the activity itself is being stopped, that is
 // no failure of the item. Nor is it when the endpoint is away: as long as it has answered nothing in this run,
-// it is asked for something that is no tenant's, and only an endpoint that answers that can blame an item. A
+// it is asked about text of no tenant, and only when it answers that can an item be at fault. A
 // failure that costs an attempt would have an outage of seconds kill every job that it meets.
-func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase string, err error, usage inference.Usage) error {
+func (o *outcomes[T]) failed(
+	ctx context.Context,
+	candidate uuid.UUID,
+	phase string,
+	err error,
+	usage inference.Usage,
+) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -119,7 +131,8 @@ func (o *outcomes[T]) failed(ctx context.Context, candidate uuid.UUID, phase str
 		o.why = reason
 		return errAway
 	}
-	o.failures = append(o.failures, pipeline.Failure{CandidateID: candidate, Phase: phase, Reason: reason, Permanent: permanent, Usage: usage})
+	o.failures = append(o.failures, pipeline.Failure{CandidateID: candidate, Phase: phase,
+		Reason: reason, Permanent: permanent, Usage: usage})
 	return nil
 }
 

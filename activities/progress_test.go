@@ -83,7 +83,7 @@ func (w *world) slowly(table, event string, seconds float64) {
 		CREATE TRIGGER slow BEFORE %[2]s ON %[1]s FOR EACH ROW EXECUTE FUNCTION slow_%[1]s()`, table, event, seconds))
 }
 
-// A long loop of small steps is progress: of pages that the index forgets, and of words that nobody needs any more.
+// A long loop of small steps is progress: of pages that the index forgets, and of words that no one needs any more.
 func TestForgettingManyPagesIsProgress(t *testing.T) {
 	defer activities.StalledAfter(time.Second)()
 	w := newWorld(t)
@@ -234,7 +234,7 @@ func (w *world) waiting(n int) activities.ReviewRef {
 	return activities.ReviewRef{Tenant: "t", BatchID: r.BatchID.String()}
 }
 
-// What nobody decided is ended page by page: each page is progress, and after a while the rest is for another attempt.
+// What no one decided is ended page by page: each page is progress, and after a while the rest is for another attempt.
 func TestProposalsExpireByPages(t *testing.T) {
 	w := newWorld(t)
 	const n = pipeline.ExpirePage + 20

@@ -135,7 +135,7 @@ func TestHalfASwitchIsTakenBack(t *testing.T) {
 }
 
 // An index that has lost the name under which it is searched gets it again from the drift check, although
-// no point differs; one that only looks mends nothing.
+// no point differs; one that only looks fixes nothing.
 func TestDriftCheckMendsTheAlias(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -152,7 +152,7 @@ func TestDriftCheckMendsTheAlias(t *testing.T) {
 	require.ErrorIs(t, err, vector.ErrMissing)
 	require.Zero(t, w.compare(a, false).Found())
 	_, err = w.asked(q, model, embedded(t, "harbour"))
-	require.ErrorIs(t, err, vector.ErrMissing, "looking mends nothing")
+	require.ErrorIs(t, err, vector.ErrMissing, "looking fixes nothing")
 	require.Zero(t, w.compare(a, true).Found())
 	hits, err := w.asked(q, model, embedded(t, "harbour"))
 	require.NoError(t, err)
@@ -225,7 +225,7 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	}
 	verified()
 
-	// Whoever has read it before may tell of it after. When it is parked, nobody tells of it again.
+	// Anyone who has read it before may tell of it after. When it is parked, no one tells of it again.
 	require.NoError(t, q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{vector.PointOf(old[0])}}))
 	require.Zero(t, w.compare(a, true).Found(), "it will be tried again")
 	w.exec(`UPDATE index_outbox SET parked_at = now(), attempts = 8`)

@@ -42,13 +42,13 @@ func (r ReviewRef) batch() (uuid.UUID, error) {
 	return id, nil
 }
 
-// OpenRequest asks where a review stands, and gives what has just begun to wait its time.
+// OpenRequest asks for the state of a review, and sets the deadline of proposals that have just begun to wait.
 type OpenRequest struct {
 	ReviewRef
 	WindowSeconds int64 `json:"window_seconds"`
 }
 
-// OpenReview says where the review of a batch stands. Proposals that have just begun to wait will
+// OpenReview returns the state of the review of a batch. Proposals that have just begun to wait will
 // expire after the window; those that wait already keep their time.
 func (a *Reviewing) OpenReview(ctx context.Context, in OpenRequest) (pipeline.ReviewState, error) {
 	batch, err := in.batch()
@@ -83,7 +83,8 @@ func (a *Reviewing) ExpireProposals(ctx context.Context, in ExpireRequest) (Expi
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	var out ExpireResult
-	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
+	page := pipeline.ExpireInput{Tenant: in.Tenant, BatchID: batch, Before: in.Before, Policy: a.Policy,
+		Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
 	for until := time.Now().Add(partialAfter); ; {
 		ended, err := a.Store.ExpireProposals(ctx, page)
 		out.Expired += ended.Ended
@@ -131,7 +132,8 @@ func (a *Reviewing) DecideProposal(ctx context.Context, ref schema.OperationRef)
 
 func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.DecideInput, error) {
 	r := body.Request
-	in := pipeline.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion, By: r.By(), Reason: r.Reason,
+	in := pipeline.DecideInput{Principal: r.Principal, Decision: r.Decision, TargetVersion: r.TargetVersion,
+		By: r.By(), Reason: r.Reason,
 		Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
 	var err error
 	if in.ProposalID, err = uuid.Parse(r.ProposalID); err != nil {

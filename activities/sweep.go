@@ -36,34 +36,41 @@ func (a *Sweeping) share() float64 {
 
 // SweepRequest asks for so many batches of a run, from a cursor on.
 type SweepRequest struct {
-	Run        string          `json:"run"`              // of which counts are kept
-	At         time.Time       `json:"at"`               // when the run began: what falls due behind it is the next one's
+	Run        string          `json:"run"`              // whose counts are kept
+	At         time.Time       `json:"at"`               // when the run began: what falls due later is for the next run
 	Tenant     string          `json:"tenant,omitempty"` // this one alone
 	Cursor     api.SweepCursor `json:"cursor"`
 	MaxBatches int             `json:"max_batches"`
 	BatchSize  int             `json:"batch_size,omitempty"` // rows; 0: the worker's (Sweeping.Batch), which is the most
 }
 
-// sweepFor is how long one activity goes on: a run that is cancelled ends behind it at the latest.
+// sweepFor is how long one activity goes on: a run that is cancelled ends after it at the latest.
 const sweepFor = 5 * time.Second
 
 // tenantPage is how many tenants are asked for at once.
 const tenantPage = 100
 
-// listing lists tenants behind one; batching takes one batch of a tenant, of so many rows at most, and says whether
+// listing lists tenants after one; batching takes one batch of a tenant, of so many rows at most, and says whether
 // there are more.
 type (
 	listing  func(ctx context.Context, after string) ([]string, error)
 	batching func(ctx context.Context, tenant string, at *api.SweepResult, limit int) (more bool, err error)
 )
 
-// sweep goes through tenants, begins each and runs its batches until they have no more. It stops behind
+// sweep goes through tenants, begins each and runs its batches until they have no more. It stops after
 // MaxBatches, after sweepFor, and between two batches when it is cancelled; what is committed by then stays,
 // and the heartbeat has the place. A tenant that fails, and Postgres is there, is noted and passed by: it does
 // not keep the others from being swept.
-func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep, tenants listing, batch batching) (api.SweepResult, error) {
+func (a *Sweeping) sweep(
+	ctx context.Context,
+	in SweepRequest,
+	kind schema.Sweep,
+	tenants listing,
+	batch batching,
+) (api.SweepResult, error) {
 	if in.BatchSize < 0 {
-		return api.SweepResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
+		return api.SweepResult{}, step.Fail(&schema.ValidationError{
+			Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}})
 	}
 	if a.Now == nil { // by a clock that is ahead, Temporal's or the worker's, everything is over
 		if err := a.Store.CheckClock(ctx, in.At, time.Now()); err != nil {
@@ -104,7 +111,8 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 				return out, step.Fail(step.Stalled(ctx, err))
 			default:
 				if held := begun.Held; held != nil {
-					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer", "sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
+					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer",
+						"sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
 				}
 				out.Cursor = api.SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules, Held: begun.Held != nil}
 				if !begun.Ahead {
@@ -116,7 +124,8 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 			more, err := batch(ctx, out.Cursor.Tenant, &out, limit)
 			if pg.IsTimeout(err) && limit > 1 && ctx.Err() == nil {
 				out.Cursor.Limit = limit / 2
-				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep", kind, "rows", limit/2, "error", err)
+				activity.GetLogger(ctx).Warn("a statement met its limit: fewer rows at once", "sweep",
+					kind, "rows", limit/2, "error", err)
 				more, err = true, nil
 			}
 			if errors.Is(err, sweeping.ErrRulesChanged) { // no one was asked whether it may take what these take
@@ -143,7 +152,7 @@ func (a *Sweeping) sweep(ctx context.Context, in SweepRequest, kind schema.Sweep
 	}
 }
 
-// leave goes on behind a tenant that is done with. It is counted as held here, once: one that is begun again may be
+// leave goes on after a tenant that is done with. It is counted as held here, once: one that is begun again may be
 // held, or not, more than once.
 func leave(r *api.SweepResult) {
 	if r.Cursor.Held {
@@ -153,7 +162,7 @@ func leave(r *api.SweepResult) {
 	r.Cursor = api.SweepCursor{After: r.Cursor.Tenant}
 }
 
-// passBy notes a tenant that cannot be swept and goes on behind it, unless trying again can help.
+// passBy notes a tenant that cannot be swept and goes on after it, unless trying again can help.
 func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string, err error, out *api.SweepResult) bool {
 	if ctx.Err() != nil || pg.IsUnavailable(err) {
 		return false
@@ -184,7 +193,7 @@ func (a *Sweeping) limit(in SweepRequest) int {
 }
 
 // times returns the clock, and the time by which a run judges: its own, which is Temporal's, or the clock where
-// that is behind. Of two clocks, the one that takes less decides.
+// that is slow. Of two clocks, the one that takes less decides.
 func (a *Sweeping) times(in SweepRequest) (clock, by time.Time) {
 	clock = step.Now(a.Now)
 	if clock.Before(in.At) {
@@ -249,7 +258,8 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		if at.Step == "" {
 			at.Step = lifecycle.PurgeSteps[0]
 		}
-		if !slices.Contains(lifecycle.PurgeSteps, at.Step) { // a newer worker's, which had come so far: the rest is for its like
+		// a newer worker's, which had come so far: the rest is for its like
+		if !slices.Contains(lifecycle.PurgeSteps, at.Step) {
 			at.Step = ""
 			return false, nil
 		}
@@ -258,7 +268,8 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		if at.Step == lifecycle.PurgeExpire {
 			after = &at.Expired
 		}
-		done, err := a.Store.Purge(ctx, sweeping.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules, Step: at.Step, After: *after,
+		done, err := a.Store.Purge(ctx, sweeping.PurgeInput{Tenant: tenant, Run: in.Run, Rules: at.Rules,
+			Step: at.Step, After: *after,
 			Limit: limit, At: by, Now: clock})
 		if err != nil {
 			return false, err
@@ -271,9 +282,9 @@ func (a *Sweeping) PurgeExpired(ctx context.Context, in SweepRequest) (api.Sweep
 		switch {
 		case at.Step == lifecycle.PurgeExpire:
 			if at.More = done.More; done.More && done.Removed == 0 {
-				return true, nil // a page of which all stays
+				return true, nil // nothing on this page is purged
 			}
-			// What is marked goes first: so the steps behind never look over many.
+			// What is marked goes first: so later steps never scan many rows.
 		case done.More:
 			return true, nil
 		case at.Step == lifecycle.PurgeTombstones:

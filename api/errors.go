@@ -11,8 +11,9 @@ const (
 	ErrTypeInvalidRequest = "InvalidRequest" // the caller's fault; details: *schema.ValidationError
 	ErrTypeNotFound       = "NotFound"
 	ErrTypeConflict       = "Conflict"
-	ErrTypeVersion        = "VersionConflict" // a memory is at another version than the request names; details: schema.VersionConflict
-	ErrTypeItemsPending   = "ItemsPending"    // some items of the range failed and may be tried again
+	// A memory is at another version than the request names; details: schema.VersionConflict.
+	ErrTypeVersion      = "VersionConflict"
+	ErrTypeItemsPending = "ItemsPending" // some items of the range failed and may be tried again
 	// ErrTypeStatementTimeout means that Postgres ended a statement at its limit (pg.ClassLimits). It is tried again.
 	ErrTypeStatementTimeout = "StatementTimeout"
 )
@@ -39,12 +40,13 @@ const ErrTypeUnverified = "Unverified"
 // ErrTypeNotRead is the type of the error of a query for a record that the run has not read.
 const ErrTypeNotRead = "NotRead"
 
-// ErrTypeForbidden is the type of the application error behind a refused caller.
+// ErrTypeForbidden is the type of the application error for a refused caller.
 const ErrTypeForbidden = "Forbidden"
 
 // tokenReasons are the reasons of ErrTypeTokenRefused, with the errors that they stand for.
 var tokenReasons = map[string]error{
-	"malformed": schema.ErrTokenMalformed, "expired": schema.ErrTokenExpired, "other": schema.ErrTokenOther, "closed": schema.ErrForgetClosed,
+	"malformed": schema.ErrTokenMalformed, "expired": schema.ErrTokenExpired, "other": schema.ErrTokenOther,
+	"closed": schema.ErrForgetClosed,
 }
 
 // TokenError returns the error that a reason of ErrTypeTokenRefused stands for, or nil.

@@ -182,7 +182,7 @@ func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 }
 
 // DriftWorkflowID is the id of the run that somebody asks for, one at a time, and of the schedule. The
-// schedule's runs have it with their time behind it, and go on beside one that was asked for: that costs a
+// schedule's runs have it with their time after it, and run next to one that was asked for: that costs a
 // second look and does no harm, since a repair says what Postgres has.
 func DriftWorkflowID(index string) string { return WorkflowID("drift", index) }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestImports holds the contract light: it imports nothing of Mneme but schema, and not the Temporal SDK.
+// TestImports holds the contract light: it imports nothing of Mneme but schema and its rules, and not the Temporal SDK.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	require.NoError(t, err)
@@ -17,7 +17,8 @@ func TestImports(t *testing.T) {
 	for _, dep := range deps {
 		require.False(t, strings.HasPrefix(dep, "go.temporal.io/sdk"), dep)
 		if strings.HasPrefix(dep, "github.com/mneme/mneme/") {
-			require.Contains(t, []string{"github.com/mneme/mneme/api", "github.com/mneme/mneme/schema"}, dep)
+			require.Contains(t, []string{"github.com/mneme/mneme/api", "github.com/mneme/mneme/schema",
+				"github.com/mneme/mneme/schema/check"}, dep)
 		}
 	}
 }

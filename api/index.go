@@ -114,9 +114,10 @@ type Drift struct {
 	Missing  int64 `json:"missing"`  // memories without a point
 	Behind   int64 `json:"behind"`   // points of an older version than the memory's
 	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
-	Dead     int64 `json:"dead"`     // points of memories that are not live, not there, or parked with a text that has no vector
-	Pending  int64 `json:"pending"`  // left to the outbox
-	Parked   int64 `json:"parked"`   // the outbox has given up on them
+	// Points of memories that are not live, not there, or parked with a text that has no vector.
+	Dead     int64 `json:"dead"`
+	Pending  int64 `json:"pending"` // left to the outbox
+	Parked   int64 `json:"parked"`  // the outbox has given up on them
 	Repaired int64 `json:"repaired"`
 }
 
@@ -125,8 +126,10 @@ func (d Drift) Found() int64 { return d.Missing + d.Behind + d.Ahead + d.Dead }
 
 // Add returns the sum of two.
 func (d Drift) Add(o Drift) Drift {
-	return Drift{Memories: d.Memories + o.Memories, Points: d.Points + o.Points, Missing: d.Missing + o.Missing, Behind: d.Behind + o.Behind,
-		Ahead: d.Ahead + o.Ahead, Dead: d.Dead + o.Dead, Pending: d.Pending + o.Pending, Parked: d.Parked + o.Parked, Repaired: d.Repaired + o.Repaired}
+	return Drift{Memories: d.Memories + o.Memories, Points: d.Points + o.Points, Missing: d.Missing + o.Missing,
+		Behind: d.Behind + o.Behind,
+		Ahead:  d.Ahead + o.Ahead, Dead: d.Dead + o.Dead, Pending: d.Pending + o.Pending, Parked: d.Parked + o.Parked,
+		Repaired: d.Repaired + o.Repaired}
 }
 
 // Cursor is how far a pass over all tenants' memories has come.

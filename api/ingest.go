@@ -56,6 +56,7 @@ type IndexResult struct {
 
 // Add returns the sum of two results.
 func (r IndexResult) Add(o IndexResult) IndexResult {
-	return IndexResult{Upserted: r.Upserted + o.Upserted, Deleted: r.Deleted + o.Deleted, Embedded: r.Embedded + o.Embedded,
+	return IndexResult{Upserted: r.Upserted + o.Upserted, Deleted: r.Deleted + o.Deleted,
+		Embedded:  r.Embedded + o.Embedded,
 		Postponed: r.Postponed + o.Postponed, Parked: r.Parked + o.Parked}
 }

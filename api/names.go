@@ -5,9 +5,11 @@ const TaskQueue = "mneme"
 
 // Names of updates and queries.
 const (
-	UpdateStaged  = "staged"   // Ingest: waits for the staging and returns schema.IngestAck
-	UpdateDecide  = "decide"   // Review: schema.ReviewRequest to schema.ReviewResult
-	QueryProgress = "progress" // Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck: DriftResult; SyncIndex: SyncIndexProgress; Review: ReviewProgress; sweeps: SweepResult
+	UpdateStaged = "staged" // Ingest: waits for the staging and returns schema.IngestAck
+	UpdateDecide = "decide" // Review: schema.ReviewRequest to schema.ReviewResult
+	// Ingest, ResumeIngest: Progress; Forget: schema.ForgetReceipt so far; Reindex: ReindexProgress; DriftCheck:
+	// DriftResult; SyncIndex: SyncIndexProgress; Review: ReviewProgress; sweeps: SweepResult.
+	QueryProgress = "progress"
 
 	UpdateSelected = "selected" // Forget: waits for the selection and returns schema.ForgetPreview
 	UpdateConfirm  = "confirm"  // Forget: takes schema.ForgetConfirmation, returns schema.ForgetApproval

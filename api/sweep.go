@@ -10,8 +10,9 @@ import (
 
 // SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
 type SweepInput struct {
-	Tenant    string `json:"tenant,omitempty"`     // this one alone
-	BatchSize int    `json:"batch_size,omitempty"` // rows in one transaction; 0: sweeping.SweepBatchSize, which is the most
+	Tenant string `json:"tenant,omitempty"` // this one alone
+	// Rows in one transaction; 0: sweeping.SweepBatchSize, which is the most.
+	BatchSize int `json:"batch_size,omitempty"`
 
 	// Set by continue-as-new.
 	Sofar *SweepResult `json:"so_far,omitempty" decode:"state"`
@@ -51,7 +52,8 @@ type SweepResult struct {
 
 // Add returns the sum of two results, with the place of the later one.
 func (r SweepResult) Add(o SweepResult) SweepResult {
-	sum := SweepResult{Tenants: r.Tenants + o.Tenants, Counts: maps.Clone(r.Counts), Batches: r.Batches + o.Batches, Cursor: o.Cursor, Done: o.Done}
+	sum := SweepResult{Tenants: r.Tenants + o.Tenants, Counts: maps.Clone(r.Counts), Batches: r.Batches + o.Batches,
+		Cursor: o.Cursor, Done: o.Done}
 	if sum.Counts == nil {
 		sum.Counts = map[string]int{}
 	}

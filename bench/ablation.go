@@ -78,9 +78,11 @@ func (b *bench) ablation(ctx context.Context) error {
 	for i, v := range all {
 		t := tallies[i]
 		rows = append(rows, []string{v.name, fmt.Sprintf("%.3f", t.micro()), fmt.Sprintf("%+.3f", t.micro()-base.micro()),
-			fmt.Sprintf("%.3f", t.macro(adversarial)), fmt.Sprintf("%+.3f", t.macro(adversarial)-base.macro(adversarial)), fmt.Sprintf("%.3f", t.total.ndcg/max(1, t.total.n))})
+			fmt.Sprintf("%.3f", t.macro(adversarial)), fmt.Sprintf("%+.3f", t.macro(adversarial)-base.macro(adversarial)),
+			fmt.Sprintf("%.3f", t.total.ndcg/max(1, t.total.n))})
 	}
-	table(fmt.Sprintf("Ablation, recall@10 of turns taken through the pipeline, %.0f questions of types 1 to 4", base.total.n),
+	table(fmt.Sprintf("Ablation, recall@10 of turns taken through the pipeline, %.0f questions of types 1 to 4",
+		base.total.n),
 		[]string{"variant", "micro, types 1-4", "difference", "macro, five types", "difference", "NDCG@10"}, rows)
 	return nil
 }
@@ -104,16 +106,19 @@ func (b *bench) ablate(ctx context.Context, c conversation, all []variant, talli
 		}); err != nil {
 			return err
 		}
-		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, With: v.with, Without: v.without, Patience: unhurried}
+		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder,
+			With: v.with, Without: v.without, Patience: unhurried}
 		if slices.Contains(v.with, rank.StageRerank) {
-			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder}, Blend: rank.RerankBlendEmbedding, Deadline: time.Minute}
+			r.Reranking = inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: b.brain.Embedder},
+				Blend: rank.RerankBlendEmbedding, Deadline: time.Minute}
 		}
 		found := make([][]string, len(c.QA))
 		if _, _, err := measure(2, len(c.QA), func(n int) error {
 			if len(c.QA[n].Evidence) == 0 {
 				return nil
 			}
-			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: c.QA[n].Question, Limit: schema.MaxRecallLimit})
+			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: c.QA[n].Question,
+				Limit: schema.MaxRecallLimit})
 			if err == nil && len(resp.Meta.Degraded) > 0 {
 				err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
 			}
@@ -144,7 +149,8 @@ func (c conversation) candidates() ([]schema.Candidate, map[string]string) {
 		text := normalize.StorageContent(t.Text + " " + t.Caption)
 		if seen[text] == "" {
 			seen[text] = t.ID
-			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation, Session: fmt.Sprint(t.Session),
+			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation,
+				Session:    fmt.Sprint(t.Session),
 				OccurredAt: when(t.When), Refs: []schema.Ref{{Kind: "event", Ref: t.ID}}})
 		}
 	}

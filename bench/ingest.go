@@ -29,7 +29,8 @@ func (b *bench) ingest(ctx context.Context) error {
 	batches := slices.Collect(slices.Chunk(observations(b.observations), schema.MaxBatch))
 	runs := make([]client.WorkflowRun, len(batches))
 	_, took, err := measure(4, len(batches), func(i int) error {
-		started, err := mneme.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: batches[i]})
+		started, err := mneme.StartIngest(ctx, b.temporal, queue,
+			schema.IngestRequest{Principal: principal, Candidates: batches[i]})
 		if err != nil {
 			return err
 		}
@@ -60,11 +61,14 @@ func (b *bench) ingest(ctx context.Context) error {
 		return err
 	}
 	rate := func(d time.Duration) string { return fmt.Sprintf("%.0f/s", float64(memories)/d.Seconds()) }
-	table(fmt.Sprintf("Batch ingest of %d distinct observations, requests of %d, 4 in flight", b.observations, schema.MaxBatch),
+	table(fmt.Sprintf("Batch ingest of %d distinct observations, requests of %d, 4 in flight",
+		b.observations, schema.MaxBatch),
 		[]string{"what", "memories", "time", "memories/s", "history events a memory"},
 		[][]string{
-			{"Ingest workflow (stage to index)", fmt.Sprint(memories), took.Round(time.Millisecond).String(), rate(took), fmt.Sprintf("%.3f", float64(events)/float64(memories))},
-			{"plain pgx batch insert, same rows and indexes", fmt.Sprint(memories), plain.Round(time.Millisecond).String(), rate(plain), "-"},
+			{"Ingest workflow (stage to index)", fmt.Sprint(memories), took.Round(time.Millisecond).String(),
+				rate(took), fmt.Sprintf("%.3f", float64(events)/float64(memories))},
+			{"plain pgx batch insert, same rows and indexes", fmt.Sprint(memories), plain.Round(time.Millisecond).String(),
+				rate(plain), "-"},
 		})
 	return nil
 }
@@ -77,8 +81,10 @@ func (b *bench) plainInsert(ctx context.Context, from site) (time.Duration, erro
 		return 0, err
 	}
 	defer drop()
-	const memoryColumns = `tenant, id, agent_id, project, visibility, type, category, tier, typology, content, normalized_content, content_hash, payload, tags, who,
-		confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, decay_due_at,
+	const memoryColumns = `tenant, id, agent_id, project, visibility, type, category,
+		tier, typology, content, normalized_content, content_hash, payload, tags, who,
+		confidence, importance, salience, salience_at, decay_curve, half_life, min_salience,
+			reinforcement_gain, last_reinforced_at, deletion_policy, decay_due_at,
 		occurred_at, created_at, updated_at, created_by`
 	const embeddingColumns = `tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at`
 	memories, err := b.rows(ctx, from, "SELECT "+memoryColumns+" FROM memories")
@@ -95,7 +101,9 @@ func (b *bench) plainInsert(ctx context.Context, from site) (time.Duration, erro
 		rows           [][]any
 	}{{"memories", memoryColumns, memories}, {"memory_embeddings", embeddingColumns, embeddings}} {
 		chunks := slices.Collect(slices.Chunk(t.rows, schema.MaxBatch))
-		_, took, err := measure(4, len(chunks), func(i int) error { return b.insertPlain(ctx, to, t.table, t.columns, chunks[i]) })
+		_, took, err := measure(4, len(chunks), func(i int) error {
+			return b.insertPlain(ctx, to, t.table, t.columns, chunks[i])
+		})
 		if err != nil {
 			return 0, err
 		}
@@ -156,7 +164,8 @@ func (b *bench) remember(ctx context.Context) error {
 		var acked durations = make([]time.Duration, b.singles)
 		done, _, err := measure(clients, b.singles, func(i int) error {
 			start := time.Now()
-			started, err := mneme.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: candidates[offset+i : offset+i+1]})
+			started, err := mneme.StartIngest(ctx, b.temporal, queue,
+				schema.IngestRequest{Principal: principal, Candidates: candidates[offset+i : offset+i+1]})
 			acked[i] = time.Since(start)
 			if err != nil {
 				return err
@@ -166,8 +175,10 @@ func (b *bench) remember(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []string{fmt.Sprint(clients), ms(acked.at(.5)), ms(acked.at(.95)), ms(done.at(.5)), ms(done.at(.95))})
+		rows = append(rows, []string{fmt.Sprint(clients), ms(acked.at(.5)), ms(acked.at(.95)),
+			ms(done.at(.5)), ms(done.at(.95))})
 	}
-	table(fmt.Sprintf("Single remember, %d requests", b.singles), []string{"clients", "acknowledged p50", "p95", "done p50", "p95"}, rows)
+	table(fmt.Sprintf("Single remember, %d requests", b.singles),
+		[]string{"clients", "acknowledged p50", "p95", "done p50", "p95"}, rows)
 	return nil
 }

@@ -73,15 +73,21 @@ func main() {
 	flag.IntVar(&b.forgotten, "forgotten", 50_000, "memories to forget")
 	flag.StringVar(&b.stock, "stock", "10000,100000,1000000", "decay: numbers of memories stored, growing")
 	flag.IntVar(&b.purged, "purged", 20_000, "retention: tombstones to purge")
-	flag.StringVar(&b.variants, "variants", "", "ablation: only the default and variants whose name contains one of these, comma-separated")
-	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl", "evaluation conversations; that part is left out when they are absent")
+	flag.StringVar(&b.variants, "variants", "",
+		"ablation: only the default and variants whose name contains one of these, comma-separated")
+	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl",
+		"evaluation conversations; that part is left out when they are absent")
 	flag.Uint64Var(&b.changing.seed, "seed", 1, "changes: of the generator")
 	flag.StringVar(&b.changing.half, "half", "all", "changes: dev, second, third, heldout or all")
 	flag.BoolVar(&b.changing.quick, "quick", false, "changes, beam: a fifth of them")
-	flag.BoolVar(&b.changing.atOnce, "at-once", false, "changes: hand in everything of a tenant in one request, as an import does")
-	flag.BoolVar(&b.changing.showFailures, "failures", false, "changes, beam: print what went wrong; of the held-out half only with -show-heldout")
-	flag.BoolVar(&b.changing.showHidden, "show-heldout", false, "changes: print more than sums of the held-out half; not for who writes the rules")
-	flag.StringVar(&b.beamData, "beam", "../shared/data/beam-dev.jsonl", "conversations of BEAM; that part is left out when they are absent")
+	flag.BoolVar(&b.changing.atOnce, "at-once", false,
+		"changes: hand in everything of a tenant in one request, as an import does")
+	flag.BoolVar(&b.changing.showFailures, "failures", false,
+		"changes, beam: print what went wrong; of the held-out half only with -show-heldout")
+	flag.BoolVar(&b.changing.showHidden, "show-heldout", false,
+		"changes: print more than sums of the held-out half; not for who writes the rules")
+	flag.StringVar(&b.beamData, "beam", "../shared/data/beam-dev.jsonl",
+		"conversations of BEAM; that part is left out when they are absent")
 	flag.Parse()
 	if err := b.main(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -121,7 +127,9 @@ func (b *bench) main(ctx context.Context, only string) error {
 	if b.brain, err = b.cfg.NewBrain(ctx); err != nil {
 		return err
 	}
-	chosen := slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return only != "" && !strings.Contains(","+only+",", ","+p.name+",") })
+	chosen := slices.DeleteFunc(slices.Clone(parts), func(p part) bool {
+		return only != "" && !strings.Contains(","+only+",", ","+p.name+",")
+	})
 	if slices.ContainsFunc(chosen, func(p part) bool { return !slices.Contains(withoutTemporal, p.name) }) {
 		if b.temporal, err = b.cfg.DialTemporal(ctx, slog.New(slog.DiscardHandler)); err != nil {
 			return err

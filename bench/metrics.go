@@ -33,7 +33,8 @@ func (b *bench) metrics(ctx context.Context) error {
 		}
 		rows, reads = append(rows, more...), append(reads, read)
 	}
-	table("Recall without and with metrics, one client, the same questions in turn", []string{"memories", "recall", "p50", "p95", "p99"}, rows)
+	table("Recall without and with metrics, one client, the same questions in turn",
+		[]string{"memories", "recall", "p50", "p95", "p99"}, rows)
 	table("Reading a tenant's numbers", []string{"memories", "p50", "p95", "scrape of what was read, p50"}, reads)
 	return nil
 }
@@ -69,7 +70,8 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 		name    string
 		by      *recall.Recaller
 		reading bool
-	}{{"not observed", alone, false}, {"observed", &observed, false}, {"observed, while metrics are read all the time", &observed, true}}
+	}{{"not observed", alone, false}, {"observed", &observed, false},
+		{"observed, while metrics are read all the time", &observed, true}}
 	took := make([]durations, len(things))
 	// The two that are compared take turns, and each is as often the first. What disturbs goes by itself: after it
 	// connections and caches are another's.
@@ -96,7 +98,8 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 		}
 	}
 	for i, thing := range things {
-		rows = append(rows, []string{fmt.Sprint(size), thing.name, ms(took[i].at(.5)), ms(took[i].at(.95)), ms(took[i].at(.99))})
+		rows = append(rows, []string{fmt.Sprint(size), thing.name, ms(took[i].at(.5)), ms(took[i].at(.95)),
+			ms(took[i].at(.99))})
 	}
 	numbers, _, err := measure(1, 40, func(int) error {
 		_, err := s.TenantMetrics(ctx, principal.Tenant, time.Now())

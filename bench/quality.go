@@ -79,8 +79,10 @@ func (b *bench) quality(ctx context.Context) error {
 	for _, name := range names {
 		rows = append(rows, scores[name].row(name))
 	}
-	table(fmt.Sprintf("Retrieval quality, %.0f questions of types 1 to 4 and %.0f adversarial, embedder %s", scores[rankBM25].total.n, scores[rankBM25].by[adversarial].n,
-		b.brain.Embedder.Model().Name), []string{"ranker", "recall@5", "recall@10", "recall@20", "NDCG@10", "multi-hop @10", "temporal @10", "open-domain @10", "single-hop @10",
+	table(fmt.Sprintf("Retrieval quality, %.0f questions of types 1 to 4 and %.0f adversarial, embedder %s",
+		scores[rankBM25].total.n, scores[rankBM25].by[adversarial].n,
+		b.brain.Embedder.Model().Name), []string{"ranker", "recall@5", "recall@10", "recall@20",
+		"NDCG@10", "multi-hop @10", "temporal @10", "open-domain @10", "single-hop @10",
 		"adversarial @10", "macro @10, types 1-4", "macro @10, five types"}, rows)
 	fmt.Printf("\nOf %d turns without secrets, %d were raised by the detectors of sensitive text.\n", turns, raised)
 	return nil
@@ -130,7 +132,8 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		return err
 	}
 	recaller := func(s site, without ...string) ranker {
-		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder, Without: without, Patience: unhurried}
+		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder,
+			Without: without, Patience: unhurried}
 		return func(q string) ([]string, error) {
 			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q, Limit: schema.MaxRecallLimit})
 			if err == nil && len(resp.Meta.Degraded) > 0 {
@@ -147,7 +150,8 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		}
 	}
 	rankers := map[string]ranker{
-		rankPipeline: recaller(full), rankTurns: recaller(s), rankText: recaller(s, rank.ChannelVector), rankBM25: b.bm25(ctx, s, seen),
+		rankPipeline: recaller(full), rankTurns: recaller(s), rankText: recaller(s, rank.ChannelVector),
+		rankBM25: b.bm25(ctx, s, seen),
 	}
 	for _, q := range c.QA {
 		if len(q.Evidence) == 0 {
@@ -172,7 +176,8 @@ func (b *bench) ingestAll(ctx context.Context, s site, candidates []schema.Candi
 	}
 	defer stop()
 	for batch := range slices.Chunk(candidates, schema.MaxBatch) {
-		started, err := mneme.StartIngest(ctx, b.temporal, queue, schema.IngestRequest{Principal: principal, Candidates: batch})
+		started, err := mneme.StartIngest(ctx, b.temporal, queue,
+			schema.IngestRequest{Principal: principal, Candidates: batch})
 		if err != nil {
 			return err
 		}
@@ -204,7 +209,8 @@ func (b *bench) bm25(ctx context.Context, s site, turnOf map[string]string) rank
 	total := 0.0
 	load := func() error {
 		return b.owner(ctx, s.url, func(conn *pgx.Conn) error {
-			rows, err := conn.Query(ctx, `SELECT m.content, l.lexeme, cardinality(l.positions) FROM memories m, unnest(m.tsv) l ORDER BY m.id`)
+			rows, err := conn.Query(ctx,
+				`SELECT m.content, l.lexeme, cardinality(l.positions) FROM memories m, unnest(m.tsv) l ORDER BY m.id`)
 			if err != nil {
 				return err
 			}

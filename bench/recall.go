@@ -45,14 +45,17 @@ func (b *bench) recall(ctx context.Context) error {
 		}
 		before = append(before, room)
 		if last.size > 0 {
-			rows = append(rows, []string{fmt.Sprintf("%d to %d", last.size, size), exponent(last, at, func(p point) time.Duration { return p.recall }),
+			rows = append(rows, []string{fmt.Sprintf("%d to %d", last.size, size),
+				exponent(last, at, func(p point) time.Duration { return p.recall }),
 				exponent(last, at, func(p point) time.Duration { return p.text })})
 		}
 		last = at
 	}
-	table("What memories take, and the process that recalls", []string{"memories", "rows", "text index", "vectors", "vector index", "all tables", "bytes a memory", "heap of the process"}, before)
+	table("What memories take, and the process that recalls", []string{"memories", "rows",
+		"text index", "vectors", "vector index", "all tables", "bytes a memory", "heap of the process"}, before)
 	if len(rows) > 0 {
-		table("Growth of the median with the number of memories, one client (exponent: 0 flat, 1 linear)", []string{"memories", "recall", "bare SQL full-text query"}, rows)
+		table("Growth of the median with the number of memories, one client (exponent: 0 flat, 1 linear)",
+			[]string{"memories", "recall", "bare SQL full-text query"}, rows)
 	}
 	return nil
 }
@@ -131,10 +134,12 @@ func (b *bench) tenants(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			rows = append(rows, []string{fmt.Sprint(tenants), fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
+			rows = append(rows, []string{fmt.Sprint(tenants), fmt.Sprint(clients), ms(d.at(.5)),
+				ms(d.at(.95)), ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
 		}
 	}
-	table(fmt.Sprintf("Recall of one tenant with %d memories, alone and among others with as many each", b.ofTenant), []string{"tenants", "clients", "p50", "p95", "p99", "rate"}, rows)
+	table(fmt.Sprintf("Recall of one tenant with %d memories, alone and among others with as many each", b.ofTenant),
+		[]string{"tenants", "clients", "p50", "p95", "p99", "rate"}, rows)
 	return nil
 }
 
@@ -232,12 +237,15 @@ func (b *bench) recallOver(ctx context.Context, size int) (at point, room []stri
 				at.text = d.at(.5)
 			}
 			byStage = append(byStage, stages.rows(clients)...)
-			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds()),
+			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)),
+				ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds()),
 				fmt.Sprint(degraded.Load())})
 		}
 	}
-	table(fmt.Sprintf("Recall over %d memories, %d queries (%d of the bare full-text one)", size, b.queries, bare), []string{"what", "clients", "p50", "p95", "p99", "rate", "degraded"}, rows)
-	table(fmt.Sprintf("Channels and stages of those recalls over %d memories", size), []string{"channel or stage", "clients", "p50", "p95", "p99"}, byStage)
+	table(fmt.Sprintf("Recall over %d memories, %d queries (%d of the bare full-text one)", size, b.queries, bare),
+		[]string{"what", "clients", "p50", "p95", "p99", "rate", "degraded"}, rows)
+	table(fmt.Sprintf("Channels and stages of those recalls over %d memories", size),
+		[]string{"channel or stage", "clients", "p50", "p95", "p99"}, byStage)
 	room, err = b.room(ctx, s, size)
 	return at, room, err
 }
@@ -260,7 +268,9 @@ func (s *stageTimes) reset() { s.of = map[string]durations{} }
 
 // rows has those that take a tenth of a millisecond or more, the slowest first.
 func (s *stageTimes) rows(clients int) [][]string {
-	names := slices.SortedFunc(maps.Keys(s.of), func(a, b string) int { return cmp.Compare(s.of[b].at(.5), s.of[a].at(.5)) })
+	names := slices.SortedFunc(maps.Keys(s.of), func(a, b string) int {
+		return cmp.Compare(s.of[b].at(.5), s.of[a].at(.5))
+	})
 	var out [][]string
 	for _, name := range names {
 		if d := s.of[name]; d.at(.95) >= time.Millisecond/10 {
@@ -309,8 +319,10 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate,
 		}
 		intake := func(i int) intake.Intake { return intake.Admit(candidates[i], schema.Principal{}, "", nil) }
 		_, err = conn.CopyFrom(ctx, pgx.Identifier{s.schema, "memories"},
-			[]string{"tenant", "id", "agent_id", "project", "type", "category", "tier", "typology", "content", "normalized_content", "content_hash", "who",
-				"confidence", "importance", "salience", "salience_at", "decay_curve", "half_life", "min_salience", "reinforcement_gain", "last_reinforced_at",
+			[]string{"tenant", "id", "agent_id", "project", "type", "category", "tier", "typology",
+				"content", "normalized_content", "content_hash", "who",
+				"confidence", "importance", "salience", "salience_at", "decay_curve", "half_life",
+				"min_salience", "reinforcement_gain", "last_reinforced_at",
 				"deletion_policy", "occurred_at", "created_at", "updated_at", "created_by", "agent_session_id", "payload"},
 			pgx.CopyFromSlice(len(candidates), func(i int) ([]any, error) {
 				in, c := intake(i), candidates[i]
@@ -319,29 +331,37 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate,
 				if c.OccurredAt != nil {
 					at = *c.OccurredAt
 				}
-				return []any{tenant(i), ids[i], principal.Agent, principal.Project, cl.Type, cl.Category, cl.Tier, cl.Typology, in.Text.Storage,
-					in.Text.Normalized, in.Text.Hash, c.Speaker, 1.0, cl.Importance, 1.0, now, cl.Decay.Curve, cl.Decay.HalfLife, cl.Decay.MinSalience,
-					cl.Decay.ReinforcementGain, now, cl.DeletionPolicy, at, now, now, "bench", pgtype.Text{String: c.Session, Valid: c.Session != ""},
-					schema.EpisodicPayload{Kind: cl.Type, Timeline: []schema.TimelineEvent{{T: at, EventKind: string(c.SourceKind), Ref: "bench"}}}}, nil
+				return []any{tenant(i), ids[i], principal.Agent, principal.Project, cl.Type, cl.Category,
+					cl.Tier, cl.Typology, in.Text.Storage,
+					in.Text.Normalized, in.Text.Hash, c.Speaker, 1.0, cl.Importance, 1.0, now, cl.Decay.Curve,
+					cl.Decay.HalfLife, cl.Decay.MinSalience,
+					cl.Decay.ReinforcementGain, now, cl.DeletionPolicy, at, now, now, "bench",
+					pgtype.Text{String: c.Session, Valid: c.Session != ""},
+					schema.EpisodicPayload{Kind: cl.Type,
+						Timeline: []schema.TimelineEvent{{T: at, EventKind: string(c.SourceKind), Ref: "bench"}}}}, nil
 			}))
 		if err != nil {
 			return err
 		}
 		_, err = conn.CopyFrom(ctx, pgx.Identifier{s.schema, "memory_embeddings"},
-			[]string{"tenant", "id", "memory_id", "model", "dims", "embedding", "tier", "typology", "content_hash", "created_at"},
+			[]string{"tenant", "id", "memory_id", "model", "dims", "embedding", "tier", "typology",
+				"content_hash", "created_at"},
 			pgx.CopyFromSlice(len(candidates), func(i int) ([]any, error) {
 				in := intake(i)
-				return []any{tenant(i), uuid.Must(uuid.NewV7()), ids[i], model.Name, model.Dimensions, pgvector.NewVector(vectors[i]),
+				return []any{tenant(i), uuid.Must(uuid.NewV7()), ids[i], model.Name, model.Dimensions,
+					pgvector.NewVector(vectors[i]),
 					in.Classification.Tier, in.Classification.Typology, in.Text.Hash, now}, nil
 			}))
 		if err != nil {
 			return err
 		}
 		for _, sql := range []string{
-			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'bench', now() FROM memories`,
+			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at)
+				SELECT tenant, id, 0, 'event', 'bench', now() FROM memories`,
 			`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2`,
 			`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`,
-			fmt.Sprintf(`SET maintenance_work_mem = '%dGB'`, 1+len(candidates)/250_000), // a graph that fits is built several times as fast
+			// a graph that fits is built several times as fast
+			fmt.Sprintf(`SET maintenance_work_mem = '%dGB'`, 1+len(candidates)/250_000),
 			`CREATE INDEX memory_embeddings_hash_v1_session_episodic ON memory_embeddings
 				USING hnsw ((embedding::halfvec(384)) halfvec_cosine_ops) WITH (m = 8, ef_construction = 32)
 				WHERE model = 'hash-v1' AND tier = 'session' AND typology = 'episodic'`,

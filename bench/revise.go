@@ -53,10 +53,13 @@ func (b *bench) revise(ctx context.Context) error {
 				return applied(result, err)
 			}},
 			{"revision, as the workflow's activity commits it", b.revisions, func(target uuid.UUID, n int) error {
-				return applied(s.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
+				return applied(s.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: principal.Tenant,
+					ID: uuid.NewString(), WorkflowID: "bench"},
 					Request: supersession(target, n), Policy: proposals.DefaultWritePolicy(), Now: time.Now()}))
 			}},
-			{"bare transaction, same rows", b.revisions, func(target uuid.UUID, n int) error { return bareSupersession(ctx, pool, target, n) }},
+			{"bare transaction, same rows", b.revisions, func(target uuid.UUID, n int) error {
+				return bareSupersession(ctx, pool, target, n)
+			}},
 		} {
 			targets, err := b.facts(ctx, s, t.calls)
 			if err != nil {
@@ -66,10 +69,12 @@ func (b *bench) revise(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
-			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
+			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)),
+				fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds())})
 		}
 	}
-	table(fmt.Sprintf("Superseding %d facts (200 through the workflow)", b.revisions), []string{"what", "clients", "p50", "p95", "rate"}, rows)
+	table(fmt.Sprintf("Superseding %d facts (200 through the workflow)", b.revisions),
+		[]string{"what", "clients", "p50", "p95", "rate"}, rows)
 	return nil
 }
 
@@ -81,8 +86,9 @@ func (b *bench) facts(ctx context.Context, s site, n int) ([]uuid.UUID, error) {
 		for range min(schema.MaxPutRecords, n-len(out)) {
 			req.Records = append(req.Records, fact("service-"+uuid.NewString(), "Go"))
 		}
-		result, err := s.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
-			Request: req, Policy: proposals.DefaultWritePolicy(), Now: time.Now()})
+		result, err := s.Put(ctx,
+			edit.PutInput{Operation: schema.OperationRef{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
+				Request: req, Policy: proposals.DefaultWritePolicy(), Now: time.Now()})
 		if err != nil {
 			return nil, err
 		}
@@ -103,18 +109,23 @@ func (b *bench) facts(ctx context.Context, s site, n int) ([]uuid.UUID, error) {
 // fact is a semantic record.
 func fact(subject, object string) schema.MemoryRecord {
 	encoded, _ := json.Marshal(object)
-	payload, _ := json.Marshal(schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: subject, Predicate: "is_written_in", Object: encoded,
+	payload, _ := json.Marshal(schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: subject,
+		Predicate: "is_written_in", Object: encoded,
 		Validity: schema.Validity{Mode: schema.ValidGlobal}})
 	at := time.Now().UTC().Truncate(time.Microsecond)
-	return schema.MemoryRecord{ID: uuid.Must(uuid.NewV7()).String(), Type: schema.TypeSemantic, Sensitivity: schema.SensitivityLow, Confidence: 0.9, Salience: 1,
-		CreatedAt: at, UpdatedAt: at, Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event", Ref: "bench"}}}, Payload: payload,
-		Lifecycle: schema.Lifecycle{Decay: schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 90 * 86400}, LastReinforcedAt: at}}
+	return schema.MemoryRecord{ID: uuid.Must(uuid.NewV7()).String(), Type: schema.TypeSemantic,
+		Sensitivity: schema.SensitivityLow, Confidence: 0.9, Salience: 1,
+		CreatedAt: at, UpdatedAt: at, Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event", Ref: "bench"}}},
+		Payload: payload,
+		Lifecycle: schema.Lifecycle{Decay: schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 90 * 86400},
+			LastReinforcedAt: at}}
 }
 
 // supersession replaces a fact by one about another subject: what it says does not matter here.
 func supersession(target uuid.UUID, n int) schema.ReviseRequest {
 	record := fact(fmt.Sprintf("service-%d-%s", n, target), "Rust")
-	return schema.ReviseRequest{Operation: schema.Operation{Principal: principal, OperationID: uuid.NewString(), Reason: "bench"},
+	return schema.ReviseRequest{Operation: schema.Operation{Principal: principal,
+		OperationID: uuid.NewString(), Reason: "bench"},
 		Action: schema.ReviseSupersede, Targets: []schema.Target{{ID: target.String(), IfVersion: 1}}, Record: &record,
 		Evidence: []schema.Ref{{Kind: "event", Ref: "bench"}}}
 }
@@ -191,7 +202,8 @@ func (b *bench) forget(ctx context.Context) error {
 	defer stop()
 	// One half for each.
 	if err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, `UPDATE memories SET tags = '{ours}' WHERE id IN (SELECT id FROM memories ORDER BY id LIMIT $1)`, b.forgotten)
+		_, err := conn.Exec(ctx,
+			`UPDATE memories SET tags = '{ours}' WHERE id IN (SELECT id FROM memories ORDER BY id LIMIT $1)`, b.forgotten)
 		if err == nil {
 			_, err = conn.Exec(ctx, `VACUUM ANALYZE memories`)
 		}
@@ -200,8 +212,9 @@ func (b *bench) forget(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	run, err := mneme.StartForget(ctx, b.temporal, queue, schema.ForgetRequest{Operation: schema.Operation{Principal: principal, Reason: "bench"},
-		Selector: schema.Selector{Tags: []string{"ours"}}})
+	run, err := mneme.StartForget(ctx, b.temporal, queue,
+		schema.ForgetRequest{Operation: schema.Operation{Principal: principal, Reason: "bench"},
+			Selector: schema.Selector{Tags: []string{"ours"}}})
 	if err != nil {
 		return err
 	}
@@ -226,7 +239,8 @@ func (b *bench) forget(ctx context.Context) error {
 	var plain time.Duration
 	err = b.owner(ctx, s.url, func(conn *pgx.Conn) error {
 		began := time.Now()
-		_, err := conn.Exec(ctx, `UPDATE memories SET deleted_at = now() WHERE tenant = $1 AND deleted_at IS NULL`, principal.Tenant)
+		_, err := conn.Exec(ctx, `UPDATE memories SET deleted_at = now() WHERE tenant = $1 AND deleted_at IS NULL`,
+			principal.Tenant)
 		plain = time.Since(began)
 		return err
 	})
@@ -234,11 +248,15 @@ func (b *bench) forget(ctx context.Context) error {
 		return err
 	}
 	rate := func(n int, d time.Duration) string { return fmt.Sprintf("%.0f/s", float64(n)/d.Seconds()) }
-	table(fmt.Sprintf("Forgetting %d of %d memories", b.forgotten, 2*b.forgotten), []string{"what", "rows", "time", "rows/s"}, [][]string{
-		{"selecting them, with their versions and a digest", fmt.Sprint(preview.Total), selected.Round(time.Millisecond).String(), rate(preview.Total, selected)},
-		{"Forget, from confirmation to receipt", fmt.Sprint(receipt.Forgotten), took.Round(time.Millisecond).String(), rate(receipt.Forgotten, took)},
-		{"one plain UPDATE, nothing else", fmt.Sprint(b.forgotten), plain.Round(time.Millisecond).String(), rate(b.forgotten, plain)},
-	})
+	table(fmt.Sprintf("Forgetting %d of %d memories", b.forgotten, 2*b.forgotten),
+		[]string{"what", "rows", "time", "rows/s"}, [][]string{
+			{"selecting them, with their versions and a digest", fmt.Sprint(preview.Total),
+				selected.Round(time.Millisecond).String(), rate(preview.Total, selected)},
+			{"Forget, from confirmation to receipt", fmt.Sprint(receipt.Forgotten), took.Round(time.Millisecond).String(),
+				rate(receipt.Forgotten, took)},
+			{"one plain UPDATE, nothing else", fmt.Sprint(b.forgotten), plain.Round(time.Millisecond).String(),
+				rate(b.forgotten, plain)},
+		})
 	return nil
 }
 

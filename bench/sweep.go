@@ -21,20 +21,27 @@ import (
 // fall due in many years.
 const stockSQL = `
 	SET synchronous_commit = off;
-	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
-		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, decay_due_at, occurred_at, created_at, updated_at, created_by)
-	SELECT 'bench', lpad(to_hex(g), 32, '0')::uuid, 'a', 'episodic', 'fact', 'session', 'episodic', c, c, sha256(c::bytea), '{"kind": "episodic", "timeline": []}', 1, 0.5, 1,
-		now(), 'exponential', '3650 days', 0.5, 0.1, now(), 'auto_prune', now() + interval '3650 days', now(), now(), now(), 'x'
-	FROM (SELECT g, format('word%%s met word%%s about topic%%s and rare%%s', g %% 977, g %% 1013, g %% 37, g) AS c FROM generate_series(%d, %d) g) x;
+	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology,
+		content, normalized_content, content_hash, payload, confidence, importance, salience,
+		salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at,
+			deletion_policy, decay_due_at, occurred_at, created_at, updated_at, created_by)
+	SELECT 'bench', lpad(to_hex(g), 32, '0')::uuid, 'a', 'episodic', 'fact', 'session',
+		'episodic', c, c, sha256(c::bytea), '{"kind": "episodic", "timeline": []}', 1, 0.5, 1,
+		now(), 'exponential', '3650 days', 0.5, 0.1, now(), 'auto_prune', now() + interval '3650 days',
+			now(), now(), now(), 'x'
+	FROM (SELECT g, format('word%%s met word%%s about topic%%s and rare%%s', g %% 977, g %% 1013, g %% 37, g) AS c
+		FROM generate_series(%d, %d) g) x;
 	TRUNCATE lexeme_stats, corpus_stats;
 	INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE live GROUP BY 1, 2;
 	INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories WHERE live GROUP BY 1;`
 
 // dueSQL brings back what the sweep before took, and has so many memories fall due now, spread over all that
 // are stored.
-const dueSQL = `UPDATE memories SET deleted_at = NULL, half_life = '3650 days', decay_due_at = now() + interval '3650 days' WHERE deleted_at IS NOT NULL;
+const dueSQL = `UPDATE memories SET deleted_at = NULL, half_life = '3650 days',
+	decay_due_at = now() + interval '3650 days' WHERE deleted_at IS NOT NULL;
 	UPDATE corpus_stats SET docs = (SELECT count(*) FROM memories WHERE live);
-	UPDATE memories SET half_life = '1 hour', salience_at = now() - interval '1 hour', decay_due_at = now() - interval '1 second'
+	UPDATE memories SET half_life = '1 hour', salience_at = now() - interval '1 hour',
+		decay_due_at = now() - interval '1 second'
 	WHERE id IN (SELECT id FROM memories WHERE live ORDER BY md5(id::text) LIMIT %d)`
 
 // sweptAtOnce is how many memories are due in each measurement of a sweep.
@@ -130,13 +137,15 @@ func (b *bench) decay(ctx context.Context) error {
 			return err
 		}
 		plain := time.Since(began)
-		rows = append(rows, []string{fmt.Sprint(size), ms(store.at(.5)), ms(flow.at(.5)), fmt.Sprint(read), ms(hundredth), ms(plain)})
+		rows = append(rows, []string{fmt.Sprint(size), ms(store.at(.5)), ms(flow.at(.5)), fmt.Sprint(read),
+			ms(hundredth), ms(plain)})
 		if err := exec(`VACUUM memories`); err != nil {
 			return err
 		}
 	}
 	table(fmt.Sprintf("Sweeping %d memories that are due (median of 5)", sweptAtOnce),
-		[]string{"stored", "sweep, by the store", "DecaySweep, start to end", "rows of memories read (most)", "DecaySweep of 1 % due", "one UPDATE of all, nothing else"}, rows)
+		[]string{"stored", "sweep, by the store", "DecaySweep, start to end", "rows of memories read (most)",
+			"DecaySweep of 1 % due", "one UPDATE of all, nothing else"}, rows)
 	return nil
 }
 
@@ -166,7 +175,8 @@ func sweepOnce(ctx context.Context, s site, n int) error {
 	}
 	swept, at := 0, schema.DueCursor{}
 	for {
-		done, err := s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "bench", Run: fmt.Sprint(n), After: at, Until: now, Limit: sweeping.SweepBatchSize, Now: now})
+		done, err := s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "bench", Run: fmt.Sprint(n),
+			After: at, Until: now, Limit: sweeping.SweepBatchSize, Now: now})
 		if err != nil {
 			return err
 		}
@@ -189,7 +199,9 @@ func rowsRead(ctx context.Context, owner *pgx.Conn) (n int64, err error) {
 		return 0, ctx.Err()
 	case <-time.After(1500 * time.Millisecond):
 	}
-	err = owner.QueryRow(ctx, `SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_all_tables WHERE relid = 'memories'::regclass`).Scan(&n)
+	err = owner.QueryRow(ctx,
+		`SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_all_tables
+			WHERE relid = 'memories'::regclass`).Scan(&n)
 	return n, err
 }
 
@@ -205,28 +217,45 @@ func (b *bench) retention(ctx context.Context) error {
 		for _, sql := range []string{
 			fmt.Sprintf(stockSQL, 1, 2*n),
 			`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
-				SELECT 'bench', lpad(to_hex(g), 32, '0')::uuid, 'entity ' || g, 'entity ' || g, 0, now(), now() FROM generate_series(1, 1000) g`,
+				SELECT 'bench', lpad(to_hex(g), 32, '0')::uuid, 'entity ' || g, 'entity ' || g, 0, now(), now()
+					FROM generate_series(1, 1000) g`,
 			`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at)
-				SELECT 'bench', m.id, lpad(to_hex(1 + (('x' || right(m.id::text, 7))::bit(28)::integer + k * 7) % 1000), 32, '0')::uuid, now() FROM memories m, generate_series(1, 2) k`,
-			`UPDATE entities e SET mentions = (SELECT count(*) FROM memory_entity_mentions x WHERE x.tenant = e.tenant AND x.entity_id = e.id)`,
-			`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+				SELECT 'bench', m.id, lpad(to_hex(1 + (('x' || right(m.id::text, 7))::bit(28)::integer + k * 7) % 1000),
+					32, '0')::uuid, now() FROM memories m, generate_series(1, 2) k`,
+			`UPDATE entities e SET mentions = (SELECT count(*) FROM memory_entity_mentions x
+				WHERE x.tenant = e.tenant AND x.entity_id = e.id)`,
+			`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding,
+				tier, typology, content_hash, created_at)
 				SELECT tenant, gen_random_uuid(), id, 'm', 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories`,
-			`INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, created_at) SELECT tenant, gen_random_uuid(), id, 'created', content, 'x', 'y', now() - interval '200 days' FROM memories`,
+			`INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, created_at)
+				SELECT tenant, gen_random_uuid(), id, 'created', content, 'x', 'y', now() - interval '200 days' FROM memories`,
 			// Every second memory is a source whose request was extracted into the one after it.
-			`INSERT INTO ingest_batches SELECT 'bench', lpad('1', 32, '0')::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()`,
-			`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
-				SELECT tenant, id, lpad('1', 32, '0')::uuid, row_number() OVER (ORDER BY id), 'done', id, 'observation', content, category, sensitivity, now(), now(),
+			`INSERT INTO ingest_batches SELECT 'bench', lpad('1', 32, '0')::uuid, 'w',
+				'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()`,
+			`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id,
+				source_kind, content, category, sensitivity, occurred_at, created_at, extraction)
+				SELECT tenant, id, lpad('1', 32, '0')::uuid, row_number() OVER (ORDER BY id),
+					'done', id, 'observation', content, category, sensitivity, now(), now(),
 					jsonb_build_object('facts', jsonb_build_array(jsonb_build_object('content', content)))
 				FROM memories WHERE ('x' || right(id::text, 7))::bit(28)::integer % 2 = 1`,
-			`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason, memory_id, decided_at)
-				SELECT c.tenant, c.id, c.batch_id, c.id, 0, 'applied', 'add', jsonb_build_object('content', c.content), 1, 'r', m.id, now()
-				FROM memory_candidates c JOIN memories m ON m.tenant = c.tenant AND m.id = lpad(to_hex(1 + ('x' || right(c.id::text, 7))::bit(28)::integer), 32, '0')::uuid`,
-			`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) SELECT tenant, memory_id, 'derived_from', candidate_id, now() FROM proposals`,
-			`INSERT INTO memory_versions SELECT tenant, id, 0, created_at - interval '1 day', created_at, to_jsonb(m) - '{tsv,normalized_content}'::text[] FROM memories m`,
-			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) SELECT tenant, id, 0, 'event', 'e', now() FROM memories`,
-			`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at, finished_at)
-				SELECT tenant, id, 'ingest', 'completed', 'index', batch_id, id, memory_id, 'w', 3, now(), now(), now() - interval '20 days' FROM memory_candidates`,
-			`UPDATE memories SET deleted_at = now() - interval '31 days' WHERE id <= lpad(to_hex(` + fmt.Sprint(n) + `), 32, '0')::uuid`,
+			`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state,
+				action, fact, confidence, reason, memory_id, decided_at)
+				SELECT c.tenant, c.id, c.batch_id, c.id, 0, 'applied', 'add', jsonb_build_object('content', c.content),
+					1, 'r', m.id, now()
+				FROM memory_candidates c JOIN memories m ON m.tenant = c.tenant
+					AND m.id = lpad(to_hex(1 + ('x' || right(c.id::text, 7))::bit(28)::integer), 32, '0')::uuid`,
+			`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+				SELECT tenant, memory_id, 'derived_from', candidate_id, now() FROM proposals`,
+			`INSERT INTO memory_versions SELECT tenant, id, 0, created_at - interval '1 day',
+				created_at, to_jsonb(m) - '{tsv,normalized_content}'::text[] FROM memories m`,
+			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at)
+				SELECT tenant, id, 0, 'event', 'e', now() FROM memories`,
+			`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id,
+				memory_id, workflow_id, max_attempts, created_at, updated_at, finished_at)
+				SELECT tenant, id, 'ingest', 'completed', 'index', batch_id, id, memory_id,
+					'w', 3, now(), now(), now() - interval '20 days' FROM memory_candidates`,
+			`UPDATE memories SET deleted_at = now() - interval '31 days' WHERE id <= lpad(to_hex(` + fmt.Sprint(n) +
+				`), 32, '0')::uuid`,
 			`VACUUM ANALYZE`,
 		} {
 			if _, err := conn.Exec(ctx, sql); err != nil {
@@ -245,7 +274,8 @@ func (b *bench) retention(ctx context.Context) error {
 		began := time.Now()
 		for more := true; more; {
 			start := time.Now()
-			batch, err := s.Purge(ctx, sweeping.PurgeInput{Tenant: "bench", Run: uuid.NewString(), Step: step, Limit: sweeping.SweepBatchSize, At: time.Now(), Now: time.Now()})
+			batch, err := s.Purge(ctx, sweeping.PurgeInput{Tenant: "bench", Run: uuid.NewString(),
+				Step: step, Limit: sweeping.SweepBatchSize, At: time.Now(), Now: time.Now()})
 			if err != nil {
 				return err
 			}
@@ -255,7 +285,8 @@ func (b *bench) retention(ctx context.Context) error {
 		if removed == 0 {
 			continue
 		}
-		out = append(out, []string{string(step), fmt.Sprint(removed), fmt.Sprintf("%.0f/s", float64(removed)/time.Since(began).Seconds()), ms(took.at(.5)), ms(took.at(.95)), ms(took.at(1))})
+		out = append(out, []string{string(step), fmt.Sprint(removed), fmt.Sprintf("%.0f/s",
+			float64(removed)/time.Since(began).Seconds()), ms(took.at(.5)), ms(took.at(.95)), ms(took.at(1))})
 	}
 	table(fmt.Sprintf("Purging %d of %d memories, batches of %d rows", n, 2*n, sweeping.SweepBatchSize),
 		[]string{"step", "rows", "rate", "transaction p50", "p95", "longest"}, out)

@@ -37,7 +37,8 @@ func OfTenant(tenant string) temporal.SearchAttributes {
 }
 
 func Whose(p schema.Principal) []temporal.SearchAttributeUpdate {
-	return []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent), AttrProject.ValueSet(p.Project)}
+	return []temporal.SearchAttributeUpdate{AttrTenant.ValueSet(p.Tenant), AttrAgent.ValueSet(p.Agent),
+		AttrProject.ValueSet(p.Project)}
 }
 
 // RegisterSearchAttributes makes sure that the namespace knows Mneme's search attributes. It may be
@@ -50,7 +51,8 @@ func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace st
 	if len(wanted) == 0 {
 		return nil
 	}
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted})
+	_, err = c.OperatorService().AddSearchAttributes(ctx,
+		&operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: wanted})
 	var exists *serviceerror.AlreadyExists
 	if err != nil && !errors.As(err, &exists) {
 		return fmt.Errorf("register search attributes: %w", err)
@@ -59,12 +61,17 @@ func RegisterSearchAttributes(ctx context.Context, c client.Client, namespace st
 }
 
 // missingSearchAttributes are those that the namespace does not know.
-func missingSearchAttributes(ctx context.Context, c client.Client, namespace string) (map[string]enumspb.IndexedValueType, error) {
+func missingSearchAttributes(
+	ctx context.Context,
+	c client.Client,
+	namespace string,
+) (map[string]enumspb.IndexedValueType, error) {
 	wanted := map[string]enumspb.IndexedValueType{}
 	for _, key := range []temporal.SearchAttributeKeyKeyword{AttrTenant, AttrAgent, AttrProject, AttrPhase, AttrOutcome} {
 		wanted[key.GetName()] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 	}
-	listed, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	listed, err := c.OperatorService().ListSearchAttributes(ctx,
+		&operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
 		return nil, fmt.Errorf("list search attributes: %w", err)
 	}

@@ -15,14 +15,21 @@ import (
 )
 
 // StartForget starts a Forget run, or joins the one that has the same request and still waits.
-func StartForget(ctx context.Context, c client.Client, taskQueue string, req schema.ForgetRequest) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindForget, req.Operation, req.Validate(), api.WorkflowForget, req, "forget")
+func StartForget(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.ForgetRequest,
+) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindForget, req.Operation, req.Validate(),
+		api.WorkflowForget, req, "forget")
 }
 
 // ForgetPreview waits until a run has selected, and returns what it would forget.
 func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun) (schema.ForgetPreview, error) {
 	var preview schema.ForgetPreview
-	options := client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: api.UpdateSelected, UpdateID: uuid.NewString(),
+	options := client.UpdateWorkflowOptions{WorkflowID: run.GetID(), UpdateName: api.UpdateSelected,
+		UpdateID:     uuid.NewString(),
 		WaitForStage: client.WorkflowUpdateStageCompleted}
 	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &preview) })
 	var ended *serviceerror.NotFound
@@ -41,13 +48,19 @@ func ForgetPreview(ctx context.Context, c client.Client, run client.WorkflowRun)
 
 // ConfirmForget lets a run go ahead. A refused token is lifecycle.ErrTokenMalformed, ErrTokenExpired,
 // ErrTokenOther or forgetting.ErrForgetClosed; the workflow's own NotFound says that the run has ended.
-func ConfirmForget(ctx context.Context, c client.Client, workflowID string, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
+func ConfirmForget(
+	ctx context.Context,
+	c client.Client,
+	workflowID string,
+	in schema.ForgetConfirmation,
+) (schema.ForgetApproval, error) {
 	var out schema.ForgetApproval
 	if err := in.Validate(); err != nil {
 		return out, err
 	}
-	options := client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: api.UpdateConfirm, UpdateID: uuid.NewString(),
-		Args: []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted}
+	options := client.UpdateWorkflowOptions{WorkflowID: workflowID, UpdateName: api.UpdateConfirm,
+		UpdateID: uuid.NewString(),
+		Args:     []any{in}, WaitForStage: client.WorkflowUpdateStageCompleted}
 	err := retryUpdate(ctx, false, func() error { return update(ctx, c, options, &out) })
 	return out, forgetError("confirm", err)
 }

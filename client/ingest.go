@@ -75,7 +75,8 @@ func startStaging(ctx context.Context, c client.Client, options client.StartWork
 		start := c.NewWithStartWorkflowOperation(options, api.WorkflowIngest, req)
 		handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: start,
-			UpdateOptions:          client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: api.UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted},
+			UpdateOptions: client.UpdateWorkflowOptions{UpdateID: updateID, UpdateName: api.UpdateStaged,
+				WaitForStage: client.WorkflowUpdateStageCompleted},
 		})
 		if WithoutAttributes(err, &options) {
 			continue
@@ -99,8 +100,9 @@ func IngestStart(taskQueue string, req schema.IngestRequest) client.StartWorkflo
 		TaskQueue:                taskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            fmt.Sprintf("%d candidates from %s of %s", len(req.Candidates), req.Principal.Agent, req.Principal.Tenant),
-		TypedSearchAttributes:    OfPrincipal(req.Principal),
+		StaticSummary: fmt.Sprintf("%d candidates from %s of %s", len(req.Candidates),
+			req.Principal.Agent, req.Principal.Tenant),
+		TypedSearchAttributes: OfPrincipal(req.Principal),
 	}
 	if req.IdempotencyKey != "" {
 		options.WorkflowIDReusePolicy = enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY
@@ -136,7 +138,12 @@ func invalidOr(err error) error {
 }
 
 // StartResume replays a dead job. A second call while it is being replayed joins that run.
-func StartResume(ctx context.Context, c client.Client, taskQueue string, in api.ResumeInput) (client.WorkflowRun, error) {
+func StartResume(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	in api.ResumeInput,
+) (client.WorkflowRun, error) {
 	run, err := startRun(ctx, c, client.StartWorkflowOptions{
 		ID:                       api.ResumeWorkflowID(in.Tenant, in.JobID),
 		TaskQueue:                taskQueue,
@@ -152,7 +159,12 @@ func StartResume(ctx context.Context, c client.Client, taskQueue string, in api.
 }
 
 // startRun starts a run, also in a namespace that does not know Mneme's search attributes yet.
-func startRun(ctx context.Context, c client.Client, options client.StartWorkflowOptions, fn, in any) (client.WorkflowRun, error) {
+func startRun(
+	ctx context.Context,
+	c client.Client,
+	options client.StartWorkflowOptions,
+	fn, in any,
+) (client.WorkflowRun, error) {
 	run, err := c.ExecuteWorkflow(ctx, options, fn, in)
 	if WithoutAttributes(err, &options) {
 		run, err = c.ExecuteWorkflow(ctx, options, fn, in)
@@ -163,7 +175,8 @@ func startRun(ctx context.Context, c client.Client, options client.StartWorkflow
 // WithoutAttributes takes the search attributes off a start that was refused for them, and reports whether it is
 // worth trying again: the first worker registers them, and runs wait for it.
 func WithoutAttributes(err error, options *client.StartWorkflowOptions) bool {
-	if err == nil || options.TypedSearchAttributes.Size() == 0 || !strings.Contains(strings.ToLower(err.Error()), "search attribute") {
+	if err == nil || options.TypedSearchAttributes.Size() == 0 ||
+		!strings.Contains(strings.ToLower(err.Error()), "search attribute") {
 		return false
 	}
 	options.TypedSearchAttributes = temporal.SearchAttributes{}

@@ -41,9 +41,15 @@ func NexusEndpointNamed(ctx context.Context, c client.Client, name string) (out 
 // EnsureNexusEndpoint makes sure that an endpoint leads to the queue. It may be called any number of times;
 // changed says whether it did anything. One that leads elsewhere is redirected only with retarget set, and
 // is ErrEndpointElsewhere otherwise: its callers may expect another service.
-func EnsureNexusEndpoint(ctx context.Context, c client.Client, want Endpoint, retarget bool) (out Endpoint, changed bool, err error) {
-	spec := &nexuspb.EndpointSpec{Name: want.Name, Target: &nexuspb.EndpointTarget{Variant: &nexuspb.EndpointTarget_Worker_{
-		Worker: &nexuspb.EndpointTarget_Worker{Namespace: want.Namespace, TaskQueue: want.TaskQueue}}}}
+func EnsureNexusEndpoint(
+	ctx context.Context,
+	c client.Client,
+	want Endpoint,
+	retarget bool,
+) (out Endpoint, changed bool, err error) {
+	spec := &nexuspb.EndpointSpec{Name: want.Name,
+		Target: &nexuspb.EndpointTarget{Variant: &nexuspb.EndpointTarget_Worker_{
+			Worker: &nexuspb.EndpointTarget_Worker{Namespace: want.Namespace, TaskQueue: want.TaskQueue}}}}
 	there, found, err := NexusEndpointNamed(ctx, c, want.Name)
 	if err != nil {
 		return Endpoint{}, false, err
@@ -67,7 +73,8 @@ func EnsureNexusEndpoint(ctx context.Context, c client.Client, want Endpoint, re
 	if !retarget {
 		return there, false, ErrEndpointElsewhere
 	}
-	updated, err := c.OperatorService().UpdateNexusEndpoint(ctx, &operatorservice.UpdateNexusEndpointRequest{Id: there.ID, Version: there.Version, Spec: spec})
+	updated, err := c.OperatorService().UpdateNexusEndpoint(ctx,
+		&operatorservice.UpdateNexusEndpointRequest{Id: there.ID, Version: there.Version, Spec: spec})
 	if err != nil {
 		return there, false, fmt.Errorf("update nexus endpoint: %w", err)
 	}
@@ -76,5 +83,6 @@ func EnsureNexusEndpoint(ctx context.Context, c client.Client, want Endpoint, re
 
 func endpointOf(e *nexuspb.Endpoint) Endpoint {
 	target := e.GetSpec().GetTarget().GetWorker()
-	return Endpoint{Name: e.GetSpec().GetName(), ID: e.GetId(), Version: e.GetVersion(), Namespace: target.GetNamespace(), TaskQueue: target.GetTaskQueue()}
+	return Endpoint{Name: e.GetSpec().GetName(), ID: e.GetId(), Version: e.GetVersion(),
+		Namespace: target.GetNamespace(), TaskQueue: target.GetTaskQueue()}
 }

@@ -12,43 +12,81 @@ import (
 )
 
 // StartModify starts a Modify run, or joins the one that has the same request.
-func StartModify(ctx context.Context, c client.Client, taskQueue string, req schema.ModifyRequest) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindModify, req.Operation, req.Validate(), api.WorkflowModify, req, "modify")
+func StartModify(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.ModifyRequest,
+) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindModify, req.Operation, req.Validate(),
+		api.WorkflowModify, req, "modify")
 }
 
 // StartPut starts a Put run, or joins the one that has the same request.
-func StartPut(ctx context.Context, c client.Client, taskQueue string, req schema.PutRequest) (client.WorkflowRun, error) {
+func StartPut(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.PutRequest,
+) (client.WorkflowRun, error) {
 	return startOperation(ctx, c, taskQueue, api.KindPut, req.Operation, req.Validate(), api.WorkflowPut, req, "put")
 }
 
 // StartRecover starts a Recover run, or joins the one that has the same request.
-func StartRecover(ctx context.Context, c client.Client, taskQueue string, req schema.RecoverRequest) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindRecover, req.Operation, req.Validate(), api.WorkflowRecover, req, "recover")
+func StartRecover(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.RecoverRequest,
+) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindRecover, req.Operation, req.Validate(),
+		api.WorkflowRecover, req, "recover")
 }
 
 // StartRevise starts a Revise run, or joins the one that has the same request.
-func StartRevise(ctx context.Context, c client.Client, taskQueue string, req schema.ReviseRequest) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindRevise, req.Operation, req.Validate(), api.WorkflowRevise, req, ReviseSummary(req))
+func StartRevise(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.ReviseRequest,
+) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindRevise, req.Operation, req.Validate(),
+		api.WorkflowRevise, req, ReviseSummary(req))
 }
 
 // ReviseSummary names the action of a valid request.
 func ReviseSummary(req schema.ReviseRequest) string { return "revise: " + string(req.Action) }
 
 // StartFeedback starts a Feedback run, or joins the one that has the same request.
-func StartFeedback(ctx context.Context, c client.Client, taskQueue string, req schema.FeedbackRequest) (client.WorkflowRun, error) {
-	return startOperation(ctx, c, taskQueue, api.KindFeedback, req.Operation, req.Validate(), api.WorkflowFeedback, req, "feedback")
+func StartFeedback(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.FeedbackRequest,
+) (client.WorkflowRun, error) {
+	return startOperation(ctx, c, taskQueue, api.KindFeedback, req.Operation, req.Validate(),
+		api.WorkflowFeedback, req, "feedback")
 }
 
 // startOperation starts a run, or joins the one that has the request already. With an operation id it
 // also finds one that has ended, unless that failed: its result is the first one.
-func startOperation(ctx context.Context, c client.Client, taskQueue, kind string, op schema.Operation, invalid error, fn, request any, summary string) (client.WorkflowRun, error) {
+func startOperation(
+	ctx context.Context,
+	c client.Client,
+	taskQueue, kind string,
+	op schema.Operation,
+	invalid error,
+	fn, request any,
+	summary string,
+) (client.WorkflowRun, error) {
 	if invalid != nil {
 		return nil, invalid
 	}
 	if err := schema.CheckEncoded(api.LargeField(kind), request); err != nil {
 		return nil, err
 	}
-	run, err := startRun(ctx, c, OperationStart(taskQueue, kind, op, request, summary), fn, request) // of a run that has ended, it returns the handle
+	// of a run that has ended, it returns the handle
+	run, err := startRun(ctx, c, OperationStart(taskQueue, kind, op, request, summary), fn, request)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", kind, err)
 	}
@@ -56,7 +94,12 @@ func startOperation(ctx context.Context, c client.Client, taskQueue, kind string
 }
 
 // OperationStart is how the run of an operation is started.
-func OperationStart(taskQueue, kind string, op schema.Operation, request any, summary string) client.StartWorkflowOptions {
+func OperationStart(
+	taskQueue, kind string,
+	op schema.Operation,
+	request any,
+	summary string,
+) client.StartWorkflowOptions {
 	options := client.StartWorkflowOptions{
 		ID:                       api.OperationWorkflowID(kind, op, request),
 		TaskQueue:                taskQueue,

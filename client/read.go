@@ -18,7 +18,12 @@ func GetStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptio
 
 // StartGet starts a Get run, or joins the one that is reading the same. It returns a *schema.ValidationError for a
 // request that will never be accepted; Outcome waits for the records.
-func StartGet(ctx context.Context, c client.Client, taskQueue string, req schema.GetRequest) (client.WorkflowRun, error) {
+func StartGet(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.GetRequest,
+) (client.WorkflowRun, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
@@ -49,7 +54,12 @@ func readStart(taskQueue, id, kind string, p schema.Principal) client.StartWorkf
 
 // StartRecall starts a Recall run, or joins the one that is answering the same question. It returns a
 // *schema.ValidationError for a request that will never be accepted; Outcome waits for the answer.
-func StartRecall(ctx context.Context, c client.Client, taskQueue string, req schema.RecallRequest) (client.WorkflowRun, error) {
+func StartRecall(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.RecallRequest,
+) (client.WorkflowRun, error) {
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}

@@ -16,12 +16,19 @@ import (
 // there is started: of old proposals, or of one that has ended. With an operation id the same decision
 // may be delivered again and finds the first result; without one each call is a decision of its own.
 // It returns a *schema.ValidationError for a request that will never be accepted.
-func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID string) (schema.ReviewResult, error) {
+func Decide(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.ReviewRequest,
+	batchID string,
+) (schema.ReviewResult, error) {
 	if err := req.Validate(); err != nil {
 		return schema.ReviewResult{}, err
 	}
 	if _, err := uuid.Parse(batchID); err != nil {
-		return schema.ReviewResult{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_id", Problem: "must be an id"}}}
+		return schema.ReviewResult{}, &schema.ValidationError{
+			Fields: []schema.FieldError{{Field: "batch_id", Problem: "must be an id"}}}
 	}
 	updateID := uuid.NewString()
 	if req.OperationID != "" {
@@ -34,10 +41,18 @@ func Decide(ctx context.Context, c client.Client, taskQueue string, req schema.R
 	return result, invalidOr(err)
 }
 
-func decideOnce(ctx context.Context, c client.Client, taskQueue string, req schema.ReviewRequest, batchID, updateID string, result *schema.ReviewResult) error {
+func decideOnce(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req schema.ReviewRequest,
+	batchID, updateID string,
+	result *schema.ReviewResult,
+) error {
 	tenant := req.Principal.Tenant
-	// Joining the run that waits, or starting one behind those that have ended.
-	start := c.NewWithStartWorkflowOperation(reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
+	// Joining the run that waits, or starting one after those that have ended.
+	start := c.NewWithStartWorkflowOperation(reviewOptions(taskQueue, tenant, batchID,
+		enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING),
 		api.WorkflowReview, api.ReviewInput{Tenant: tenant, BatchID: batchID})
 	handle, err := c.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: start,
@@ -56,12 +71,16 @@ func decideOnce(ctx context.Context, c client.Client, taskQueue string, req sche
 // RenewReview starts the review of a batch again, in place of the run that waits: what that one carried is
 // to go.
 func RenewReview(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error {
-	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING),
+	_, err := c.ExecuteWorkflow(ctx, reviewOptions(taskQueue, tenant, batchID,
+		enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING),
 		api.WorkflowReview, api.ReviewInput{Tenant: tenant, BatchID: batchID})
 	return err
 }
 
-func reviewOptions(taskQueue, tenant, batchID string, running enumspb.WorkflowIdConflictPolicy) client.StartWorkflowOptions {
+func reviewOptions(
+	taskQueue, tenant, batchID string,
+	running enumspb.WorkflowIdConflictPolicy,
+) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       api.ReviewWorkflowID(tenant, batchID),
 		TaskQueue:                taskQueue,

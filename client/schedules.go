@@ -58,10 +58,18 @@ type scheduleKind struct {
 // Ids are those of the first releases, so that an installation keeps its schedules. A workflow that sweeps
 // takes an empty input for all tenants.
 var scheduleKinds = []scheduleKind{
-	{ScheduleDecay, api.WorkflowDecaySweep, time.Minute, fixed(api.DecaySweepID), func(string) []any { return []any{struct{}{}} }},
-	{ScheduleRetention, api.WorkflowRetentionPurge, time.Minute, fixed(api.RetentionPurgeID), func(string) []any { return []any{struct{}{}} }},
-	{ScheduleSyncIndex, api.WorkflowSyncIndex, 10 * time.Second, api.SyncIndexWorkflowID, func(string) []any { return []any{api.SyncIndexInput{}} }},
-	{ScheduleDrift, api.WorkflowDriftCheck, time.Minute, api.DriftWorkflowID, func(index string) []any { return []any{api.DriftInput{Index: index}} }},
+	{ScheduleDecay, api.WorkflowDecaySweep, time.Minute, fixed(api.DecaySweepID), func(string) []any {
+		return []any{struct{}{}}
+	}},
+	{ScheduleRetention, api.WorkflowRetentionPurge, time.Minute, fixed(api.RetentionPurgeID), func(string) []any {
+		return []any{struct{}{}}
+	}},
+	{ScheduleSyncIndex, api.WorkflowSyncIndex, 10 * time.Second, api.SyncIndexWorkflowID, func(string) []any {
+		return []any{api.SyncIndexInput{}}
+	}},
+	{ScheduleDrift, api.WorkflowDriftCheck, time.Minute, api.DriftWorkflowID, func(index string) []any {
+		return []any{api.DriftInput{Index: index}}
+	}},
 	{ScheduleConsolidation, "", time.Minute, nil, nil},
 }
 
@@ -105,7 +113,8 @@ var (
 	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` makes what is missing")
 	ErrScheduleBusy = errors.New("a run of the schedule is under way, and two of them never overlap")
 	// ErrScheduleElsewhere is of a schedule whose runs another task queue has.
-	ErrScheduleElsewhere = errors.New("it belongs to another task queue: `mneme schedules apply --take-over` moves it to this one")
+	ErrScheduleElsewhere = errors.New("it belongs to another task queue: `mneme schedules " +
+		"apply --take-over` moves it to this one")
 )
 
 // What Apply did.
@@ -194,21 +203,23 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 		return out, fmt.Errorf("task queue %s: %w", queue, ErrScheduleElsewhere)
 	}
 	out.Outcome = ScheduleUpdated
-	return out, handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-		next := in.Description.Schedule // as it is now: somebody may have paused it meanwhile
-		wanted := s.options(spec)
-		action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
-		if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {
-			kept = *there // a memo, or attributes that somebody added
-		}
-		kept.ID, kept.Workflow, kept.Args, kept.TaskQueue = action.ID, action.Workflow, action.Args, action.TaskQueue
-		next.Action, next.Spec = &kept, &wanted.Spec
-		next.Policy = &client.SchedulePolicies{Overlap: wanted.Overlap, CatchupWindow: wanted.CatchupWindow, PauseOnFailure: wanted.PauseOnFailure}
-		if !next.State.Paused {
-			next.State.Note = spec.Note
-		}
-		return &client.ScheduleUpdate{Schedule: &next}, nil
-	}})
+	return out, handle.Update(ctx,
+		client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			next := in.Description.Schedule // as it is now: somebody may have paused it meanwhile
+			wanted := s.options(spec)
+			action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
+			if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {
+				kept = *there // a memo, or attributes that somebody added
+			}
+			kept.ID, kept.Workflow, kept.Args, kept.TaskQueue = action.ID, action.Workflow, action.Args, action.TaskQueue
+			next.Action, next.Spec = &kept, &wanted.Spec
+			next.Policy = &client.SchedulePolicies{Overlap: wanted.Overlap, CatchupWindow: wanted.CatchupWindow,
+				PauseOnFailure: wanted.PauseOnFailure}
+			if !next.State.Paused {
+				next.State.Note = spec.Note
+			}
+			return &client.ScheduleUpdate{Schedule: &next}, nil
+		}})
 }
 
 // taskQueueOf is where a schedule's runs go; empty where it starts none.
@@ -252,7 +263,8 @@ func (s Schedules) options(spec ScheduleSpec) client.ScheduleOptions {
 		CatchupWindow:  spec.CatchUp,
 		PauseOnFailure: spec.PauseOnFailure,
 		Note:           spec.Note,
-		Action:         &client.ScheduleWorkflowAction{ID: kind.id(s.Index), Workflow: kind.workflow, Args: kind.args(s.Index), TaskQueue: s.TaskQueue},
+		Action: &client.ScheduleWorkflowAction{ID: kind.id(s.Index), Workflow: kind.workflow,
+			Args: kind.args(s.Index), TaskQueue: s.TaskQueue},
 	}
 	if spec.Every > 0 {
 		o.Spec.Intervals = []client.ScheduleIntervalSpec{{Every: spec.Every}}

@@ -155,7 +155,8 @@ func (f *scheduleFile) document(root *yaml.Node) {
 
 // schedule reads one schedule; ok says that it has a name that is known.
 func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec, ok bool) {
-	members, isMap := f.object(node, path, "name", "every", "calendar", "time_zone", "jitter", "catch_up", "pause_on_failure", "note")
+	members, isMap := f.object(node, path, "name", "every", "calendar", "time_zone", "jitter",
+		"catch_up", "pause_on_failure", "note")
 	if !isMap {
 		return spec, false
 	}
@@ -202,7 +203,8 @@ func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec
 	}
 	if v := members["note"]; v != nil {
 		spec.Note = strings.TrimSpace(v.Value)
-		if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!str" || len(spec.Note) > maxScheduleNote || !utf8.ValidString(spec.Note) || strings.ContainsAny(spec.Note, "\r\n") {
+		if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!str" || len(spec.Note) > maxScheduleNote ||
+			!utf8.ValidString(spec.Note) || strings.ContainsAny(spec.Note, "\r\n") {
 			f.add(v, path+".note", "must be a text of one line and at most %d bytes", maxScheduleNote)
 		}
 	}
@@ -240,7 +242,7 @@ func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string 
 	return ""
 }
 
-// calendarFields are the parts of a moment: what they may be, and what stands for a part that is not given.
+// calendarFields are the parts of a moment: their allowed values, and the default of a part that is not given.
 // Seconds are not for a file to choose: nothing here has to run more often than every minute, but what
 // has an interval.
 var calendarFields = []struct {
@@ -281,7 +283,8 @@ func (f *scheduleFile) calendar(v *yaml.Node, path string) []client.ScheduleCale
 			}
 			ranges, ok := parseRanges(text, field.least, field.most)
 			if !ok {
-				f.add(members[field.name], at+"."+field.name, "must be numbers from %d to %d such as 5, 1-5, */2 or 1,3", field.least, field.most)
+				f.add(members[field.name], at+"."+field.name, "must be numbers from %d to %d such as 5, 1-5, */2 or 1,3",
+					field.least, field.most)
 			}
 			*field.of(&c) = ranges
 		}

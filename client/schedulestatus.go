@@ -92,7 +92,8 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 		return err
 	}
 	have := described.Schedule
-	out.When, out.Paused, out.Note, out.Running = scheduled(*have.Spec), have.State.Paused, have.State.Note, len(described.Info.RunningWorkflows) > 0
+	out.When, out.Paused, out.Note, out.Running = scheduled(*have.Spec), have.State.Paused,
+		have.State.Note, len(described.Info.RunningWorkflows) > 0
 	out.TaskQueue = taskQueueOf(have)
 	if len(have.Spec.Intervals) > 0 {
 		out.Every = have.Spec.Intervals[0].Every
@@ -104,12 +105,13 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	}
 	for i := len(described.Info.RecentActions) - 1; i >= 0 && out.Last == nil; i-- {
 		if a := described.Info.RecentActions[i]; a.StartWorkflowResult != nil {
-			out.Last = &ScheduleRun{WorkflowID: a.StartWorkflowResult.WorkflowID, RunID: a.StartWorkflowResult.FirstExecutionRunID, StartedAt: a.ActualTime}
+			out.Last = &ScheduleRun{WorkflowID: a.StartWorkflowResult.WorkflowID,
+				RunID: a.StartWorkflowResult.FirstExecutionRunID, StartedAt: a.ActualTime}
 		}
 	}
 	for _, spec := range specs {
 		if spec.Name == out.Name {
-			// A note is no setting: a person who resumes a schedule may leave another.
+			// A note is not a setting: a person who resumes a schedule may leave another.
 			out.Differs = slices.DeleteFunc(s.differences(have, spec), func(what string) bool { return what == differentNote })
 		}
 	}
@@ -183,7 +185,10 @@ func (s Schedules) handle(ctx context.Context, name string) (client.ScheduleHand
 }
 
 // described is what Temporal says of one schedule; ErrNoSchedule when there is none.
-func (s Schedules) described(ctx context.Context, name string) (client.ScheduleHandle, *client.ScheduleDescription, error) {
+func (s Schedules) described(
+	ctx context.Context,
+	name string,
+) (client.ScheduleHandle, *client.ScheduleDescription, error) {
 	handle, err := s.handle(ctx, name)
 	if err != nil {
 		return nil, nil, err
@@ -211,10 +216,11 @@ func (s Schedules) Pause(ctx context.Context, name, reason string) error {
 func (s Schedules) Resume(ctx context.Context, name, note string) error {
 	handle, _, err := s.described(ctx, name)
 	if err == nil {
-		err = handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-			in.Description.Schedule.State.Paused, in.Description.Schedule.State.Note = false, note
-			return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
-		}})
+		err = handle.Update(ctx,
+			client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+				in.Description.Schedule.State.Paused, in.Description.Schedule.State.Note = false, note
+				return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
+			}})
 	}
 	if err != nil {
 		return fmt.Errorf("resume schedule %s: %w", name, err)
@@ -233,7 +239,8 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 		return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, err)
 	}
 	if len(before.Info.RunningWorkflows) > 0 {
-		return ScheduleRun{WorkflowID: before.Info.RunningWorkflows[0].WorkflowID}, fmt.Errorf("trigger schedule %s: %w", name, ErrScheduleBusy)
+		return ScheduleRun{WorkflowID: before.Info.RunningWorkflows[0].WorkflowID}, fmt.Errorf("trigger schedule %s: %w",
+			name, ErrScheduleBusy)
 	}
 	if err := handle.Trigger(ctx, client.ScheduleTriggerOptions{}); err != nil {
 		return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, err)
@@ -245,7 +252,8 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 		}
 		if actions := now.Info.RecentActions; now.Info.NumActions > before.Info.NumActions && len(actions) > 0 {
 			if a := actions[len(actions)-1]; a.StartWorkflowResult != nil {
-				return ScheduleRun{WorkflowID: a.StartWorkflowResult.WorkflowID, RunID: a.StartWorkflowResult.FirstExecutionRunID, StartedAt: a.ActualTime}, nil
+				return ScheduleRun{WorkflowID: a.StartWorkflowResult.WorkflowID, RunID: a.StartWorkflowResult.FirstExecutionRunID,
+					StartedAt: a.ActualTime}, nil
 			}
 		}
 		if now.Info.NumActionsSkippedOverlap > before.Info.NumActionsSkippedOverlap { // its own time came at the same moment
@@ -272,8 +280,9 @@ func (s Schedules) Backfill(ctx context.Context, name string, from, to time.Time
 	if err != nil {
 		return 0, fmt.Errorf("backfill schedule %s: %w", name, err)
 	}
-	times, err := s.Client.WorkflowService().ListScheduleMatchingTimes(ctx, &workflowservice.ListScheduleMatchingTimesRequest{
-		Namespace: s.Namespace, ScheduleId: s.id(name), StartTime: timestamppb.New(from), EndTime: timestamppb.New(to)})
+	times, err := s.Client.WorkflowService().ListScheduleMatchingTimes(ctx,
+		&workflowservice.ListScheduleMatchingTimesRequest{
+			Namespace: s.Namespace, ScheduleId: s.id(name), StartTime: timestamppb.New(from), EndTime: timestamppb.New(to)})
 	if err != nil {
 		return 0, fmt.Errorf("backfill schedule %s: %w", name, err)
 	}

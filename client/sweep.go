@@ -13,12 +13,24 @@ import (
 
 // StartDecaySweep starts a sweep, or joins the one that is under way: one at a time for a tenant, and one for
 // all of them.
-func StartDecaySweep(ctx context.Context, c client.Client, taskQueue string, in api.SweepInput) (client.WorkflowRun, error) {
+func StartDecaySweep(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	in api.SweepInput,
+) (client.WorkflowRun, error) {
 	return startSweep(ctx, c, taskQueue, api.DecaySweepID, api.WorkflowDecaySweep, in, "take away what has faded")
 }
 
 // startSweep starts a sweep under its id, or under the tenant's.
-func startSweep(ctx context.Context, c client.Client, taskQueue, id string, fn string, in api.SweepInput, summary string) (client.WorkflowRun, error) {
+func startSweep(
+	ctx context.Context,
+	c client.Client,
+	taskQueue, id string,
+	fn string,
+	in api.SweepInput,
+	summary string,
+) (client.WorkflowRun, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -41,7 +53,12 @@ func startSweep(ctx context.Context, c client.Client, taskQueue, id string, fn s
 }
 
 // StartRetentionPurge starts a purge, or joins the one that is under way.
-func StartRetentionPurge(ctx context.Context, c client.Client, taskQueue string, in api.SweepInput) (client.WorkflowRun, error) {
+func StartRetentionPurge(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	in api.SweepInput,
+) (client.WorkflowRun, error) {
 	return startSweep(ctx, c, taskQueue, api.RetentionPurgeID, api.WorkflowRetentionPurge, in, "purge what is over")
 }
 
@@ -61,7 +78,12 @@ func StartDrift(ctx context.Context, c client.Client, taskQueue string, in api.D
 }
 
 // StartReindex starts a rebuild, or joins the one that is under way.
-func StartReindex(ctx context.Context, c client.Client, taskQueue string, in api.ReindexInput) (client.WorkflowRun, error) {
+func StartReindex(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	in api.ReindexInput,
+) (client.WorkflowRun, error) {
 	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       api.ReindexWorkflowID(in.Index),
 		TaskQueue:                taskQueue,

@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// Gate lets a number of model calls through at once, from all activities together: one gate a process keeps an endpoint from
-// being asked by every activity at once. The nil Gate lets everything through.
+// Gate lets a number of model calls through at once, from all activities together: one gate a process keeps an
+// endpoint from being asked by every activity at once. The nil Gate lets everything through.
 type Gate struct{ permits *semaphore.Weighted }
 
 // NewGate returns a gate for n calls at once; nil where n is 0.
@@ -29,7 +29,7 @@ type (
 	waitingKey     struct{}
 )
 
-// Interactive marks calls that somebody waits for, as in a recall: they do not wait at a gate behind a pipeline,
+// Interactive marks calls that a caller waits for, as in a recall: they do not wait at a gate after a pipeline,
 // and have deadlines of their own.
 func Interactive(ctx context.Context) context.Context {
 	return context.WithValue(ctx, interactiveKey{}, true)

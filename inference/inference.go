@@ -1,4 +1,4 @@
-// Package inference defines the small interfaces behind which outside intelligence works. What it
+// Package inference defines the small interfaces of outside intelligence. What it
 // returns is a proposal: package memory checks it and package store re-checks it at commit.
 //
 // Implementations: inference/rules (offline, deterministic) and inference/openai (any

@@ -13,7 +13,7 @@ type prefixed struct {
 }
 
 // WithPrefixes returns an embedder that puts query before every question and passage before every other
-// text, for a model that was trained so and behind whose endpoint nothing does it. The passage prefix
+// text, for a model that was trained so and whose endpoint does not do it. The passage prefix
 // becomes part of the space's name, since vectors made with and without it must not be compared; the query
 // prefix does not, since it can change without a stored vector changing.
 func WithPrefixes(e Embedder, query, passage string) Embedder {

@@ -193,11 +193,12 @@ func classification(t schema.MemoryType, category schema.Category, importance fl
 var triggers = func() map[string]schema.Category {
 	out := make(map[string]schema.Category)
 	for category, list := range map[schema.Category]string{
-		schema.CategoryPreference: "prefer prefers preferred preferring likes liked dislike dislikes disliked want wants wanted",
-		schema.CategoryDecision:   "decided agreed",
-		schema.CategoryRule:       "never always must mustn't",
-		schema.CategoryLearning:   "learned learnt discovered",
-		schema.CategoryIssue:      "bug bugs buggy broke broken problem problems",
+		schema.CategoryPreference: "prefer prefers preferred preferring likes liked dislike " +
+			"dislikes disliked want wants wanted",
+		schema.CategoryDecision: "decided agreed",
+		schema.CategoryRule:     "never always must mustn't",
+		schema.CategoryLearning: "learned learnt discovered",
+		schema.CategoryIssue:    "bug bugs buggy broke broken problem problems",
 	} {
 		for word := range normalize.Set(list) {
 			out[word] = category
@@ -210,7 +211,7 @@ var triggers = func() map[string]schema.Category {
 // Types"): preference, decision, rule, learning, issue, or fact when no trigger is there. The other
 // categories are for extractors, which understand what they read.
 //
-// Triggers are whole words: a tissue is no issue, debugging no bug, a must-have no rule. Words in
+// Triggers are whole words: a tissue is not an issue, debugging not a bug, a must-have not a rule. Words in
 // URLs do not count, and "like" only as a verb ("I like", "doesn't like"; not "looks like").
 //
 // The first trigger decides, because the main clause comes before its details: "We decided to never

@@ -85,7 +85,8 @@ func (d Decay) Profile() schema.DecayProfile {
 
 // Equal reports whether two records fade alike.
 func (d Decay) Equal(o Decay) bool {
-	return d.Curve == o.Curve && d.HalfLife == o.HalfLife && d.MinSalience == o.MinSalience && d.MaxAge == o.MaxAge && d.Floor == o.Floor &&
+	return d.Curve == o.Curve && d.HalfLife == o.HalfLife && d.MinSalience == o.MinSalience &&
+		d.MaxAge == o.MaxAge && d.Floor == o.Floor &&
 		d.ReinforcementGain == o.ReinforcementGain &&
 		slices.Equal(d.Points, o.Points)
 }

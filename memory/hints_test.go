@@ -68,7 +68,7 @@ func TestRulesWriteHintsFromClaims(t *testing.T) {
 		require.Contains(t, hints[0].Text, word)
 	}
 	require.NotContains(t, hints[0].Text, "Lisbon", "the answer is found as it stands")
-	require.Empty(t, memory.RuleHints("x", "", memory.Claim{Subject: "Alice", Predicate: "likes_it_when", Object: "it rains"}), "of a relation that nobody knows")
+	require.Empty(t, memory.RuleHints("x", "", memory.Claim{Subject: "Alice", Predicate: "likes_it_when", Object: "it rains"}), "of a relation that no one knows")
 	require.Empty(t, memory.RuleHints("x", "", memory.Claim{Subject: strings.Repeat("a", 201), Predicate: "lives_in", Object: "b"}))
 	require.Empty(t, memory.RuleHints("x", "", memory.Claim{}))
 }
@@ -78,7 +78,7 @@ func TestRulesWriteHintsFromTurns(t *testing.T) {
 	hints := memory.RuleHints("We got a puppy, and my daughter plays the violin now!", "Ann", memory.Claim{})
 	require.Len(t, hints, 2, "two topics at most")
 	require.Contains(t, hints[0].Text+hints[1].Text, "Ann")
-	require.Empty(t, memory.RuleHints("We got a puppy", "", memory.Claim{}), "nobody knows whose")
+	require.Empty(t, memory.RuleHints("We got a puppy", "", memory.Claim{}), "no one knows whose")
 	require.Empty(t, memory.RuleHints("We catalogued the dogma of sonship", "Ann", memory.Claim{}), "whole words")
 }
 

@@ -204,7 +204,7 @@ var (
 	nodeName  = regexp.MustCompile(`^[\w.-]{1,40}$`)
 )
 
-// procedureOf reads a heading and steps, of which at least half, and two, name a tool.
+// procedureOf reads a heading and steps. At least half of the steps, and at least two, name a tool.
 func procedureOf(lines []string) *schema.CompetencePayload {
 	title := lines[0]
 	if !heading.MatchString(title) || stepLine.MatchString(title) || len([]rune(title)) > maxShapeTitle {

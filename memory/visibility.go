@@ -14,7 +14,7 @@ type Holding struct {
 
 // MayLook reports whether a principal may look at a memory of its tenant, whatever the memory's state
 // (document 002 "Hybrid Recall"): what is its own, what is global, what is shared within its project, and
-// what is its policy group's. Scope is no wall: it says what a memory is about. A user is one: a principal that
+// what is its policy group's. Scope is not a boundary: it says what a memory is about. A user is one: a principal that
 // acts for a user looks at the user's memories and at those without a scope. It is the specification of the
 // condition in SQL by which memories are read, which is tested against it.
 func MayLook(p schema.Principal, m Holding) bool {
@@ -72,8 +72,8 @@ func RevisionHolding(p schema.Principal, targets []Holding) Holding {
 }
 
 // InTheOpen reports whether a new record may take its place next to or instead of the targets of a
-// principal's revision: it does where those of other agents are neither hidden behind it from their
-// owners nor shown to more than they were.
+// principal's revision. It may if the targets of other agents neither disappear from their owners' view
+// nor become visible to more readers.
 func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
 	foreign := slices.DeleteFunc(slices.Clone(targets), func(t Holding) bool { return t.Owner.Agent == p.Agent })
 	if len(foreign) == 0 {

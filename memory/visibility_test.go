@@ -47,7 +47,7 @@ func TestMayLook(t *testing.T) {
 	} {
 		require.Equal(t, c.want, memory.MayLook(c.asker, kept(b, c.v)), name)
 	}
-	require.False(t, memory.MayLook(who("a", "p", ""), kept(who("b", "p", ""), group)), "no group is nobody's group")
+	require.False(t, memory.MayLook(who("a", "p", ""), kept(who("b", "p", ""), group)), "no group is no one's group")
 }
 
 func TestNarrower(t *testing.T) {
@@ -123,7 +123,7 @@ func TestHides(t *testing.T) {
 	}
 }
 
-// TestARevisionIsKeptInTheOpen: where nobody says otherwise, what one agent revises of others is neither
+// TestARevisionIsKeptInTheOpen: where no one says otherwise, what one agent revises of others is neither
 // hidden from them nor shown to more.
 func TestARevisionIsKeptInTheOpen(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 
 const contextDeadline = time.Second
 
-// neighbourhood looks at what stands around the best candidates in their sessions. The turns that it
+// neighbourhood looks at the turns around the best candidates in their sessions. The turns that it
 // brings in have passed the filter.
 func (q *query) neighbourhood(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, contextDeadline)

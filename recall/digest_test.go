@@ -111,7 +111,7 @@ func TestAModelThatReranksSumsUpInTheTimeThatIsLeft(t *testing.T) {
 	}
 	req.Expand = false
 	_, _, given = ask(model{answer: "x"}, 20*time.Second)
-	require.Empty(t, given, "nobody asked for supplements")
+	require.Empty(t, given, "no one asked for supplements")
 	req.Expand, req.Without = true, []string{"expand_summary"}
 	_, _, given = ask(model{answer: "x"}, 20*time.Second)
 	require.Empty(t, given)

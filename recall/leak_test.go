@@ -310,7 +310,7 @@ func trustedScopes(q leakQuery) []string {
 
 // leakRedactedWhy is all that is said of why a redacted memory stands where it stands.
 var leakRedactedWhy = map[schema.Redaction]string{schema.RedactedSummary: "above the limit: scored by its safe summary alone",
-	schema.RedactedMetadata: "above the limit: no word of it counts, it stands behind what can be read"}
+	schema.RedactedMetadata: "above the limit: its words do not count, and it ranks after what can be read"}
 
 // judge holds an answer against the model.
 func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {

@@ -19,7 +19,7 @@ const stagePayload = "payload"
 // selected for the task have a part of the token budget for themselves, half of it at most: who asks for a
 // procedure wants its steps rather than one more turn of a conversation.
 //
-// It returns the payloads, and what texts may come to of the budget; 0 is no bound.
+// It returns the payloads, and how much of the budget is left for texts; 0 means no bound.
 func (q *query) readPayloads(
 	ctx context.Context,
 	results []schema.RecallResult,

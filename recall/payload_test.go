@@ -29,7 +29,7 @@ func TestResultsCarryTheirPayloadsOnRequest(t *testing.T) {
 	id := w.keep(w.p, schema.VisibilityPrivate, skill)
 	w.remember("A note about the handbook")
 	out := w.answer(schema.RecallRequest{Query: "handbook"})
-	require.Empty(t, payloadsOf(out), "nobody asked")
+	require.Empty(t, payloadsOf(out), "no one asked")
 	out = w.answer(schema.RecallRequest{Query: "handbook", Payload: true})
 	require.Len(t, payloadsOf(out), 2)
 	var want, got map[string]any

@@ -260,7 +260,7 @@ func idsOf(evidence []rank.Evidence) []uuid.UUID {
 type assembled struct {
 	results  []schema.RecallResult
 	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
-	budget   int                           // what texts may come to; 0 is no bound
+	budget   int                           // tokens that texts may use; 0: no bound
 }
 
 // assemble reads the best candidates through the filter once more, and cuts to the limit. It reads more than the

@@ -375,7 +375,7 @@ func TestRecallFailsClosed(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 }
 
-// An answer that nothing is known is an answer: it is not given when nobody could be asked.
+// An answer that nothing is known is an answer: it is not given when no one could be asked.
 func TestRecallFailsWhenPostgresCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -107,7 +107,7 @@ func checkSwitches(req schema.RecallRequest) error {
 	return &wrong
 }
 
-// notASwitch is the problem of a name that is none of Switches.
+// notASwitch is the problem of a name that is not in Switches.
 func notASwitch() string {
 	return "not a channel or stage; choose from " + strings.Join(Switches(), ", ")
 }

@@ -186,7 +186,7 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	w.exec(`UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
 
 	got := w.ask(func(*schema.RecallRequest) {})
-	require.Equal(t, []string{now.String()}, ids(got), "nobody asked for what was")
+	require.Equal(t, []string{now.String()}, ids(got), "no one asked for what was")
 	require.Equal(t, schema.CurrentnessCurrent, got.Results[0].Currentness)
 
 	got = w.ask(func(r *schema.RecallRequest) { r.Superseded, r.Explain = true, true })

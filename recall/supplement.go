@@ -51,7 +51,7 @@ func (q *query) optionally(ctx context.Context, name string, step func(context.C
 type supplementing struct {
 	results     []schema.RecallResult
 	selections  []schema.Selection // what was selected for the task does not give way
-	budget      int                // what texts may come to; 0 is no bound
+	budget      int                // tokens that texts may use; 0: no bound
 	summaryTime time.Duration      // for a model's summary
 }
 
@@ -158,7 +158,8 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	kinds := []struct {
 		stage string
 		find  func(context.Context) ([]schema.RecallResult, error)
-	}{{stageRationale, e.rationale}, {stageTranscripts, e.transcripts}, {stageArtifacts, e.artifacts}, {stageCards, e.cards}, {stageSessions, e.sessions}}
+	}{{stageRationale, e.rationale}, {stageTranscripts, e.transcripts}, {stageArtifacts, e.artifacts},
+		{stageCards, e.cards}, {stageSessions, e.sessions}}
 	found := make([][]schema.RecallResult, len(kinds))
 	var sources []schema.RecallResult
 	var wg sync.WaitGroup
@@ -275,7 +276,7 @@ func supplementary(
 	return row
 }
 
-// made is a supplement that is no memory; its id is of its kind and what it was made of.
+// made is a supplement that is not a memory; its id is of its kind and what it was made of.
 func made(id string, t schema.MemoryType, content string, at time.Time) schema.RecallResult {
 	return schema.RecallResult{
 		ID:         id,

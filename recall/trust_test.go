@@ -57,7 +57,7 @@ func TestAboveTheLimitIsRedactedAsThePolicySays(t *testing.T) {
 	require.Equal(t, []string{open.String()}, ids(w.asked(func(*schema.RecallRequest) {})), "withheld without a policy")
 	w.obey("trust: {above_limit: {high: summary, hyper: summary}}")
 	out := w.asked(func(*schema.RecallRequest) {})
-	require.ElementsMatch(t, []string{open.String(), high.String()}, ids(out), "of hyper nobody learns who is not authenticated")
+	require.ElementsMatch(t, []string{open.String(), high.String()}, ids(out), "of hyper no one learns who is not authenticated")
 	require.Equal(t, map[schema.Redaction]int{schema.RedactedSummary: 1}, out.Meta.Redacted)
 	for _, r := range out.Results {
 		if r.ID != high.String() {
@@ -101,7 +101,7 @@ func (w *world) state() (v string) {
 }
 
 // Whether a word stands in a memory above the limit cannot be asked: what is found of it is the same for a
-// word of its content and for a word of nobody's. Both are words that the lexicon lacks.
+// word of its content and for a word of no one's. Both are words that the lexicon lacks.
 func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

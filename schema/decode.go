@@ -153,7 +153,8 @@ func (d *decoder) complete(m *MemoryRecord) {
 
 // required is what document 004 §15A.2 to §15A.4 require of a record. Confidence is required of every
 // record, this of one that is to be complete.
-var required = []string{"id", "type", "sensitivity", "salience", "created_at", "updated_at", "lifecycle", "lifecycle.decay", "lifecycle.decay.curve",
+var required = []string{"id", "type", "sensitivity", "salience", "created_at", "updated_at",
+	"lifecycle", "lifecycle.decay", "lifecycle.decay.curve",
 	"lifecycle.decay.half_life_seconds", "lifecycle.last_reinforced_at", "provenance", "provenance.sources", "payload"}
 
 // missing lists what is required and the record does not have, as the input would name it. What is
@@ -167,7 +168,9 @@ func (d *decoder) missing(lacking []string) []string {
 		}
 		lost := nested && !d.seen[parent] && !(d.canonical && parent == "lifecycle")
 		name := d.asGiven(path)
-		wrong := slices.ContainsFunc(d.Fields, func(f FieldError) bool { return under(f.Field, name) || under(name, f.Field) })
+		wrong := slices.ContainsFunc(d.Fields, func(f FieldError) bool {
+			return under(f.Field, name) || under(name, f.Field)
+		})
 		if (!d.seen[path] || slices.Contains(lacking, path)) && !lost && !wrong {
 			out = append(out, name)
 		}
@@ -238,18 +241,21 @@ func (d *decoder) unite(record map[string]any) {
 	}
 }
 
-// lifecycle moves decay_profile and the fields beside it to where the appendix has them.
+// lifecycle moves decay_profile and the fields next to it to where the appendix has them.
 func (d *decoder) lifecycle(record map[string]any) {
 	outside := []string{"last_reinforced_at", "pinned", "deletion_policy", "decay_due_at"}
 	profile, hasProfile := record["decay_profile"]
-	if !hasProfile && !(d.canonical && record["lifecycle"] == nil) && !slices.ContainsFunc(outside, func(name string) bool { _, ok := record[name]; return ok }) {
+	if !hasProfile && !(d.canonical && record["lifecycle"] == nil) &&
+		!slices.ContainsFunc(outside, func(name string) bool { _, ok := record[name]; return ok }) {
 		return
 	}
 	d.canonical = true
 	if record["lifecycle"] == nil {
 		record["lifecycle"] = map[string]any{}
-		maps.Copy(d.given, map[string]string{"lifecycle.decay": "decay_profile", "lifecycle.decay.curve": "decay_profile.function",
-			"lifecycle.decay.half_life_seconds": "decay_profile.half_life", "lifecycle.last_reinforced_at": "last_reinforced_at"})
+		maps.Copy(d.given, map[string]string{"lifecycle.decay": "decay_profile",
+			"lifecycle.decay.curve":             "decay_profile.function",
+			"lifecycle.decay.half_life_seconds": "decay_profile.half_life",
+			"lifecycle.last_reinforced_at":      "last_reinforced_at"})
 	}
 	lifecycle, ok := record["lifecycle"].(map[string]any)
 	if !ok {
@@ -273,7 +279,8 @@ func (d *decoder) seconds(decay map[string]any, name, as string) {
 	if s, ok := decay[name].(string); ok {
 		n, ok := parseSeconds(s)
 		if !ok {
-			d.Add(check.Join(from, name), "must be a number of seconds, or a duration in whole seconds such as P90D, PT1H or 36h")
+			d.Add(check.Join(from, name),
+				"must be a number of seconds, or a duration in whole seconds such as P90D, PT1H or 36h")
 			delete(decay, name)
 			return
 		}
@@ -409,7 +416,7 @@ func triggers(list any) {
 }
 
 // fallbacks keeps fallbacks that are steps (§15A.5) as texts, which is what §15A.9 has, and in full
-// beside them when a step says more than its text.
+// with them when a step says more than its text.
 func fallbacks(payload map[string]any) {
 	list, _ := payload["fallbacks"].([]any)
 	texts, full, more := make([]any, len(list)), make([]any, len(list)), false

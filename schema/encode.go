@@ -14,7 +14,7 @@ import (
 // Shape is one of the two in which document 004 §15A has records.
 type Shape string
 
-// The shapes. Both carry every field: what one version of §15A does not know stands beside what it has.
+// The shapes. Both carry every field: what one version of §15A does not know is written next to what it has.
 const (
 	ShapeAppendix  Shape = "appendix"  // the schema appendix: lifecycle, provenance with sources, relations
 	ShapeCanonical Shape = "canonical" // the canonical schemas: decay_profile, provenance as a list, relationships
@@ -52,7 +52,8 @@ func EncodeRecord(m MemoryRecord, shape Shape) ([]byte, error) {
 // toCanonical renames members in place: what decoder.unite takes back.
 func (m *MemoryRecord) toCanonical(record map[string]any) {
 	decay := m.Lifecycle.Decay
-	profile := map[string]any{"function": decay.Curve, "half_life": formatSeconds(decay.HalfLifeSeconds), "floor": decay.Floor,
+	profile := map[string]any{"function": decay.Curve, "half_life": formatSeconds(decay.HalfLifeSeconds),
+		"floor":              decay.Floor,
 		"reinforcement_gain": decay.ReinforcementGain, "min_salience": decay.MinSalience}
 	if decay.MaxAgeSeconds != 0 {
 		profile["max_age"] = formatSeconds(decay.MaxAgeSeconds)
@@ -149,7 +150,8 @@ func parseSeconds(s string) (int64, bool) {
 	if len(s) > 64 {
 		return 0, false
 	}
-	if m := isoDuration.FindStringSubmatch(s); m != nil && strings.ContainsAny(s, "0123456789") && !strings.HasSuffix(s, "T") {
+	if m := isoDuration.FindStringSubmatch(s); m != nil && strings.ContainsAny(s, "0123456789") &&
+		!strings.HasSuffix(s, "T") {
 		var total int64
 		for i, unit := range []int64{7 * 86400, 86400, 3600, 60, 1} {
 			if m[i+1] == "" {

@@ -195,8 +195,9 @@ const (
 )
 
 var (
-	memoryTypes   = []MemoryType{TypeEpisodic, TypeWorking, TypeSemantic, TypeCompetence, TypePlanGraph}
-	categories    = []Category{CategoryFact, CategoryPreference, CategoryDecision, CategoryProcedural, CategorySemantic, CategoryRule, CategoryLearning, CategoryIssue}
+	memoryTypes = []MemoryType{TypeEpisodic, TypeWorking, TypeSemantic, TypeCompetence, TypePlanGraph}
+	categories  = []Category{CategoryFact, CategoryPreference, CategoryDecision, CategoryProcedural,
+		CategorySemantic, CategoryRule, CategoryLearning, CategoryIssue}
 	sensitivities = []Sensitivity{SensitivityPublic, SensitivityLow, SensitivityMedium, SensitivityHigh, SensitivityHyper}
 	visibilities  = []Visibility{VisibilityPrivate, VisibilityGroup, VisibilityShared, VisibilityGlobal}
 	readPolicies  = []ReadPolicy{ReadIsolated, ReadShared, ReadGroup}
@@ -264,9 +265,10 @@ const (
 type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
 	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // a ceiling on that of the request; empty: none
-	Scopes         []string    `json:"scopes,omitempty"`          // may be read beside principal.scope
-	Environment    string      `json:"environment,omitempty"`     // in which the answer is shown; a policy may lower the limit for it
-	Token          string      `json:"token,omitempty"`           // signed; proves the above
+	Scopes         []string    `json:"scopes,omitempty"`          // may be read in addition to principal.scope
+	// In which the answer is shown; a policy may lower the limit for it.
+	Environment string `json:"environment,omitempty"`
+	Token       string `json:"token,omitempty"` // signed; proves the above
 }
 
 // Redaction says what is shown of a memory above the limit.
@@ -330,7 +332,7 @@ func (t *TrustContext) Validate() error {
 	return p.Err()
 }
 
-// Lower returns the lower of two sensitivities; an empty one is no bound.
+// Lower returns the lower of two sensitivities; an empty one sets no bound.
 func (v Sensitivity) Lower(other Sensitivity) Sensitivity {
 	switch {
 	case v == "":

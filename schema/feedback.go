@@ -79,8 +79,9 @@ const (
 	FeedbackCorrected    FeedbackStatus = "corrected"     // another verdict than before: that one is taken back
 	FeedbackUnchanged    FeedbackStatus = "unchanged"     // the same was said before
 	FeedbackNotRetrieved FeedbackStatus = "not_retrieved" // this retrieval did not return it
-	FeedbackGone         FeedbackStatus = "gone"          // deleted, erased, archived, superseded, retracted, or not the asker's to see any more
-	FeedbackFrozen       FeedbackStatus = "mutations_frozen"
+	// Deleted, erased, archived, superseded, retracted, or not the asker's to see any more.
+	FeedbackGone   FeedbackStatus = "gone"
+	FeedbackFrozen FeedbackStatus = "mutations_frozen"
 )
 
 // FeedbackResultItem is what feedback on one memory did.
@@ -99,7 +100,7 @@ type FeedbackResultItem struct {
 	Confidence   *float64 `json:"confidence,omitempty"`
 }
 
-// FeedbackResult has the items in the order of the request, and behind them those that were not named, in
+// FeedbackResult has the items in the order of the request, and after them those that were not named, in
 // the order in which they were returned.
 type FeedbackResult struct {
 	RetrievalID string               `json:"retrieval_id"`
@@ -189,7 +190,7 @@ func (r *FeedbackRequest) Rest() Verdict {
 	return ""
 }
 
-// Refused counts the items of which the feedback could not be taken.
+// Refused counts the items whose feedback could not be taken.
 func (r FeedbackResult) Refused() int {
 	n := 0
 	for _, item := range r.Items {

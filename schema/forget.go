@@ -43,7 +43,7 @@ func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 //
 // Ids name memories that the principal may look at, in whatever state; force and erase leave those of
 // other agents alone. A query finds live memories of the principal's own that match it in full text:
-// words that must all be there, "a phrase", or, and beside a word that must be there -not. Filters alone find
+// words that must all be there, "a phrase", or, and -not next to a word that must be there. Filters alone find
 // the principal's own in its project and scope: for soft what is not forgotten yet, archived and
 // superseded ones included, for force and erase what is soft-deleted, too.
 type Selector struct {
@@ -96,17 +96,20 @@ type ForgetPreview struct {
 	Total      int         `json:"total"`               // ids named, or memories selected
 	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
 	Pinned     int         `json:"pinned"`              // soft leaves these alone
-	NotOwner   int         `json:"not_owner,omitempty"` // other agents' that the principal may look at: force and erase leave these alone
-	MustStay   int         `json:"must_stay,omitempty"` // of a world or linked to an action: force leaves these alone, erase empties them
-	Derived    int         `json:"derived"`             // memories derived from the selected that are not selected
-	Sample     []string    `json:"sample"`              // ids, at most 100
+	// Other agents' that the principal may look at: force and erase leave these alone.
+	NotOwner int `json:"not_owner,omitempty"`
+	// Of a world or linked to an action: force leaves these alone, erase empties them.
+	MustStay int      `json:"must_stay,omitempty"`
+	Derived  int      `json:"derived"` // memories derived from the selected that are not selected
+	Sample   []string `json:"sample"`  // ids, at most 100
 	// What says the same as the selected: with Everywhere it is selected as well, otherwise it is left alone.
 	Everywhere       bool         `json:"everywhere,omitempty"`
 	SaysSame         int          `json:"says_same,omitempty"`
 	Echoes           []ForgetEcho `json:"echoes,omitempty"`              // at most 100
 	SaysSameNotOwner int          `json:"says_same_not_owner,omitempty"` // other agents', left alone with force and erase
-	ConfirmToken     string       `json:"confirm_token,omitempty"`       // from Store.ForgetToken alone: it stays out of results that Temporal keeps
-	ExpiresAt        time.Time    `json:"expires_at"`
+	// From Store.ForgetToken alone: it stays out of results that Temporal keeps.
+	ConfirmToken string    `json:"confirm_token,omitempty"`
+	ExpiresAt    time.Time `json:"expires_at"`
 }
 
 // ForgetEcho is a memory that says what a selected one says, or a part of it.
@@ -140,27 +143,31 @@ const (
 
 // ForgetReceipt says what was removed where: rows by place.
 type ForgetReceipt struct {
-	State     ForgetState    `json:"state"`
-	RunID     string         `json:"run_id"`
-	Mode      ForgetMode     `json:"mode"`
-	Total     int            `json:"total"`
-	Forgotten int            `json:"forgotten"`
-	Skipped   map[string]int `json:"skipped,omitempty"`   // by reason: version_conflict, pinned, deleted, not_owner, world, action_linked, not_found, …
+	State     ForgetState `json:"state"`
+	RunID     string      `json:"run_id"`
+	Mode      ForgetMode  `json:"mode"`
+	Total     int         `json:"total"`
+	Forgotten int         `json:"forgotten"`
+	// By reason: version_conflict, pinned, deleted, not_owner, world, action_linked, not_found, ….
+	Skipped   map[string]int `json:"skipped,omitempty"`
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
-	Pending   []string       `json:"pending,omitempty"`   // places that could not be reached: what is there goes later, or by hand
+	// Places that could not be reached: what is there goes later, or by hand.
+	Pending []string `json:"pending,omitempty"`
 
 	Everywhere bool `json:"everywhere,omitempty"` // what says the same was selected, too
 	// Of a run that has ended:
-	IDs       []string     `json:"ids,omitempty"`        // what was forgotten, at most MaxForgetIDs; a run's items list all
+	// What was forgotten, at most MaxForgetIDs; a run's items list all.
+	IDs       []string     `json:"ids,omitempty"`
 	StillSaid int          `json:"still_said,omitempty"` // memories that are left and say the same
 	Echoes    []ForgetEcho `json:"echoes,omitempty"`     // those, at most 100
 }
 
-// selectorFilters says whether the selector has a condition beside ids.
+// selectorFilters says whether the selector has a condition other than ids.
 func (s *Selector) selectorFilters() bool {
-	return s.Query != "" || len(s.Types) > 0 || len(s.Categories) > 0 || len(s.Tags) > 0 || s.Who != "" || s.SourceKind != "" ||
+	return s.Query != "" || len(s.Types) > 0 || len(s.Categories) > 0 || len(s.Tags) > 0 ||
+		s.Who != "" || s.SourceKind != "" ||
 		s.Session != "" || s.Since != nil || s.Until != nil
 }
 
@@ -177,10 +184,10 @@ func (s *Selector) validate(p *check.Problems, path string) {
 		p.Add(strings.TrimSuffix(path, "."), "must have a condition, or all set")
 	}
 	if s.All && (len(s.IDs) > 0 || s.selectorFilters()) {
-		p.Add(path+"all", "must not be set beside a condition")
+		p.Add(path+"all", "must not be set together with a condition")
 	}
 	if s.Everywhere && s.OnlyNamed {
-		p.Add(path+"only_named", "must not be set beside everywhere")
+		p.Add(path+"only_named", "must not be set together with everywhere")
 	}
 	if len(s.IDs) > MaxForgetIDs {
 		p.Add(path+"ids", "must hold at most %d ids, got %d", MaxForgetIDs, len(s.IDs))
@@ -252,7 +259,8 @@ type ForgetItem struct {
 	MemoryID string `json:"memory_id"`
 	Version  int    `json:"version,omitempty"` // that it was selected in; none of what is not found
 	Outcome  string `json:"outcome,omitempty"` // forgotten, or why not; empty while it waits
-	Tie      string `json:"tie,omitempty"`     // of what was taken because it says the same: source, restatement or derived
+	// Of what was taken because it says the same: source, restatement or derived.
+	Tie string `json:"tie,omitempty"`
 }
 
 // ForgetApproval is the answer to a confirmation.
@@ -368,7 +376,7 @@ func tally(m *map[string]int, key string, n int) {
 
 // Why a confirm token is refused. None of them says anything about the token's text.
 var (
-	// ErrTokenMalformed means that the text is no token.
+	// ErrTokenMalformed means that the text is not a token.
 	ErrTokenMalformed = errors.New("the confirm token is malformed")
 	// ErrTokenExpired means that the token was good and has expired.
 	ErrTokenExpired = errors.New("the confirm token has expired")

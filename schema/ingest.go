@@ -94,8 +94,9 @@ type Oversized string
 
 // What may become of it.
 const (
-	OversizedRefuse   Oversized = "refuse"
-	OversizedArtifact Oversized = "artifact" // it is kept whole as an artifact; the memory is its beginning, and refers to it
+	OversizedRefuse Oversized = "refuse"
+	// It is kept whole as an artifact; the memory is its beginning, and refers to it.
+	OversizedArtifact Oversized = "artifact"
 )
 
 var oversizeds = []Oversized{OversizedRefuse, OversizedArtifact}
@@ -134,7 +135,8 @@ func decodeStrict(data []byte, into any) error {
 	if err := dec.Decode(into); err != nil {
 		var typeErr *json.UnmarshalTypeError
 		if errors.As(err, &typeErr) && typeErr.Field != "" {
-			return &ValidationError{Fields: []FieldError{{Field: typeErr.Field, Problem: "must be of type " + typeErr.Type.String()}}}
+			return &ValidationError{
+				Fields: []FieldError{{Field: typeErr.Field, Problem: "must be of type " + typeErr.Type.String()}}}
 		}
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			return &ValidationError{Fields: []FieldError{{Field: strings.Trim(name, `"`), Problem: "unknown field"}}}

@@ -62,7 +62,7 @@ func TestSchemasAndStructsHaveTheSameProperties(t *testing.T) {
 // agree holds a schema of an object against a struct, to any depth.
 func agree(t *testing.T, path string, root, d document, goType reflect.Type) {
 	t.Helper()
-	require.Equal(t, false, d.Additional, "%s is ours: a member that nobody keeps would be lost", path)
+	require.Equal(t, false, d.Additional, "%s is ours: a member that no one keeps would be lost", path)
 	names := []string{}
 	for i := range goType.NumField() {
 		f := goType.Field(i)

@@ -43,22 +43,24 @@ const (
 	PatchDeleted         PatchStatus = "deleted"
 	PatchVersionConflict PatchStatus = "version_conflict"
 	PatchDuplicate       PatchStatus = "duplicate_content_hash"
-	PatchPinned          PatchStatus = "pinned"             // content without force, or an importance other than 1
-	PatchAppendOnly      PatchStatus = "append_only"        // the content of an episode
-	PatchStructured      PatchStatus = "structured_content" // the content of a competence or a plan, which says in words what its payload says: put or revise it
-	PatchNotLive         PatchStatus = "not_live"           // superseded, retracted or archived
-	PatchFrozen          PatchStatus = "mutations_frozen"
+	PatchPinned          PatchStatus = "pinned"      // content without force, or an importance other than 1
+	PatchAppendOnly      PatchStatus = "append_only" // the content of an episode
+	// The content of a competence or a plan, which says in words what its payload says: put or revise it.
+	PatchStructured PatchStatus = "structured_content"
+	PatchNotLive    PatchStatus = "not_live" // superseded, retracted or archived
+	PatchFrozen     PatchStatus = "mutations_frozen"
 )
 
 // PatchResult is what became of one patch.
 type PatchResult struct {
 	ID             string      `json:"id"`
 	Status         PatchStatus `json:"status"`
-	CurrentVersion int         `json:"current_version,omitempty"` // before, or what stands
+	CurrentVersion int         `json:"current_version,omitempty"` // before, or the current one
 	NewVersion     int         `json:"new_version,omitempty"`
 	ContentChanged bool        `json:"content_changed,omitempty"`
-	Embedded       bool        `json:"embedded,omitempty"` // the new content is; false: the embedding follows with the outbox
-	DuplicateID    string      `json:"duplicate_memory_id,omitempty"`
+	// The new content is; false: the embedding follows with the outbox.
+	Embedded    bool   `json:"embedded,omitempty"`
+	DuplicateID string `json:"duplicate_memory_id,omitempty"`
 }
 
 // ModifyResult is in the order of the patches.
@@ -178,7 +180,7 @@ func checkPatchContent(p *check.Problems, field, content string) {
 // distinctIDs are the memory ids of a request so far, with the field that named each.
 type distinctIDs map[uuid.UUID]string
 
-// check refuses what is no memory id in its 36 characters, and one that was named before.
+// check refuses text that is not a memory id of 36 characters, and an id that was named before.
 func (seen distinctIDs) check(p *check.Problems, field, id string) {
 	parsed, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {
@@ -199,7 +201,7 @@ const (
 	summaryRefused = "refused" // none was done
 )
 
-// summaryWord is the word for a request of which some parts were done and some refused.
+// summaryWord is the word for a request when some parts were done and some refused.
 func summaryWord(done, refused int) string {
 	switch {
 	case refused == 0:

@@ -11,15 +11,16 @@ import (
 // MemoryRecord.UnmarshalJSON and EncodeRecord.
 
 // EpisodicPayload is what happened (document 004 §5). It is append-only: the timeline, the tool graph
-// and the artifacts may grow, what stands may not change.
+// and the artifacts may grow; existing entries may not change.
 type EpisodicPayload struct {
-	Kind         MemoryType      `json:"kind"`
-	Timeline     []TimelineEvent `json:"timeline"`
-	Artifacts    []string        `json:"artifacts,omitempty"` // sha256:<hex> of stored bytes, or a reference into the host system
-	ToolGraphRef string          `json:"tool_graph_ref,omitempty"`
-	ToolGraph    []ToolNode      `json:"tool_graph,omitempty"`
-	Environment  *Environment    `json:"environment,omitempty"`
-	Outcome      Outcome         `json:"outcome,omitempty"`
+	Kind     MemoryType      `json:"kind"`
+	Timeline []TimelineEvent `json:"timeline"`
+	// Sha256:<hex> of stored bytes, or a reference into the host system.
+	Artifacts    []string     `json:"artifacts,omitempty"`
+	ToolGraphRef string       `json:"tool_graph_ref,omitempty"`
+	ToolGraph    []ToolNode   `json:"tool_graph,omitempty"`
+	Environment  *Environment `json:"environment,omitempty"`
+	Outcome      Outcome      `json:"outcome,omitempty"`
 }
 
 // TimelineEvent is one event of an episode, in order of time.
@@ -101,7 +102,8 @@ type SemanticPayload struct {
 	Validity       Validity        `json:"validity"`
 	Evidence       []Ref           `json:"evidence,omitempty"`
 	RevisionPolicy RevisionPolicy  `json:"revision_policy,omitempty"` // default replace
-	Revision       *Revision       `json:"revision,omitempty"`        // shown; kept by the revision operations, not by writers
+	// Shown; kept by the revision operations, not by writers.
+	Revision *Revision `json:"revision,omitempty"`
 	// Cardinality says how many objects the predicate has at a time. It is an extension: without it
 	// no one can tell whether a second object contradicts the first. Default one, except for the
 	// predicate states, under which free text is kept.
@@ -158,14 +160,15 @@ const (
 
 // CompetencePayload is how to do something (document 004 §8).
 type CompetencePayload struct {
-	Kind          MemoryType   `json:"kind"`
-	SkillName     string       `json:"skill_name"`
-	Triggers      []Trigger    `json:"triggers"`
-	Recipe        []Step       `json:"recipe"` // ordered; a step with conditions is taken only where they hold
-	RequiredTools []string     `json:"required_tools,omitempty"`
-	FailureModes  []string     `json:"failure_modes,omitempty"`
-	Fallbacks     []string     `json:"fallbacks,omitempty"`
-	FallbackSteps []Step       `json:"fallback_steps,omitempty"` // the fallbacks in full, one each, where a step says more than its text
+	Kind          MemoryType `json:"kind"`
+	SkillName     string     `json:"skill_name"`
+	Triggers      []Trigger  `json:"triggers"`
+	Recipe        []Step     `json:"recipe"` // ordered; a step with conditions is taken only where they hold
+	RequiredTools []string   `json:"required_tools,omitempty"`
+	FailureModes  []string   `json:"failure_modes,omitempty"`
+	Fallbacks     []string   `json:"fallbacks,omitempty"`
+	// The fallbacks in full, one each, where a step says more than its text.
+	FallbackSteps []Step       `json:"fallback_steps,omitempty"`
 	Performance   *Performance `json:"performance,omitempty"`
 	Version       string       `json:"version,omitempty"`
 }
@@ -233,7 +236,7 @@ const (
 	EdgeControl EdgeKind = "control"
 )
 
-// AuditAction is the kind of an audited step (document 004 §15A.8; all behind delete are added to the
+// AuditAction is the kind of an audited step (document 004 §15A.8; all after delete are added to the
 // RFC's five).
 type AuditAction string
 

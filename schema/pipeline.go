@@ -70,7 +70,8 @@ type ActionCounts struct {
 
 // Sum returns the sum of two counts.
 func (c ActionCounts) Sum(d ActionCounts) ActionCounts {
-	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete, None: c.None + d.None}
+	return ActionCounts{Add: c.Add + d.Add, Update: c.Update + d.Update, Delete: c.Delete + d.Delete,
+		None: c.None + d.None}
 }
 
 // LinkCounts says what a range added to the graph.
@@ -82,7 +83,8 @@ type LinkCounts struct {
 
 // Add returns the sum of two counts.
 func (l LinkCounts) Add(m LinkCounts) LinkCounts {
-	return LinkCounts{Entities: l.Entities + m.Entities, Relations: l.Relations + m.Relations, Mentions: l.Mentions + m.Mentions}
+	return LinkCounts{Entities: l.Entities + m.Entities, Relations: l.Relations + m.Relations,
+		Mentions: l.Mentions + m.Mentions}
 }
 
 // IndexLag is how far the index is behind Postgres.
@@ -163,7 +165,8 @@ type ReviewResult struct {
 	MemoryID       string        `json:"memory_id,omitempty"`       // written, already there or removed
 	Superseded     []string      `json:"superseded,omitempty"`      // memories that the written one replaces
 	CurrentVersion int           `json:"current_version,omitempty"` // of the target, on a version conflict
-	Why            string        `json:"why,omitempty"`             // what stood in the way, or who decided before; ids, never content
+	// What stood in the way, or who decided before; ids, never content.
+	Why string `json:"why,omitempty"`
 }
 
 // Summary is a word for operators: what became of the request.
@@ -234,7 +237,7 @@ type Contradiction struct {
 	Reason     string    `json:"reason,omitempty"`
 	ProposalID string    `json:"proposal_id,omitempty"`
 	Since      time.Time `json:"since"`
-	Cursor     string    `json:"cursor"` // to go on behind this one
+	Cursor     string    `json:"cursor"` // to go on after this one
 }
 
 // Side is one side of a contradiction.

@@ -59,8 +59,9 @@ type RecallRequest struct {
 	// default), or on a level with all the others together (primary; document 002 Phase 2).
 	Traversal Traversal `json:"traversal,omitempty"`
 
-	Without []string `json:"without,omitempty"` // channels and stages to leave out, by the names that meta.timings_ms shows
-	With    []string `json:"with,omitempty"`    // stages to use that are off by default
+	// Channels and stages to leave out, by the names that meta.timings_ms shows.
+	Without []string `json:"without,omitempty"`
+	With    []string `json:"with,omitempty"` // stages to use that are off by default
 	// MinScore leaves out results whose relevance is lower, [0,1]. Nil: the default floor, below which the
 	// best result makes the answer empty; 0: no floor.
 	MinScore *float64 `json:"min_score,omitempty"`
@@ -229,7 +230,7 @@ type RecallResult struct {
 	Redacted    Redaction   `json:"redacted,omitempty"`
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"` // of a redacted one
 
-	// Supplementary rows come last. They are no results of their own: see Supplement. Their ids name
+	// Supplementary rows come last. They are not results of their own: see Supplement. Their ids name
 	// memories where the kind is rationale, source or rescue, and nothing that can be asked for otherwise.
 	Supplementary bool        `json:"supplementary,omitempty"`
 	Supplement    *Supplement `json:"supplement,omitempty"`
@@ -264,7 +265,8 @@ type RecallMeta struct {
 
 	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction
-	Ignored  []string          `json:"ignored,omitempty"`  // fields of the request that the worker does not know and left out
+	// Fields of the request that the worker does not know and left out.
+	Ignored []string `json:"ignored,omitempty"`
 }
 
 // Currentness says whether what a recalled memory tells still holds (document 002 Phase 4).
@@ -282,15 +284,18 @@ const (
 // a client may keep in a workflow's history for as long as it likes. It copies what may stay, so that
 // nothing that an answer may gain later slips through.
 func (r RecallResponse) WithoutContent() RecallResponse {
-	out := RecallResponse{RetrievalID: r.RetrievalID, Results: make([]RecallResult, len(r.Results)), Layers: r.Layers, Selections: selectionIDs(r.Selections),
+	out := RecallResponse{RetrievalID: r.RetrievalID, Results: make([]RecallResult, len(r.Results)),
+		Layers: r.Layers, Selections: selectionIDs(r.Selections),
 		Meta: RecallMeta{TimingsMS: r.Meta.TimingsMS, Channels: r.Meta.Channels, Degraded: r.Meta.Degraded,
 			Trust: r.Meta.Trust, Redacted: r.Meta.Redacted}}
 	for i, row := range r.Results {
-		out.Results[i] = RecallResult{ID: row.ID, Type: row.Type, Category: row.Category, Score: row.Score, Channels: row.Channels, Tags: []string{},
+		out.Results[i] = RecallResult{ID: row.ID, Type: row.Type, Category: row.Category, Score: row.Score,
+			Channels: row.Channels, Tags: []string{},
 			CreatedAt: row.CreatedAt, OccurredAt: row.OccurredAt, Pinned: row.Pinned, Importance: row.Importance,
 			Validity: Validity{Mode: row.Validity.Mode, Start: row.Validity.Start, End: row.Validity.End}, Status: row.Status,
 			Redacted: row.Redacted, Sensitivity: row.Sensitivity, Currentness: row.Currentness, SupersededBy: row.SupersededBy}
-		out.Results[i].Supplementary, out.Results[i].Supplement, out.Results[i].Truncated = row.Supplementary, row.Supplement, row.Truncated
+		out.Results[i].Supplementary, out.Results[i].Supplement, out.Results[i].Truncated = row.Supplementary,
+			row.Supplement, row.Truncated
 	}
 	return out
 }

@@ -127,7 +127,8 @@ type Provenance struct {
 
 // Relation is an edge from this memory to another (document 004 §15A.5).
 type Relation struct {
-	Predicate string  `json:"predicate"` // derived_from, supersedes, contradicts, supports, or a snake_case name of the writer's own
+	// derived_from, supersedes, contradicts, supports, or a snake_case name of the writer's own.
+	Predicate string  `json:"predicate"`
 	TargetID  string  `json:"target_id"`
 	Weight    float64 `json:"weight"`           // [0,1]
 	Reason    string  `json:"reason,omitempty"` // why the edge is there
@@ -205,9 +206,10 @@ type FactOutcome struct {
 
 	ProposalID string `json:"proposal_id,omitempty"`
 	SourceID   string `json:"source_id,omitempty"` // the memory that it was drawn from
-	Target     string `json:"target,omitempty"`    // content of the memory that it changes or contradicts, as its owner may see it
-	Contested  bool   `json:"contested,omitempty"` // written although it contradicts another memory; both are kept
-	Retracts   bool   `json:"retracts,omitempty"`  // the fact takes a statement back
+	// Content of the memory that it changes or contradicts, as its owner may see it.
+	Target    string `json:"target,omitempty"`
+	Contested bool   `json:"contested,omitempty"` // written although it contradicts another memory; both are kept
+	Retracts  bool   `json:"retracts,omitempty"`  // the fact takes a statement back
 
 	// What is too sensitive to be shown by default is withheld: content, target, reason and warnings are empty.
 	Withheld    bool        `json:"withheld,omitempty"`
@@ -243,14 +245,15 @@ type PutStatus string
 
 // The put statuses.
 const (
-	PutCreated    PutStatus = "created"
-	PutUpdated    PutStatus = "updated"            // working memory replaced, or an episode that grew
-	PutDiscarded  PutStatus = "discarded"          // working memory whose task is done
-	PutUnchanged  PutStatus = "unchanged"          // the record stands as it was put
-	PutDuplicate  PutStatus = "duplicate"          // the id is that of the live memory with this content
-	PutConflict   PutStatus = "active_fact_exists" // another active fact makes the claim: revise it
-	PutExists     PutStatus = "exists"             // another record has this id, or had it until it was forgotten by force; or the record would supersede a live memory
-	PutAppendOnly PutStatus = "append_only"        // an episode may grow, not change
+	PutCreated   PutStatus = "created"
+	PutUpdated   PutStatus = "updated"            // working memory replaced, or an episode that grew
+	PutDiscarded PutStatus = "discarded"          // working memory whose task is done
+	PutUnchanged PutStatus = "unchanged"          // the record stands as it was put
+	PutDuplicate PutStatus = "duplicate"          // the id is that of the live memory with this content
+	PutConflict  PutStatus = "active_fact_exists" // another active fact makes the claim: revise it
+	// Another record has this id, or had it until it was forgotten by force; or the record would supersede a live memory.
+	PutExists     PutStatus = "exists"
+	PutAppendOnly PutStatus = "append_only" // an episode may grow, not change
 	PutVersion    PutStatus = "version_conflict"
 	PutFrozen     PutStatus = "mutations_frozen"
 	PutShadow     PutStatus = "shadow_mode"

@@ -278,10 +278,11 @@ const (
 
 // Operation is what every such request carries.
 type Operation struct {
-	Principal   Principal `json:"principal"`
-	OperationID string    `json:"operation_id,omitempty"` // once only; without one, the same request joins a run that is under way, and is a new operation after it
-	Actor       string    `json:"actor,omitempty"`        // who history names; default agent:<agent>
-	Reason      string    `json:"reason,omitempty"`       // required by all but put and feedback
+	Principal Principal `json:"principal"`
+	// Once only; without one, the same request joins a run that is under way, and is a new operation after it.
+	OperationID string `json:"operation_id,omitempty"`
+	Actor       string `json:"actor,omitempty"`  // who history names; default agent:<agent>
+	Reason      string `json:"reason,omitempty"` // required by all but put and feedback
 }
 
 // validate checks what all operations have in common.

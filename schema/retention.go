@@ -27,7 +27,8 @@ const (
 )
 
 // RetentionDomains lists all of them.
-var RetentionDomains = []RetentionDomain{RetainMemory, RetainWorld, RetainHistory, RetainJobsCompleted, RetainJobsDead, RetainRetrievals,
+var RetentionDomains = []RetentionDomain{RetainMemory, RetainWorld, RetainHistory, RetainJobsCompleted,
+	RetainJobsDead, RetainRetrievals,
 	RetainIngest, RetainForgetRuns, RetainEvents, RetainOperations, RetainArtifacts}
 
 // Valid reports whether d is a known domain.
@@ -140,7 +141,7 @@ const (
 	SweepHistory Sweep = "history"
 )
 
-// Valid reports whether s is something of which a sweep asks.
+// Valid reports whether s is one of the sweeps above.
 func (s Sweep) Valid() bool { return s == SweepDecay || s == SweepRetention || s == SweepHistory }
 
 // SweepHold is a sweep that would take too much of a tenant's, and waits until somebody admits it.
@@ -167,7 +168,7 @@ func (d *decoder) needPoints(points *[]DecayPoint) {
 	for i := range *points {
 		point := fmt.Sprintf("%s[%d]", path, i)
 		if slices.ContainsFunc(d.Fields, func(f FieldError) bool { return f.Field == d.asGiven(point) }) {
-			continue // it is no object
+			continue // not an object
 		}
 		for _, name := range []string{"after_seconds", "share"} {
 			if at := check.Join(point, name); !d.seen[at] {

@@ -16,7 +16,7 @@ type ReviseAction string
 // The revision operations.
 const (
 	ReviseSupersede ReviseAction = "supersede" // the record replaces the targets
-	ReviseFork      ReviseAction = "fork"      // the record holds beside the target, under disjoint conditions
+	ReviseFork      ReviseAction = "fork"      // the record holds along with the target, under disjoint conditions
 	ReviseRetract   ReviseAction = "retract"   // the targets are no longer held to be true
 	ReviseMerge     ReviseAction = "merge"     // the record unites the targets
 	ReviseContest   ReviseAction = "contest"   // target and record contradict each other until it is resolved
@@ -25,7 +25,8 @@ const (
 )
 
 // reviseActions lists the actions in the order in which they are documented.
-var reviseActions = []ReviseAction{ReviseSupersede, ReviseFork, ReviseRetract, ReviseMerge, ReviseContest, ReviseResolve, ReviseReconcile}
+var reviseActions = []ReviseAction{ReviseSupersede, ReviseFork, ReviseRetract, ReviseMerge,
+	ReviseContest, ReviseResolve, ReviseReconcile}
 
 // Valid reports whether the value is one of the enumeration.
 func (v ReviseAction) Valid() bool { return slices.Contains(reviseActions, v) }
@@ -46,9 +47,9 @@ type ReviseRequest struct {
 	// names a memory that exists already (supersede, merge and contest); its version, when given, must
 	// be the one that stands.
 	//
-	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it
-	// or a rule names a visibility. What another agent owns is revised in the open only: the record is
-	// then as visible as the least visible of that agent's targets. It is never less sensitive than any target, and a target's pin passes to it.
+	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it or a rule names a
+	// visibility. What another agent owns is revised in the open only: the record is then as visible as the least
+	// visible of that agent's targets. It is never less sensitive than any target, and a target's pin passes to it.
 	//
 	// A semantic record without content that has the first target's subject and predicate, and another object, is
 	// worded as the target is, with the new object in the place of the old: the rest of the sentence is kept. Where
@@ -71,7 +72,8 @@ type ReviseRequest struct {
 
 // Names reports whether the record only names a memory that exists already.
 func (r *ReviseRequest) Names() bool {
-	return r.Record != nil && r.Record.ID != "" && r.Record.Content == "" && (len(r.Record.Payload) == 0 || string(r.Record.Payload) == "null")
+	return r.Record != nil && r.Record.ID != "" && r.Record.Content == "" &&
+		(len(r.Record.Payload) == 0 || string(r.Record.Payload) == "null")
 }
 
 // ReviseStatus is what became of a revision.
@@ -90,13 +92,15 @@ const (
 	ReviseCycle           ReviseStatus = "cyclic_supersession"
 	RevisePinned          ReviseStatus = "pinned" // reconcile does not choose over a pin; a named action may
 	ReviseFrozen          ReviseStatus = "mutations_frozen"
-	ReviseWrongType       ReviseStatus = "wrong_type"        // the targets differ in type, or from the record, or cannot be revised so
-	ReviseNotContested    ReviseStatus = "not_contested"     // resolve of what no one contests
-	ReviseNoConflict      ReviseStatus = "no_conflict"       // reconcile of what can both hold
-	ReviseExists          ReviseStatus = "exists"            // another memory has the record's id
-	ReviseNotOwner        ReviseStatus = "not_owner"         // a target belongs to another agent, and the record would be seen by others than it
-	ReviseBadRef          ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
-	ReviseInvalid         ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
+	// The targets differ in type, or from the record, or cannot be revised so.
+	ReviseWrongType    ReviseStatus = "wrong_type"
+	ReviseNotContested ReviseStatus = "not_contested" // resolve of what no one contests
+	ReviseNoConflict   ReviseStatus = "no_conflict"   // reconcile of what can both hold
+	ReviseExists       ReviseStatus = "exists"        // another memory has the record's id
+	// A target belongs to another agent, and the record would be seen by others than it.
+	ReviseNotOwner ReviseStatus = "not_owner"
+	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
+	ReviseInvalid  ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
 )
 
 // RevisedMemory is a target after the revision, or what stood in its way.
@@ -108,13 +112,14 @@ type RevisedMemory struct {
 
 // ReviseResult says what was done. Action is what reconcile chose, or the request's.
 type ReviseResult struct {
-	Status  ReviseStatus    `json:"status"`
-	Action  ReviseAction    `json:"action"`
-	Why     string          `json:"why,omitempty"`     // reconcile: which rule chose; a refusal: what stood in the way
-	Created []string        `json:"created,omitempty"` // ids of new memories: the record first, then what a fork leaves of its target
-	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists what stands
+	Status ReviseStatus `json:"status"`
+	Action ReviseAction `json:"action"`
+	Why    string       `json:"why,omitempty"` // reconcile: which rule chose; a refusal: what stood in the way
+	// Ids of new memories: the record first, then what a fork leaves of its target.
+	Created []string        `json:"created,omitempty"`
+	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists the current ones
 	Record  *RevisedMemory  `json:"record,omitempty"`  // the record as it stands afterwards
-	// Conflicts are memories beside the targets that stand in the way: who makes the claim, or has the
+	// Conflicts are memories other than the targets that prevent the revision: who makes the claim, or has the
 	// content.
 	Conflicts []RevisedMemory `json:"conflicts,omitempty"`
 }
@@ -284,7 +289,7 @@ const (
 type RecoverItem struct {
 	ID             string        `json:"id"`
 	Status         RecoverStatus `json:"status"`
-	CurrentVersion int           `json:"current_version,omitempty"` // before, or what stands
+	CurrentVersion int           `json:"current_version,omitempty"` // before, or the current one
 	NewVersion     int           `json:"new_version,omitempty"`
 	ConflictID     string        `json:"conflict_id,omitempty"` // the live memory in the way
 }

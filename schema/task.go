@@ -105,7 +105,8 @@ type Choice struct {
 	SuccessRate   float64       `json:"success_rate"` // lower bound of what was observed, [0,1]
 	Recency       float64       `json:"recency"`      // of the last reinforcement, [0,1]
 	ReinforcedAt  time.Time     `json:"reinforced_at"`
-	Missing       []string      `json:"missing,omitempty"` // context keys that its conditions name and the context does not
+	// Context keys that its conditions name and the context does not.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Applicability says whether conditions hold in a context.
@@ -121,8 +122,9 @@ const (
 
 // MissingKey is a context key that would help to choose.
 type MissingKey struct {
-	Key    string            `json:"key"`
-	Splits float64           `json:"splits"`           // share of the candidates that knowing it rules out on average, [0,1]
+	Key string `json:"key"`
+	// Share of the candidates that knowing it rules out on average, [0,1].
+	Splits float64           `json:"splits"`
 	Values []json.RawMessage `json:"values,omitempty"` // that the candidates' conditions admit; some of them
 }
 
@@ -141,7 +143,7 @@ const (
 	SupplementRescue     SupplementKind = "rescue"     // found by the fallback search, after the channels found nothing
 )
 
-// Supplement says what a supplementary row is. It is no answer of its own, and reading it is not tracked.
+// Supplement says what a supplementary row is. It is not an answer of its own, and reading it is not tracked.
 type Supplement struct {
 	Kind    SupplementKind `json:"kind"`
 	Of      []string       `json:"of,omitempty"`      // ids of the results that it belongs to
@@ -223,7 +225,7 @@ func (r *GetRequest) DropUnread() bool { return r.decoded.DropUnread() }
 // GetResponse is what was read.
 type GetResponse struct {
 	Records []MemoryRecord `json:"records"` // in the order of the request
-	// Missing are the ids of which nothing may be shown. Whether there is such a record is not told.
+	// Missing are the ids of records that may not be shown. Whether there is such a record is not told.
 	Missing []string `json:"missing"`
 	// LeftOut are the ids of records for which the answer had no room: ask for them again, alone.
 	LeftOut []string `json:"left_out,omitempty"`

@@ -103,7 +103,12 @@ func validatePayload(p *check.Problems, path string, t MemoryType, payload json.
 	}
 }
 
-func checkPayload[T Payload](p *check.Problems, path string, payload json.RawMessage, validate func(*check.Problems, string, *T)) {
+func checkPayload[T Payload](
+	p *check.Problems,
+	path string,
+	payload json.RawMessage,
+	validate func(*check.Problems, string, *T),
+) {
 	v, err := PayloadOf[T](payload)
 	if err != nil {
 		if invalid, ok := err.(*ValidationError); ok { //nolint:errorlint // PayloadOf returns it unwrapped

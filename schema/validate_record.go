@@ -29,7 +29,8 @@ var (
 	statuses         = []Status{StatusActive, StatusContested, StatusSuperseded, StatusRetracted}
 	decayCurves      = []DecayCurve{CurveExponential, CurveLinear, CurveCustom}
 	deletionPolicies = []DeletionPolicy{DeleteAutoPrune, DeleteManualOnly, DeleteNever}
-	auditActions     = []AuditAction{AuditCreate, AuditRevise, AuditFork, AuditMerge, AuditDelete, AuditRecover, AuditContest, AuditResolve,
+	auditActions     = []AuditAction{AuditCreate, AuditRevise, AuditFork, AuditMerge, AuditDelete,
+		AuditRecover, AuditContest, AuditResolve,
 		AuditRetract, AuditModify, AuditErase, AuditArchive, AuditKeep, AuditPurge, AuditReinforce, AuditPenalise}
 )
 
@@ -167,8 +168,10 @@ func (m *MemoryRecord) checkIdentity(p *check.Problems) {
 	}
 	check.Text(p, "external_id", m.ExternalID, MaxRefLength)
 	for _, f := range []struct{ field, value string }{
-		{"scope", m.Scope}, {"tenant", m.Tenant}, {"agent", m.Agent}, {"project", m.Project}, {"policy_group", m.PolicyGroup}, {"who", m.Who},
-		{"agent_session_id", m.Session}, {"agent_interaction_id", m.Interaction}, {"language", m.Language}, {"key_id", m.KeyID},
+		{"scope", m.Scope}, {"tenant", m.Tenant}, {"agent", m.Agent}, {"project", m.Project},
+		{"policy_group", m.PolicyGroup}, {"who", m.Who},
+		{"agent_session_id", m.Session}, {"agent_interaction_id", m.Interaction}, {"language", m.Language},
+		{"key_id", m.KeyID},
 		{"world_id", m.WorldID}, {"world_version", m.WorldVersion},
 	} {
 		check.Text(p, f.field, f.value, MaxNameLength)
@@ -199,7 +202,8 @@ func (m *MemoryRecord) checkWorth(p *check.Problems) {
 		value float64
 	}{
 		{"confidence", m.Confidence}, {"salience", m.Salience}, {"importance", m.Importance}, {"source_trust", m.SourceTrust},
-		{"lifecycle.decay.min_salience", d.MinSalience}, {"lifecycle.decay.floor", d.Floor}, {"lifecycle.decay.reinforcement_gain", d.ReinforcementGain},
+		{"lifecycle.decay.min_salience", d.MinSalience}, {"lifecycle.decay.floor", d.Floor},
+		{"lifecycle.decay.reinforcement_gain", d.ReinforcementGain},
 	} {
 		if !unit(f.value) {
 			p.Add(f.field, "must be between 0 and 1")
@@ -225,7 +229,8 @@ func (m *MemoryRecord) checkTimes(p *check.Problems) {
 		field string
 		at    *time.Time
 	}{
-		{"created_at", &m.CreatedAt}, {"updated_at", &m.UpdatedAt}, {"lifecycle.last_reinforced_at", &m.Lifecycle.LastReinforcedAt},
+		{"created_at", &m.CreatedAt}, {"updated_at", &m.UpdatedAt},
+		{"lifecycle.last_reinforced_at", &m.Lifecycle.LastReinforcedAt},
 		{"lifecycle.decay_due_at", m.Lifecycle.DecayDueAt}, {"salience_at", &m.SalienceAt}, {"occurred_at", &m.OccurredAt},
 		{"last_accessed_at", m.LastAccessed}, {"deleted_at", m.DeletedAt}, {"archived_at", m.ArchivedAt},
 		{"superseded_at", m.SupersededAt}, {"erased_at", m.ErasedAt},

@@ -77,7 +77,7 @@ func TestAPinHoldsForTheRecordInTheSameWords(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// Whoever says again what is known becomes one more source of the record, and keeps it from fading.
+// Anyone who says again what is known becomes one more source of the record, and keeps it from fading.
 func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	for name, again := range map[string]func(record uuid.UUID) idea{

@@ -114,7 +114,7 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	}
 	require.Equal(t, "It goes.", *w.last(auto).OldContent)
 	require.Equal(t, 5, w.count("index_outbox", "op = 'delete'"))
-	require.Zero(t, w.count("memories", "id = $1 AND decay_due_at IS NOT NULL", never), "nobody looks at it again before it changes")
+	require.Zero(t, w.count("memories", "id = $1 AND decay_due_at IS NOT NULL", never), "no one looks at it again before it changes")
 	w.requireExactStats()
 	testkit.CheckInvariants(t, w.owner)
 
@@ -178,7 +178,7 @@ func TestDecayInterruptedAnywhere(t *testing.T) {
 			require.Error(t, err)
 		})
 		require.Equal(t, before, w.snapshot(), "a batch is all or nothing")
-		// One that is killed behind its commit is begun anew, without its place.
+		// One that is killed behind its commit is begun again, without its place.
 		_, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
 		require.NoError(t, err)
 	}
@@ -245,7 +245,7 @@ func TestDecayLeavesWhatIsBusy(t *testing.T) {
 	require.Equal(t, 1, w.sweepDecay("run", 500).Pruned)
 }
 
-// A moment that was stored wrong takes nothing away before its time, and is mended.
+// A moment that was stored wrong takes nothing away before its time, and is repaired.
 func TestDecayMendsAWrongMoment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

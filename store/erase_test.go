@@ -109,7 +109,7 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("I am the XyzzyCanary of Lisbon").Hash))
 			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("").Hash))
 
-			// It can be learned anew, and be erased no second time.
+			// It can be learned again, and be erased no second time.
 			again := w.memory("I am the XyzzyCanary of Lisbon")
 			require.NotEqual(t, parent, again)
 			receipt = w.forgetAll(w.forgets(mode, named(parent)))

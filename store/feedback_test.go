@@ -403,7 +403,7 @@ func TestFeedbackWithAClockPutBack(t *testing.T) {
 	require.True(t, stands.SalienceAt.Equal(ahead))
 	w.now = ahead.Add(-9 * 24 * time.Hour)
 	item := w.feedbackOn(second, id, schema.VerdictSucceeded)
-	require.Equal(t, stands.Salience, *item.SalienceBefore, "what was ahead does not fade anew")
+	require.Equal(t, stands.Salience, *item.SalienceBefore, "what was ahead does not start to fade a second time")
 	require.InDelta(t, stands.Salience+0.1, *item.SalienceAfter, 1e-12)
 	m := w.get(id)
 	require.True(t, m.SalienceAt.Equal(ahead))

@@ -11,7 +11,7 @@ import (
 )
 
 // Who, when and why stays to be read of what was really deleted, in a restored database too; by its
-// agent, and by nobody else (document 002 "History").
+// agent, and by no one else (document 002 "History").
 func TestTheHistoryOfWhatWasReallyDeletedIsItsAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

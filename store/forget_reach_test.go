@@ -158,7 +158,7 @@ func TestEraseTakesEvidenceOutOfTheTargetsHistory(t *testing.T) {
 	}
 }
 
-// Bodies that nobody will carry out: any old one may hold an erased text.
+// Bodies that no one will carry out: any old one may hold an erased text.
 func TestEraseDeletesAbandonedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

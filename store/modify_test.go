@@ -433,7 +433,7 @@ func TestTwoModifyAtOnce(t *testing.T) {
 	w.requireExactStats()
 }
 
-// Modifications, new memories and the pipeline cross each other; nothing is lost and nobody waits for
+// Modifications, new memories and the pipeline cross each other; nothing is lost and no one waits for
 // ever.
 func TestModifyBesideTheOthers(t *testing.T) {
 	t.Parallel()
@@ -668,7 +668,7 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 }
 
 // The pipeline embeds a source, and before it has written, the source is modified: the vector is of a
-// text that nobody says any more.
+// text that no one says any more.
 func TestModifyOvertakesTheEmbeddingOfASource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

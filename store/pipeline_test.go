@@ -202,7 +202,7 @@ func TestAttemptsAreOfAPhase(t *testing.T) {
 	require.Equal(t, 2, w.job(r, 0).Attempts)
 }
 
-// A job that is put back days later has not waited all that time: nobody is to be woken for it.
+// A job that is put back days later has not waited all that time: no one is to be woken for it.
 func TestARevivedJobHasWaitedSinceThen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -105,7 +105,7 @@ func TestHistorySaysWhichFact(t *testing.T) {
 	}
 	require.Equal(t, map[float64][]string{0: {hash(texts[0])}, 1: {hash(texts[1])}, 2: {hash(texts[2])}}, said())
 
-	// The same of a decision, and of what nobody decided.
+	// The same of a decision, and of what no one decided.
 	_, err := w.OpenReview(ctx, "t", r.BatchID, time.Hour, w.now)
 	require.NoError(t, err)
 	for _, item := range w.reviews(pipeline.ReviewFilter{}) {

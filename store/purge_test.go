@@ -548,7 +548,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 	}
 }
 
-// What a run was let go ahead with is what it goes by: a policy that was set since has it begin anew, and ask.
+// What a run was let go ahead with is what it goes by: a policy that was set since has it begin again, and ask.
 func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -594,7 +594,7 @@ func TestNothingLeansOnWhatIsOnItsWayOut(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{w.count("memories", "id = $1", kept), w.count("memories", "id = $1", gone)})
 }
 
-// A tenant's purge touches nobody else's rows, and history cannot be removed by any other way.
+// A tenant's purge touches no one else's rows, and history cannot be removed by any other way.
 func TestPurgeIsTheTenants(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

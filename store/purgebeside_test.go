@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// An accepted write waits for its retry for as long as its run does; nobody has asked that what a purge
+// An accepted write waits for its retry for as long as its run does; no one has asked that what a purge
 // removes goes with every copy.
 func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 
 	w.now = w.now.Add(300 * day)
 	w.purge(3)
-	require.Zero(t, left(dead), "nobody has replayed it")
+	require.Zero(t, left(dead), "no one has replayed it")
 }
 
 // source2 takes ideas through a write that may not apply them, and completes the job.
@@ -136,7 +136,7 @@ func TestPurgeOfWhatOnlyGrew(t *testing.T) {
 	w.now = w.now.Add(10 * day)
 	counts := w.purge(1)
 	require.Equal(t, 1, counts[lifecycle.PurgeEvents], "that of a memory that is there stays")
-	require.Zero(t, w.count("forget_runs", "true"), "the one that nobody confirmed as well")
+	require.Zero(t, w.count("forget_runs", "true"), "the one that no one confirmed as well")
 	require.Zero(t, w.count("forget_items", "true"))
 	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1", world), "what a world's memory went through stays")
 	require.Zero(t, w.count("memory_versions", "memory_id = $1", kept))

@@ -158,7 +158,7 @@ func TestRecoverComesBackAsItWas(t *testing.T) {
 		w.softDelete(id)
 		w.exec(`UPDATE memories SET `+set+` WHERE id = $1`, id)
 		twin := w.explicit("This was " + name)
-		require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status, "a live memory of the same content is in nobody's way")
+		require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status, "a live memory of the same content is in no one's way")
 		require.Equal(t, 1, w.count("memories", "id = $1 AND deleted_at IS NULL AND NOT live", id))
 		require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'delete'", id))
 		require.NotEqual(t, twin, id)
@@ -249,7 +249,7 @@ func TestRecoverFailsAsAWhole(t *testing.T) {
 	}())
 }
 
-// Whoever makes several claims takes their locks in one order: with any one of them held by another, a
+// Anyone who makes several claims takes their locks in one order: with any one of them held by another, a
 // put and a recovery have come as far as each other.
 func TestClaimLocksHaveOneOrder(t *testing.T) {
 	t.Parallel()

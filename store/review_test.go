@@ -48,7 +48,7 @@ func (w *world) decision(item schema.ReviewItem, d schema.Decision) pipeline.Dec
 		By: "operator:rita", Reason: "looked at both", Policy: w.policy, Now: w.now}
 }
 
-// expire ends what nobody decided by a time.
+// expire ends what no one decided by a time.
 func (w *world) expire(r schema.Range, before time.Time) (int, error) {
 	out, err := w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before, Policy: w.policy, Now: w.now})
 	return out.Ended, err
@@ -200,7 +200,7 @@ func TestARejectedProposalChangesNothingElse(t *testing.T) {
 	require.Equal(t, "rejected", metadata(t, h[len(h)-1])["decision"])
 	require.Equal(t, schema.ProposalRejected, w.review(item.ProposalID).State)
 
-	// Whoever comes second learns of the first.
+	// Anyone who comes second learns of the first.
 	second := w.settle(item, schema.DecisionApprove)
 	require.Equal(t, schema.ReviewDecided, second.Status)
 	require.Equal(t, schema.ProposalRejected, second.State)
@@ -367,7 +367,7 @@ func TestOneReviewerOfManyDecides(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_history", "metadata->>'reviewed' = 'true' AND event = 'none'"))
 }
 
-// Reviewers of one claim, and the pipeline, meet: one fact stands at the end, and nobody fails.
+// Reviewers of one claim, and the pipeline, meet: one fact stands at the end, and no one fails.
 func TestApprovalsOfOneClaimAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -543,7 +543,7 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	require.Equal(t, pipeline.ReviewState{Agent: "a", Open: 2, NextAt: st.NextAt}, st)
 	again, err := w.OpenReview(ctx, "t", r.BatchID, 2*time.Hour, w.now.Add(time.Minute))
 	require.NoError(t, err)
-	require.True(t, again.NextAt.Equal(next), "looking again gives nobody more time")
+	require.True(t, again.NextAt.Equal(next), "looking again gives no one more time")
 	items := w.reviews(pipeline.ReviewFilter{})
 	require.True(t, items[0].ExpiresAt.Equal(next))
 	require.Equal(t, schema.ReviewRejected, w.settle(items[0], schema.DecisionReject).Status)

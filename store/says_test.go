@@ -331,7 +331,7 @@ func TestEverywhereOfATurn(t *testing.T) {
 	require.Equal(t, 1, preview.Derived)
 }
 
-// A fork says something else of the same, and is nobody's restatement; a narrowed copy is.
+// A fork says something else of the same, and is no one's restatement; a narrowed copy is.
 func TestEverywhereLeavesForksAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

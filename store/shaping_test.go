@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Whoever may not see a memory gets nothing of it from what shaping reads, whatever ids it names.
+// Anyone who may not see a memory gets nothing of it from what shaping reads, whatever ids it names.
 func TestShapingReadsThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -103,7 +103,7 @@ func TestStageFindsDuplicates(t *testing.T) {
 
 	w.forget(first)
 	again := w.memory("The sky is blue.")
-	require.NotEqual(t, first, again, "what was forgotten can be learned anew")
+	require.NotEqual(t, first, again, "what was forgotten can be learned again")
 }
 
 func TestStageDeduplicatesWithinItsScopeOnly(t *testing.T) {
@@ -277,7 +277,7 @@ func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
 	require.Contains(t, h[0].Reason, "recall")
 }
 
-// What nobody could forget, since it stands beside no memory, is not kept: neither what recall handed out nor what
+// What no one could forget, since it stands beside no memory, is not kept: neither what recall handed out nor what
 // is delivered again of a memory that is gone.
 func TestStageKeepsNoTextBesideNoMemory(t *testing.T) {
 	t.Parallel()

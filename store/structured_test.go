@@ -221,7 +221,7 @@ func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
 	}
 	require.Equal(t, named, find(mine))
 	w.exec(`DELETE FROM entity_relation_sources`)
-	require.Equal(t, named[:1], find(mine), "nobody says so any more")
+	require.Equal(t, named[:1], find(mine), "no one says so any more")
 
 	said := w.memory("ann and bob are old friends")
 	w.says(said, ann, bob)

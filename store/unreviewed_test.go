@@ -49,7 +49,7 @@ func (w *world) contested(a, b uuid.UUID) {
 	require.Equal(w.t, 2, w.count("memory_links", "predicate = 'contradicts' AND ARRAY[source_id, target_id] <@ ARRAY[$1, $2]::uuid[]", a, b))
 }
 
-// A contradiction that nobody reviews ends in contestation, not in nothing (document 004 §7).
+// A contradiction that no one reviews ends in contestation, not in nothing (document 004 §7).
 func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 	t.Parallel()
 	said := fact("Ana does not like green tea")

@@ -37,7 +37,7 @@ func TestMayLookInSQL(t *testing.T) {
 		for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal} {
 			content := owner.Agent + " of " + owner.Project + " and " + owner.PolicyGroup + ": " + string(v)
 			id, err := w.Insert(ctx, owner, v, semantic(content, owner.Agent, "states", content, `{"mode":"global"}`), w.now)
-			if err != nil { // nobody's group, it may be
+			if err != nil { // no one's group, it may be
 				require.Equal(t, schema.VisibilityGroup, v, err)
 				require.Empty(t, owner.PolicyGroup)
 				continue

@@ -32,7 +32,7 @@ const (
 	// hours pass between their runs.
 	schedulesFor = 30 * time.Second
 	// schedulesGrace is how long nothing may be known of schedules at the beginning, and schedulesStale how old what
-	// is known may get: a server that is too busy to say is no failure of a schedule, but it hides one.
+	// is known may get: a server that is too busy to answer is not a failure of a schedule, but it hides one.
 	schedulesGrace = time.Minute
 	schedulesStale = 5 * time.Minute
 )
@@ -54,8 +54,8 @@ type health struct {
 	temporal  client.Client
 	schedules mneme.Schedules
 	policies  *config.Policies
-	jobAge    time.Duration // how long a job may wait; 0 for ever
-	indexLag  time.Duration // how far behind the index may be; 0 for ever
+	jobAge    time.Duration // how long a job may wait; 0: without limit
+	indexLag  time.Duration // how far behind the index may be; 0: without limit
 	now       func() time.Time
 
 	died atomic.Pointer[string] // why the worker's loop has ended
@@ -74,7 +74,8 @@ type health struct {
 // in their queue, and say of a Postgres that is busy with an import that it does not answer.
 func openHealth(ctx context.Context, database pg.Config) (*store.Store, error) {
 	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one while that is given up
-	database.StatementTimeout = readyWithin                         // what a look has given up waiting for ends at the server too
+	// what a look has given up waiting for ends at the server too
+	database.StatementTimeout = readyWithin
 	return store.Open(ctx, database)
 }
 
@@ -116,7 +117,8 @@ func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
 	case err != nil:
 		out = append(out, "the schema's version cannot be read")
 	case version < migrations.Latest():
-		out = append(out, fmt.Sprintf("migrations are behind: the database is at version %d and needs %d", version, migrations.Latest()))
+		out = append(out, fmt.Sprintf("migrations are behind: the database is at version %d and needs %d",
+			version, migrations.Latest()))
 	}
 	if h.jobAge > 0 {
 		switch queue, err := h.store.JobQueue(ctx); {
@@ -154,7 +156,8 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 			h.scheduled, h.paused, h.missed = now, nil, 0
 			for _, s := range known {
 				if s.PausedBy == mneme.PausedByFailure { // its note quotes a failure: that is for those who may see the namespace
-					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which", s.Name))
+					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which",
+						s.Name))
 				}
 			}
 		}
@@ -164,7 +167,8 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 	case h.scheduled.IsZero() && now.Sub(h.begun) > schedulesGrace:
 		return []string{"whether a failure has paused a schedule could never be read"}
 	case !h.scheduled.IsZero() && now.Sub(h.scheduled) > schedulesStale:
-		return []string{fmt.Sprintf("whether a failure has paused a schedule could not be read for %s", age(now.Sub(h.scheduled)))}
+		return []string{fmt.Sprintf("whether a failure has paused a schedule could not be read for %s",
+			age(now.Sub(h.scheduled)))}
 	}
 	return h.paused
 }

@@ -61,7 +61,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	database := pg.Config{URL: cfg.DatabaseURL, MaxConns: int32(cfg.MaxConns), ApplicationName: "mneme-worker", Configure: traces.Pool, TimedOut: metrics.StatementTimedOut}
+	database := pg.Config{URL: cfg.DatabaseURL, MaxConns: int32(cfg.MaxConns), ApplicationName: "mneme-worker",
+		Configure: traces.Pool, TimedOut: metrics.StatementTimedOut}
 	st, err := store.Open(ctx, database)
 	if err != nil {
 		return err
@@ -106,10 +107,12 @@ func run(ctx context.Context, log *slog.Logger) error {
 		log.Warn("vector index not ready", "index", index.Name(), "error", err)
 	}
 	schedules := mneme.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue, Index: index.Name()}
-	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies, jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
+	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies,
+		jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
 	fatal := make(chan error, 1)
 	options := cfg.WorkerOptions()
-	options.WorkerStopTimeout, options.Interceptors = stopTimeout, []interceptor.WorkerInterceptor{metrics.Interceptor(), step.Jitter()}
+	options.WorkerStopTimeout, options.Interceptors = stopTimeout, []interceptor.WorkerInterceptor{
+		metrics.Interceptor(), step.Jitter()}
 	options.OnFatalError = func(err error) {
 		h.ended(err)
 		select {
@@ -120,8 +123,10 @@ func run(ctx context.Context, log *slog.Logger) error {
 	worker.SetStickyWorkflowCacheSize(cfg.StickyRuns)
 	w := worker.New(temporal, cfg.TaskQueue, options)
 	workflows.Register(w, workflows.Dependencies{
-		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder), Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
-		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith, Without: cfg.RecallWithout,
+		Store: st, Brain: brain, Index: index, Embedders: metrics.CountOthers(cfg.OtherEmbedder),
+		Observe: metrics.ObserveRecall, Policy: cfg.Policy, Rules: policies.Current, Concurrency: cfg.Concurrency,
+		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith,
+		Without:    cfg.RecallWithout,
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
 		ImportanceDecay: cfg.ImportanceDecay,
 	})
@@ -141,8 +146,10 @@ func run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer stopHealth()
-	log.Info("worker ready", "task_queue", cfg.TaskQueue, "activity_slots", cfg.ActivitySlots(), "namespace", cfg.Namespace, "health", cfg.HealthAddress,
-		"brain", cfg.Brain, "embedder", brain.Embedder.Model().Name, "mode", cfg.Policy.Mode, "index", index.Name(), "policy", policies.Current().Hash())
+	log.Info("worker ready", "task_queue", cfg.TaskQueue, "activity_slots", cfg.ActivitySlots(),
+		"namespace", cfg.Namespace, "health", cfg.HealthAddress,
+		"brain", cfg.Brain, "embedder", brain.Embedder.Model().Name, "mode", cfg.Policy.Mode,
+		"index", index.Name(), "policy", policies.Current().Hash())
 	select {
 	case <-ctx.Done():
 		log.Info("worker stopping", "grace", stopTimeout.String())

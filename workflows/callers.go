@@ -117,6 +117,7 @@ func (c Callers) admitCancel(tenant, endpoint string) error {
 // forbidden does not say which tenants there are.
 func forbidden() error {
 	const message = "principal.tenant: this caller may not act for it"
-	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnauthorized, Message: message, RetryBehavior: nexus.HandlerErrorRetryBehaviorNonRetryable,
-		Cause: temporal.NewNonRetryableApplicationError(message, api.ErrTypeForbidden, nil)}
+	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnauthorized, Message: message,
+		RetryBehavior: nexus.HandlerErrorRetryBehaviorNonRetryable,
+		Cause:         temporal.NewNonRetryableApplicationError(message, api.ErrTypeForbidden, nil)}
 }

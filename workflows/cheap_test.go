@@ -64,6 +64,6 @@ func TestStartsBeforeTheFirstWorker(t *testing.T) {
 	defer cancel()
 	req := testkit.Request(p, schema.SourceMemory, "Tea is served hot.")
 	_, err = mneme.StartIngest(ctx, c, api.TaskQueue, req)
-	require.Error(t, err, "nobody stages it yet")
+	require.Error(t, err, "no one stages it yet")
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, api.IngestWorkflowID(req)))
 }

@@ -42,7 +42,7 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 		if n := deciding.Add(1); n == 2 {
 			close(both)
 		}
-		select { // nobody writes before both have been asked
+		select { // no one writes before both have been asked
 		case <-both:
 		case <-ctx.Done():
 		}
@@ -303,7 +303,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Many ask while much is written: nobody fails, and everybody gets what was there before, or is told that
+// Many ask while much is written: no one fails, and everybody gets what was there before, or is told that
 // something was left out.
 func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	t.Parallel()

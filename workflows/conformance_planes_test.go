@@ -247,7 +247,7 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 	})
 }
 
-// errIndexAway is what an index says that cannot be reached. Nobody tries again at once: what is to be
+// errIndexAway is what an index says that cannot be reached. No one tries again at once: what is to be
 // put off is put off without a wait.
 var errIndexAway = temporal.NewNonRetryableApplicationError("the index is away", "IndexAway", nil)
 

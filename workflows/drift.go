@@ -27,7 +27,9 @@ func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error
 	if in.Sofar != nil {
 		out = *in.Sofar
 	}
-	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.DriftResult, error) { return out, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.DriftResult, error) {
+		return out, nil
+	}); err != nil {
 		return out, err
 	}
 	rounds := compareRounds
@@ -91,7 +93,8 @@ func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, loo
 		c.Next.Generation, c.Next.MaxPages, c.Next.Repair = c.Generation, pagesPerCompare, c.Repair
 		var page indexing.CompareResult
 		options := buildOptions(side.summary, infrastructureAttempts)
-		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), side.fn, c.Next).Get(ctx, &page); err != nil {
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), side.fn,
+			c.Next).Get(ctx, &page); err != nil {
 			return false, err
 		}
 		c.Found = c.Found.Add(page.Drift)
@@ -106,6 +109,7 @@ func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, loo
 
 func showDrift(ctx workflow.Context, shown display, out api.DriftResult, more ...temporal.SearchAttributeUpdate) {
 	l := out.Left
-	shown.show(ctx, api.PhaseCompare, fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
-		out.Rounds, l.Memories, l.Points, l.Missing, l.Behind, l.Ahead, l.Dead, out.Repaired), more...)
+	shown.show(ctx, api.PhaseCompare,
+		fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
+			out.Rounds, l.Memories, l.Points, l.Missing, l.Behind, l.Ahead, l.Dead, out.Repaired), more...)
 }

@@ -43,7 +43,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 		require.Len(t, answer.Selections[0].Candidates, 2)
 		return answer
 	}
-	require.Empty(t, ask().Selections[0].Selected, "nobody has tried either")
+	require.Empty(t, ask().Selections[0].Selected, "no one has tried either")
 	const rounds = 3
 	for round := range rounds {
 		answer := ask()
@@ -73,7 +73,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// A retrieval that is another's, or nobody's, fails at once and leaves nothing behind.
+// A retrieval that is another's, or no one's, fails at once and leaves nothing behind.
 func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

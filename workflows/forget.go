@@ -68,7 +68,8 @@ type ForgetRest struct {
 
 // ContinueForget is the rest of a long Forget, under the same workflow id and without its request.
 func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, error) {
-	run := &forgetRun{display: display{lean(ctx)}, tenant: in.Tenant, preview: in.Preview, receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
+	run := &forgetRun{display: display{lean(ctx)}, tenant: in.Tenant, preview: in.Preview,
+		receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
@@ -93,10 +94,14 @@ func (run *forgetRun) ref() activities.ForgetRef {
 }
 
 func (run *forgetRun) setup(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, api.QueryPreview, func() (schema.ForgetPreview, error) { return run.preview, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryPreview, func() (schema.ForgetPreview, error) {
+		return run.preview, nil
+	}); err != nil {
 		return err
 	}
-	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (schema.ForgetReceipt, error) { return run.receipt, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (schema.ForgetReceipt, error) {
+		return run.receipt, nil
+	}); err != nil {
 		return err
 	}
 	err := workflow.SetUpdateHandler(ctx, api.UpdateSelected, func(ctx workflow.Context) (schema.ForgetPreview, error) {
@@ -140,7 +145,8 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 		return schema.ForgetApproval{}, run.selectErr
 	}
 	var out schema.ForgetApproval
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("check the confirmation", infrastructureAttempts)), forgetting.ConfirmForget,
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		storeOptions("check the confirmation", infrastructureAttempts)), forgetting.ConfirmForget,
 		activities.ConfirmForgetRequest{Run: run.ref(), Confirmation: in}).Get(ctx, &out)
 	run.confirmed = run.confirmed || err == nil
 	return out, err
@@ -153,7 +159,8 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 		options := embedOptions("select what to forget", infrastructureAttempts)
 		options.StartToCloseTimeout = 10 * time.Minute // all that is stored may be looked through
 		options.WaitForCancellation = true             // what it has written by then is closed
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), forgetting.SelectForget, ref).Get(ctx, &run.preview)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), forgetting.SelectForget,
+			ref).Get(ctx, &run.preview)
 		if err != nil && ctx.Err() != nil {
 			err = ctx.Err() // whatever the attempt ended with
 		}
@@ -164,7 +171,8 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 		}
 		return err
 	}
-	run.receipt = schema.ForgetReceipt{State: run.preview.State, RunID: run.preview.RunID, Mode: run.preview.Mode, Total: run.preview.Total, Remaining: run.preview.Total,
+	run.receipt = schema.ForgetReceipt{State: run.preview.State, RunID: run.preview.RunID,
+		Mode: run.preview.Mode, Total: run.preview.Total, Remaining: run.preview.Total,
 		Everywhere: run.preview.Everywhere}
 	return nil
 }
@@ -172,9 +180,12 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 // wait waits for the confirmation, until the token expires or the run is cancelled; then the run has
 // ended. The database has the last word: a confirmation that came in time counts.
 func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
-	run.display.wait(ctx, api.PhaseConfirm, fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
-		run.preview.Total, run.preview.Mode, run.preview.ExpiresAt.UTC().Format("2006-01-02 15:04:05 MST")))
-	confirmed, err := workflow.AwaitWithTimeout(ctx, run.preview.ExpiresAt.Sub(workflow.Now(ctx)), func() bool { return run.confirmed })
+	run.display.wait(ctx, api.PhaseConfirm,
+		fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
+			run.preview.Total, run.preview.Mode, run.preview.ExpiresAt.UTC().Format("2006-01-02 15:04:05 MST")))
+	confirmed, err := workflow.AwaitWithTimeout(ctx, run.preview.ExpiresAt.Sub(workflow.Now(ctx)), func() bool {
+		return run.confirmed
+	})
 	if confirmed && err == nil {
 		run.goAhead(ctx)
 		return false, nil
@@ -243,10 +254,12 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 		run.show(ctx)
 		if n == forgetBatchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			drainHandlers(ctx)
-			return continueAsNew(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview, Receipt: run.receipt, BatchSize: run.batchSize})
+			return continueAsNew(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview,
+				Receipt: run.receipt, BatchSize: run.batchSize})
 		}
 		var receipt schema.ForgetReceipt
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("forget a batch", infrastructureAttempts)), forgetting.ForgetBatch,
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			storeOptions("forget a batch", infrastructureAttempts)), forgetting.ForgetBatch,
 			activities.ForgetBatchRequest{ForgetRef: run.ref(), BatchSize: run.batchSize}).Get(ctx, &receipt)
 		if err != nil {
 			return err
@@ -267,7 +280,8 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 	}
 	ref := run.ref()
 	run.display.show(ctx, api.PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete from the index", indexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		embedOptions("delete from the index", indexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err) // the outbox keeps it; SyncIndex makes up for it
 		pending = append(pending, "index")
@@ -277,8 +291,10 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 	}
 	for from := 0; ; {
 		var out activities.ForgetRunsResult
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("delete the runs that carried it", infrastructureAttempts)),
-			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from, CancelAfter: forgetCancelAfter, TerminateAfter: forgetTerminateAfter}).Get(ctx, &out)
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			embedOptions("delete the runs that carried it", infrastructureAttempts)),
+			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from, CancelAfter: forgetCancelAfter,
+				TerminateAfter: forgetTerminateAfter}).Get(ctx, &out)
 		if err != nil {
 			workflow.GetLogger(ctx).Warn("runs not deleted", "error", err)
 			return append(pending, "temporal_runs")
@@ -290,7 +306,8 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 }
 
 func (run *forgetRun) close(ctx workflow.Context, state schema.ForgetState, pending []string) error {
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("close the run", infrastructureAttempts)), forgetting.CloseForget,
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		storeOptions("close the run", infrastructureAttempts)), forgetting.CloseForget,
 		activities.CloseForgetRequest{Run: run.ref(), State: state, Pending: pending}).Get(ctx, &run.receipt)
 }
 
@@ -319,5 +336,6 @@ func (run *forgetRun) show(ctx workflow.Context) {
 func (run *forgetRun) described() string {
 	r := run.receipt
 	skipped := r.Processed() - r.Forgotten //workflowcheck:ignore: a sum over a map is the same in any order
-	return fmt.Sprintf("%s: %d of %d forgotten (%s), %d left alone, %d to go", r.State, r.Forgotten, r.Total, r.Mode, skipped, r.Remaining)
+	return fmt.Sprintf("%s: %d of %d forgotten (%s), %d left alone, %d to go", r.State, r.Forgotten,
+		r.Total, r.Mode, skipped, r.Remaining)
 }

@@ -84,7 +84,7 @@ func TestEraseLeavesForeignRunsAlone(t *testing.T) {
 }
 
 // A reviewer's words are in the history of the review. A review that still waits goes on without them, and
-// expires what nobody decides.
+// expires what no one decides.
 func TestEraseReachesReviews(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

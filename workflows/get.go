@@ -25,7 +25,8 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 				return record, nil
 			}
 		}
-		return schema.MemoryRecord{}, temporal.NewNonRetryableApplicationError("this run has read no such record", api.ErrTypeNotRead, nil)
+		return schema.MemoryRecord{}, temporal.NewNonRetryableApplicationError("this run has read no such record",
+			api.ErrTypeNotRead, nil)
 	}); err != nil {
 		return schema.GetResponse{}, err
 	}
@@ -34,7 +35,8 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 	options := recallOptions
 	options.Summary = "get"
 	in := activities.GetRequest{Request: req, Misread: req.Misread(), Unknown: req.Unknown()}
-	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), recalling.GetRecords, in).Get(ctx, &out)
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options),
+		recalling.GetRecords, in).Get(ctx, &out)
 	if err == nil {
 		err = invalidRequest(out.Err())
 	}
@@ -42,7 +44,8 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 	if err != nil {
 		outcome = api.OutcomeFailed
 	}
-	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)), mneme.AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)),
+		mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.GetResponse{}, err
 	}

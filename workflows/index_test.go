@@ -254,7 +254,7 @@ func TestALostIndex(t *testing.T) {
 	require.Zero(t, x.drift().Found.Found())
 }
 
-// What an index that is wrong returns is seen by nobody.
+// What an index that is wrong returns is seen by no one.
 func TestAnIndexThatIsWrongShowsNothing(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)

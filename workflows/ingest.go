@@ -33,7 +33,8 @@ var (
 // the candidates are durable. An invalid request fails the run with ErrTypeInvalidRequest before
 // anything is written.
 func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, error) {
-	run := &ingest{display: display{lean(ctx)}, principal: req.Principal, progress: api.Progress{Phase: api.PhaseStage, Total: len(req.Candidates)}}
+	run := &ingest{display: display{lean(ctx)}, principal: req.Principal,
+		progress: api.Progress{Phase: api.PhaseStage, Total: len(req.Candidates)}}
 	if err := run.setup(ctx); err != nil {
 		return api.IngestResult{}, err
 	}
@@ -53,7 +54,8 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, e
 
 // ResumeIngest replays a dead job from the phase it died in: what earlier attempts achieved is kept.
 func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, error) {
-	run := &ingest{display: display{lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant}, progress: api.Progress{Phase: api.PhaseStage, Total: 1}}
+	run := &ingest{display: display{lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant},
+		progress: api.Progress{Phase: api.PhaseStage, Total: 1}}
 	if err := run.setup(ctx); err != nil {
 		return api.IngestResult{}, err
 	}
@@ -69,7 +71,8 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 		run.display.begin(ctx, api.PhaseStage, run.details(), run.principal)
 	}
 	var r schema.Range
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("put the dead job back", infrastructureAttempts)),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		storeOptions("put the dead job back", infrastructureAttempts)),
 		jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor,
 			Operation: workflow.GetInfo(ctx).FirstRunID}).Get(ctx, &r)
 	run.staged, run.stageErr = true, err
@@ -93,7 +96,9 @@ type ingest struct {
 }
 
 func (run *ingest) setup(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.Progress, error) { return run.progress, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.Progress, error) {
+		return run.progress, nil
+	}); err != nil {
 		return err
 	}
 	return workflow.SetUpdateHandler(ctx, api.UpdateStaged, func(ctx workflow.Context) (schema.IngestAck, error) {
@@ -107,7 +112,8 @@ func (run *ingest) setup(ctx workflow.Context) error {
 // stage makes the candidates durable.
 func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	defer func() { run.staged = true }()
-	in := activities.StageRequest{OperationID: operationID(ctx, req), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Compact: run.lean}
+	in := activities.StageRequest{OperationID: operationID(ctx, req),
+		WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Compact: run.lean}
 	if req.IdempotencyKey != "" {
 		in.OtherIDs = api.EarlierOperationKeys(in.OperationID, api.KindIngest, req.Principal, req.IdempotencyKey)
 	}
@@ -123,7 +129,8 @@ func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	in.Request.Candidates = slices.Clone(req.Candidates)
 	run.begin(ctx, api.PhaseStage, run.details(), req.Principal)
 	var staged activities.StageResult
-	run.stageErr = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, stageOptions), staging.StageCandidates, in).
+	run.stageErr = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, stageOptions),
+		staging.StageCandidates, in).
 		Get(ctx, &staged)
 	if run.stageErr == nil {
 		run.stageErr = invalidRequest(staged.Err())
@@ -183,7 +190,8 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	extracted := schema.ExtractCounts{More: true}
 	for extracted.More { // it reports the range's totals each time
 		extracted = schema.ExtractCounts{}
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions("extract facts: "+label(r))), extraction.ExtractFacts, r).Get(ctx, &extracted)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions("extract facts: "+label(r))),
+			extraction.ExtractFacts, r).Get(ctx, &extracted)
 		if err != nil {
 			return api.PhaseExtract, err
 		}
@@ -192,13 +200,15 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	run.result.Dead += extracted.Dead
 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
-	group := 0                                                       // how many candidates a search could be asked for: the next begins with as many
+	// how many candidates a search could be asked for: the next begins with as many
+	group := 0
 	for round := 1; round <= MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)
 		decided := schema.DecideCounts{More: true}
 		for decided.More { // it reports the range's totals each time
 			decided = schema.DecideCounts{}
-			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
+			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+				modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
 				decision.DecideFacts, activities.DecideRequest{Range: r, Group: group}).Get(ctx, &decided)
 			if err != nil {
 				return api.PhaseDecide, err
@@ -210,7 +220,8 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 
 		run.show(ctx, api.PhaseWrite)
 		var written schema.WriteCounts
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("write proposals: "+label(r), infrastructureAttempts)),
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			embedOptions("write proposals: "+label(r), infrastructureAttempts)),
 			writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: MaxDecideRounds}).Get(ctx, &written)
 		if err != nil {
 			return api.PhaseWrite, err
@@ -228,7 +239,8 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		return api.PhaseIndex, err
 	}
 	var completed activities.CompleteResult
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("complete jobs: "+label(r), infrastructureAttempts)),
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		storeOptions("complete jobs: "+label(r), infrastructureAttempts)),
 		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: api.PhaseDone}).Get(ctx, &completed)
 	run.result.ToReview += completed.ToReview
 	return api.PhaseDone, err
@@ -239,20 +251,22 @@ const changeReview = "start-review"
 
 // startReview starts the run in which people decide on what this one may not apply, and does not wait
 // for it: it goes on by itself for days. A batch that has a review already, as when a dead job is
-// replayed, keeps that one; behind one that has ended a new one starts. An ingest never fails for
+// replayed, keeps that one; after one that has ended a new one starts. An ingest never fails for
 // want of a review: decisions start one as well.
 func (run *ingest) startReview(ctx workflow.Context) {
-	if run.result.ToReview == 0 || !run.lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	if run.result.ToReview == 0 ||
+		!run.lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
-	// What a cancelled run has left behind waits too. The context is never cancelled: that would cancel
+	// What a cancelled run has left waits too. The context is never cancelled: that would cancel
 	// the review.
 	ctx, _ = workflow.NewDisconnectedContext(ctx)
 	tenant := run.principal.Tenant
 	id := api.ReviewWorkflowID(tenant, run.result.BatchID)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            id,
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, // a second one at once is refused: the first goes on
+		WorkflowID: id,
+		// a second one at once is refused: the first goes on
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         "review of batch " + run.result.BatchID,
 		TypedSearchAttributes: run.attributes(),
@@ -270,7 +284,8 @@ func (run *ingest) startReview(ctx workflow.Context) {
 func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseLink)
 	var linked schema.LinkCounts
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, linkOptions("link entities: "+label(r))), linking.LinkEntities, r).Get(ctx, &linked)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, linkOptions("link entities: "+label(r))),
+		linking.LinkEntities, r).Get(ctx, &linked)
 	run.result.Linked = run.result.Linked.Add(linked)
 	return run.tolerate(ctx, r, api.PhaseLink, err)
 }
@@ -280,7 +295,8 @@ func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 func (run *ingest) index(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseIndex)
 	var indexed api.IndexResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index: "+label(r), indexAttempts)), indexer.IndexBatch, r).Get(ctx, &indexed)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index: "+label(r), indexAttempts)),
+		indexer.IndexBatch, r).Get(ctx, &indexed)
 	run.result.Indexed = run.result.Indexed.Add(indexed)
 	return run.tolerate(ctx, r, api.PhaseIndex, err)
 }
@@ -291,7 +307,8 @@ func (run *ingest) tolerate(ctx workflow.Context, r schema.Range, phase string, 
 		return err
 	}
 	run.result.Deferred = append(run.result.Deferred, phase)
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("note that "+phase+" failed", infrastructureAttempts)),
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		storeOptions("note that "+phase+" failed", infrastructureAttempts)),
 		jobs.NoteFailure, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(err)}).Get(ctx, nil)
 }
 
@@ -310,7 +327,8 @@ func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase stri
 // bury marks the open jobs of a range dead, so that operators find them and can replay them.
 func (run *ingest) bury(ctx workflow.Context, r schema.Range, phase string, cause error) error {
 	var buried activities.BuryResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("bury jobs: "+label(r), infrastructureAttempts)),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		storeOptions("bury jobs: "+label(r), infrastructureAttempts)),
 		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &buried)
 	run.result.Dead += buried.Dead
 	if err != nil {
@@ -355,8 +373,10 @@ func (run *ingest) show(ctx workflow.Context, phase string, more ...temporal.Sea
 
 func (run *ingest) details() string {
 	w := run.result.Written
-	return fmt.Sprintf("%d of %d candidates staged, %d through; %d facts found; %d added, %d updated, %d skipped, %d blocked; %d dead",
-		run.progress.Staged, run.progress.Total, run.progress.Processed, run.result.Extracted.Facts, w.Added, w.Updated, w.Skipped, w.Blocked, run.result.Dead)
+	return fmt.Sprintf(
+		"%d of %d candidates staged, %d through; %d facts found; %d added, %d updated, %d skipped, %d blocked; %d dead",
+		run.progress.Staged, run.progress.Total, run.progress.Processed, run.result.Extracted.Facts,
+		w.Added, w.Updated, w.Skipped, w.Blocked, run.result.Dead)
 }
 
 // label names a range in the UI.

@@ -70,8 +70,8 @@ func (d display) wait(ctx workflow.Context, phase, details string, more ...tempo
 	d.show(ctx, phase, details, more...)
 }
 
-// continueAsNew ends a run that goes on as a new one, to which the SDK gives its search attributes. A run that is cancelled ends
-// instead: the new one would not know.
+// continueAsNew ends a run that goes on as a new one, to which the SDK gives its search attributes. A run that is
+// cancelled ends instead: the new one would not know.
 func continueAsNew(ctx workflow.Context, fn, in any) error {
 	if err := ctx.Err(); err != nil {
 		return err

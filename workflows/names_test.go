@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// A start joins the run that has its id. Whoever hits on the same key must not be answered with the run
+// A start joins the run that has its id. Anyone who hits on the same key must not be answered with the run
 // of another.
 func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 	t.Parallel()

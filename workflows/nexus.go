@@ -20,7 +20,7 @@ import (
 )
 
 // nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
-// workflow behind it takes, has its id, and so finds the run that another way of delivery has started.
+// workflow that it starts takes, has its id, and so finds the run that another way of delivery has started.
 type nexusHandlers struct {
 	callers  Callers
 	recaller *activities.Recalling
@@ -54,13 +54,15 @@ func NexusOperations() []string {
 	return out
 }
 
-type startOperationFunc[I, O any] = func(context.Context, temporalnexus.NexusClient, I, temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[O], error)
+type startOperationFunc[I, O any] = func(context.Context, temporalnexus.NexusClient, I,
+	temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[O], error)
 
 func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperationFunc[I, O]) nexus.Operation[I, O] {
 	return temporalnexus.MustNewTemporalOperation(temporalnexus.TemporalOperationOptions[I, O]{
 		Name:  name,
 		Start: start,
-		CancelWorkflowRun: func(ctx context.Context, c client.Client, o temporalnexus.CancelTemporalWorkflowRunOptions, _ nexus.CancelOperationOptions) error {
+		CancelWorkflowRun: func(ctx context.Context, c client.Client, o temporalnexus.CancelTemporalWorkflowRunOptions,
+			_ nexus.CancelOperationOptions) error {
 			if err := h.cancellable(ctx, c, kind, o.WorkflowID, temporalnexus.GetOperationInfo(ctx).Endpoint); err != nil {
 				return err
 			}
@@ -71,7 +73,12 @@ func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperat
 
 // remember starts Ingest, or joins the run that has the request, and completes with its result. With an
 // idempotency key it also finds a run that has ended, unless that failed: the result is the first one.
-func (h nexusHandlers) remember(ctx context.Context, nc temporalnexus.NexusClient, req schema.IngestRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[api.IngestResult], error) {
+func (h nexusHandlers) remember(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req schema.IngestRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[api.IngestResult], error) {
 	err := h.admit(ctx, &req.Principal, o)
 	if err == nil {
 		err = refusal(req.Validate())
@@ -87,7 +94,12 @@ func (h nexusHandlers) remember(ctx context.Context, nc temporalnexus.NexusClien
 
 // recall answers at once where it can. What takes too long for a handler, or fails for now, goes to the
 // Recall workflow. The retrieval has the id of the request, which stays the same when it is delivered again.
-func (h nexusHandlers) recall(ctx context.Context, nc temporalnexus.NexusClient, req schema.RecallRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[schema.RecallResponse], error) {
+func (h nexusHandlers) recall(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req schema.RecallRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[schema.RecallResponse], error) {
 	var none temporalnexus.TemporalOperationResult[schema.RecallResponse]
 	if err := h.admit(ctx, &req.Principal, o); err != nil {
 		return none, err
@@ -95,7 +107,8 @@ func (h nexusHandlers) recall(ctx context.Context, nc temporalnexus.NexusClient,
 	if err := refusal(req.Validate()); err != nil {
 		return none, err
 	}
-	answer, err := inHandler(ctx, h.recaller.RecallMemories, activities.RecallRequest{Key: "nexus#" + o.RequestID, Request: req})
+	answer, err := inHandler(ctx, h.recaller.RecallMemories,
+		activities.RecallRequest{Key: "nexus#" + o.RequestID, Request: req})
 	if err == nil {
 		return temporalnexus.NewSyncResult(answer.RecallResponse), nil
 	}
@@ -107,7 +120,12 @@ func (h nexusHandlers) recall(ctx context.Context, nc temporalnexus.NexusClient,
 }
 
 // get answers at once where it can, as recall does.
-func (h nexusHandlers) get(ctx context.Context, nc temporalnexus.NexusClient, req schema.GetRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[schema.GetResponse], error) {
+func (h nexusHandlers) get(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req schema.GetRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[schema.GetResponse], error) {
 	var none temporalnexus.TemporalOperationResult[schema.GetResponse]
 	if err := h.admit(ctx, &req.Principal, o); err != nil {
 		return none, err
@@ -151,7 +169,12 @@ func inHandler[I, O any](ctx context.Context, read func(context.Context, I) (O, 
 // forget starts Forget and completes with its receipt. What needs a confirmation waits for one, which does
 // not come by Nexus: its token would stand in the caller's history. So a workflow forgets by itself what it
 // names, softly, and people confirm the rest.
-func (h nexusHandlers) forget(ctx context.Context, nc temporalnexus.NexusClient, req schema.ForgetRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[schema.ForgetReceipt], error) {
+func (h nexusHandlers) forget(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req schema.ForgetRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[schema.ForgetReceipt], error) {
 	err := h.admit(ctx, &req.Principal, o)
 	if err == nil {
 		err = refusal(req.Validate())
@@ -166,7 +189,12 @@ func (h nexusHandlers) forget(ctx context.Context, nc temporalnexus.NexusClient,
 }
 
 // feedback starts Feedback, or joins the run that has the request, and completes with its result.
-func (h nexusHandlers) feedback(ctx context.Context, nc temporalnexus.NexusClient, req schema.FeedbackRequest, o temporalnexus.StartTemporalOperationOptions) (temporalnexus.TemporalOperationResult[schema.FeedbackResult], error) {
+func (h nexusHandlers) feedback(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req schema.FeedbackRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[schema.FeedbackResult], error) {
 	err := h.admit(ctx, &req.Principal, o)
 	if err == nil {
 		err = refusal(req.Validate())
@@ -180,7 +208,11 @@ func (h nexusHandlers) feedback(ctx context.Context, nc temporalnexus.NexusClien
 	return attach(ctx, nc, mneme.OperationStart("", api.KindFeedback, req.Operation, req, "feedback"), Feedback, req)
 }
 
-func (h nexusHandlers) admit(ctx context.Context, p *schema.Principal, o temporalnexus.StartTemporalOperationOptions) error {
+func (h nexusHandlers) admit(
+	ctx context.Context,
+	p *schema.Principal,
+	o temporalnexus.StartTemporalOperationOptions,
+) error {
 	return h.callers.admit(p, callerOf(temporalnexus.GetOperationInfo(ctx).Endpoint, o.Links))
 }
 
@@ -219,7 +251,13 @@ func tenantOfRun(ctx context.Context, c client.Client, workflowID string) (strin
 
 // attach starts a run that completes the operation, or attaches the operation to the run that is under way.
 // Of a run that has ended and may not start again, the result is the operation's.
-func attach[I, O any](ctx context.Context, nc temporalnexus.NexusClient, options client.StartWorkflowOptions, fn func(workflow.Context, I) (O, error), in I) (temporalnexus.TemporalOperationResult[O], error) {
+func attach[I, O any](
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	options client.StartWorkflowOptions,
+	fn func(workflow.Context, I) (O, error),
+	in I,
+) (temporalnexus.TemporalOperationResult[O], error) {
 	out, err := temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
 	if mneme.WithoutAttributes(err, &options) {
 		out, err = temporalnexus.StartWorkflow(ctx, nc, options, fn, in)
@@ -231,7 +269,8 @@ func attach[I, O any](ctx context.Context, nc temporalnexus.NexusClient, options
 	var result O
 	if err := nc.GetWorkflowClient().GetWorkflow(ctx, options.ID, "").Get(ctx, &result); err != nil {
 		// A run that may not start again has succeeded, so it is the server that failed.
-		return out, &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable, Message: "the first result cannot be read now"}
+		return out, &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable,
+			Message: "the first result cannot be read now"}
 	}
 	return temporalnexus.NewSyncResult(result), nil
 }

@@ -47,7 +47,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	var result R
 	shown := display{lean(ctx)}
 	if !shown.lean {
-		if err := invalidRequest(op.request.Validate()); err != nil { //workflowcheck:ignore: it encodes payloads to measure them, which gives the same every time
+		// workflowcheck:ignore: it encodes payloads to measure them, which gives the same every time
+		if err := invalidRequest(op.request.Validate()); err != nil {
 			return result, err
 		}
 	}
@@ -59,7 +60,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 		op.release()
 	}
 	if err == nil {
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)), op.step, ref).Get(ctx, &result)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)),
+			op.step, ref).Get(ctx, &result)
 	}
 	if err != nil {
 		shown.show(ctx, api.PhaseDone, op.summary, mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
@@ -74,10 +76,11 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 }
 
 // accept stages the request's body and returns the reference that activities take. It ends before a
-// cancellation is looked at: a body that arrives behind drop would stay. Of a request that is refused there is
+// cancellation is looked at: a body that arrives after drop would stay. Of a request that is refused there is
 // nothing to drop, and the reference is empty.
 func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef, error) {
-	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common), WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
+	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common),
+		WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
 	if op.common.OperationID != "" {
 		ref.Others = api.EarlierOperationKeys(ref.ID, op.kind, op.common.Principal, op.common.OperationID)
 	}
@@ -116,7 +119,8 @@ func drop(ctx workflow.Context, ref schema.OperationRef) {
 	defer stop()
 	options := stageOptions
 	options.Summary = "drop the request"
-	if err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Drop, ref).Get(ctx, nil); err != nil {
+	if err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options),
+		accepting.Drop, ref).Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Warn("request not dropped", "error", err)
 	}
 }
@@ -138,7 +142,8 @@ func indexChanged(ctx workflow.Context, tenant string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", changedAttempts)), indexer.IndexMemories,
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", changedAttempts)),
+		indexer.IndexMemories,
 		indexing.MemoriesRequest{Tenant: tenant, IDs: ids}).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err)

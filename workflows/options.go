@@ -168,7 +168,7 @@ func sweepOptions(summary string) workflow.ActivityOptions {
 		ScheduleToCloseTimeout: overall(infrastructureAttempts, 10*time.Minute, longestWait),
 		HeartbeatTimeout:       heartbeatTimeout,
 		RetryPolicy:            backoff(infrastructureAttempts),
-		WaitForCancellation:    true, // it ends behind the batch that it is at
+		WaitForCancellation:    true, // it ends after the batch that it is at
 		Summary:                summary,
 	}
 }

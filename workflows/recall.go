@@ -38,7 +38,8 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	if shown.lean {
 		in.Misread, in.Unknown, in.Check = req.Misread(), req.Unknown(), true
 	}
-	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, recallOptions), recalling.RecallMemories, in).Get(ctx, &out)
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, recallOptions),
+		recalling.RecallMemories, in).Get(ctx, &out)
 	if err == nil {
 		err = invalidRequest(out.Err())
 	}
@@ -49,7 +50,8 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	case len(out.Meta.Degraded) > 0:
 		outcome = api.OutcomeDegraded
 	}
-	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out", len(out.Results), len(out.Meta.Degraded)), mneme.AttrOutcome.ValueSet(outcome))
+	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out",
+		len(out.Results), len(out.Meta.Degraded)), mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.RecallResponse{}, err
 	}
@@ -60,7 +62,8 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 func refuseRecall(ctx workflow.Context, shown display, req *schema.RecallRequest) error {
 	err := invalidRequest(validate(ctx, req))
 	if err != nil && workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
-		shown.show(ctx, api.PhaseDone, "invalid request", append(mneme.Whose(req.Principal), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))...)
+		shown.show(ctx, api.PhaseDone, "invalid request", append(mneme.Whose(req.Principal),
+			mneme.AttrOutcome.ValueSet(api.OutcomeFailed))...)
 	}
 	return err
 }

@@ -21,23 +21,26 @@ import (
 
 // Dependencies is what a worker needs to host everything.
 type Dependencies struct {
-	Store       *store.Store
-	Brain       inference.Brain
-	Index       vector.Index
-	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error) // of models that are not Brain's, while an index of one is in use; may be nil
+	Store *store.Store
+	Brain inference.Brain
+	Index vector.Index
+	// Of models that are not Brain's, while an index of one is in use; may be nil.
+	Embedders   func(inference.EmbeddingModel) (inference.Embedder, error)
 	Policy      proposals.WritePolicy
 	Rules       func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
 	Concurrency int                   // model calls at once in one activity; inference.Gate bounds those of a process
 	Now         func() time.Time      // the activities' clock; time.Now when nil
 	Recaller    *recall.Recaller      // the read path; nil for one over Store, Index and Brain's embedder
 	Callers     Callers               // who may call the Nexus service for which tenants
-	With        []string              // channels and stages that every recall has beside the usual ones (recall.IsSwitch)
-	Without     []string              // and those that it has not
-	SweepShare  float64               // of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare
-	SweepBatch  int                   // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
-	NoPipeline  bool                  // nothing is drawn from what is handed in: it is stored, recalled and indexed
-	NoGraph     bool                  // the entity graph is not written
-	TrustKey    []byte                // that trust contexts are signed with; empty believes them
+	// Channels and stages that every recall has in addition to the usual ones (recall.IsSwitch).
+	With    []string
+	Without []string // and those that it has not
+	// Of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare.
+	SweepShare float64
+	SweepBatch int    // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
+	NoPipeline bool   // nothing is drawn from what is handed in: it is stored, recalled and indexed
+	NoGraph    bool   // the entity graph is not written
+	TrustKey   []byte // that trust contexts are signed with; empty believes them
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
@@ -49,9 +52,11 @@ func (d Dependencies) recaller() *recall.Recaller {
 	if d.Recaller != nil {
 		return d.Recaller
 	}
-	r := inprocess.New(inprocess.Options{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Reranking: d.Brain.Reranking,
-		Others: d.Embedders, Now: d.Now})
-	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules, d.With, d.Without, d.ImportanceDecay, d.Observe
+	r := inprocess.New(inprocess.Options{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
+		Reranking: d.Brain.Reranking,
+		Others:    d.Embedders, Now: d.Now})
+	r.TrustKey, r.Policy, r.With, r.Without, r.DailyDecay, r.Observe = d.TrustKey, d.Rules,
+		d.With, d.Without, d.ImportanceDecay, d.Observe
 	return r
 }
 
@@ -74,20 +79,29 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Get)
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
-	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules, MaxAttempts: MaxJobAttempts, Now: d.Now})
-	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor, Concurrency: d.Concurrency, Off: d.NoPipeline, Now: d.Now})
-	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder, Concurrency: d.Concurrency, Now: d.Now})
+	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
+		MaxAttempts: MaxJobAttempts, Now: d.Now})
+	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
+		Concurrency: d.Concurrency, Off: d.NoPipeline, Now: d.Now})
+	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder,
+		Concurrency: d.Concurrency, Now: d.Now})
 	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Linking{Store: d.Store, Off: d.NoGraph, Now: d.Now})
-	w.RegisterActivity(&indexing.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders, Index: d.Index, Now: d.Now})
+	w.RegisterActivity(&indexing.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders,
+		Index: d.Index, Now: d.Now})
 	w.RegisterActivity(&activities.Accepting{Store: d.Store, Now: d.Now})
-	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy,
+		Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy,
+		Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder,
+		Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Recovering{Store: d.Store, Policy: d.Policy, Now: d.Now})
 	w.RegisterActivity(&activities.Reinforcing{Store: d.Store, Policy: d.Policy, Now: d.Now})
-	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder, Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
+	w.RegisterActivity(&activities.Reviewing{Store: d.Store, Embedder: d.Brain.Embedder,
+		Policy: d.Policy, Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
+		Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
 		RenewReview: mneme.RenewReview, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})

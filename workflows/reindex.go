@@ -16,7 +16,7 @@ import (
 // Bounds of a rebuild and of a check.
 const (
 	// pagesPerFill is how many pages of five hundred memories one activity brings to a generation: few
-	// events, and a failed attempt goes on behind its last page.
+	// events, and a failed attempt goes on after its last page.
 	pagesPerFill = 20
 	// compareRounds is how often two sides are compared before they count as different for good: what one
 	// round repairs, the next finds repaired, and a third has what was written meanwhile.
@@ -42,7 +42,9 @@ func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, erro
 	if in.Sofar != nil {
 		run.ReindexProgress = *in.Sofar
 	}
-	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.ReindexProgress, error) { return run.ReindexProgress, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.ReindexProgress, error) {
+		return run.ReindexProgress, nil
+	}); err != nil {
 		return api.ReindexResult{}, err
 	}
 	err := run.build(ctx)
@@ -78,7 +80,8 @@ func (run *reindex) build(ctx workflow.Context) error {
 	generation := indexing.GenerationRequest{Generation: run.Generation.ID}
 	if run.Replaces != nil && run.Replaces.Model == run.Generation.Model && !run.Rebuilt {
 		run.show(ctx, api.PhaseRebuild)
-		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, rebuildOptions), indexer.RebuildIndexes, generation).Get(ctx, nil); err != nil {
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, rebuildOptions),
+			indexer.RebuildIndexes, generation).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -100,7 +103,8 @@ func (run *reindex) build(ctx workflow.Context) error {
 		}
 	}
 	var dropped indexing.DropResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what is not searched any more")), indexer.DropRetired).Get(ctx, &dropped)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what is not searched any more")),
+		indexer.DropRetired).Get(ctx, &dropped)
 	run.Dropped += dropped.Dropped
 	return err
 }
@@ -108,12 +112,14 @@ func (run *reindex) build(ctx workflow.Context) error {
 func (run *reindex) begin(ctx workflow.Context) error {
 	run.show(ctx, api.PhaseBegin)
 	var began indexing.BeginReindexResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, buildOptions("begin a generation", infrastructureAttempts)), indexer.BeginReindex,
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		buildOptions("begin a generation", infrastructureAttempts)), indexer.BeginReindex,
 		indexing.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
 	if err != nil {
 		return err
 	}
-	run.Generation, run.Replaces, run.Resumed, run.Memories = began.Generation, began.Replaces, began.Resumed, began.Memories
+	run.Generation, run.Replaces, run.Resumed, run.Memories = began.Generation, began.Replaces,
+		began.Resumed, began.Memories
 	return nil
 }
 
@@ -121,7 +127,8 @@ func (run *reindex) fill(ctx workflow.Context) error {
 	run.show(ctx, api.PhaseFill)
 	for !run.FilledAll {
 		var page indexing.FillResult
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("bring memories to the new generation")), indexer.FillGeneration,
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			indexOptions("bring memories to the new generation")), indexer.FillGeneration,
 			indexing.FillRequest{Generation: run.Generation.ID, Cursor: run.Cursor, MaxPages: pagesPerFill}).Get(ctx, &page)
 		if err != nil {
 			return err
@@ -166,12 +173,14 @@ func (run *reindex) verify(ctx workflow.Context) error {
 			break
 		}
 		if run.Rounds == compareRounds {
-			return temporal.NewApplicationError(fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new run takes it up",
-				run.Rounds, drift.Found()), api.ErrTypeUnverified)
+			return temporal.NewApplicationError(
+				fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new run takes it up",
+					run.Rounds, drift.Found()), api.ErrTypeUnverified)
 		}
 	}
 	run.show(ctx, api.PhaseVerify)
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("count and sample the new generation")), indexer.VerifyGeneration,
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("count and sample the new generation")),
+		indexer.VerifyGeneration,
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
 
@@ -181,14 +190,17 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 	run.show(ctx, api.PhaseSwitch)
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("search the new generation", infrastructureAttempts)),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		storeOptions("search the new generation", infrastructureAttempts)),
 		indexer.ActivateGeneration, generation).Get(ctx, nil)
 	if err == nil {
 		return nil
 	}
-	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("search what is active")), indexer.SearchActive).Get(ctx, nil)
+	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("search what is active")),
+		indexer.SearchActive).Get(ctx, nil)
 	if backErr != nil {
-		workflow.GetLogger(ctx).Warn("the index may search another generation than the active one", "error", backErr) // the drift check mends it
+		// the drift check fixes it
+		workflow.GetLogger(ctx).Warn("the index may search another generation than the active one", "error", backErr)
 	}
 	return err
 }
@@ -197,18 +209,21 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 func (run *reindex) abandon(ctx workflow.Context) {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what was built")), indexer.AbandonGeneration,
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what was built")),
+		indexer.AbandonGeneration,
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, nil)
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("generation not dropped", "generation", run.Generation.ID, "error", err) // the next rebuild does
+		// the next rebuild does
+		workflow.GetLogger(ctx).Warn("generation not dropped", "generation", run.Generation.ID, "error", err)
 	}
 }
 
 // show tells the UI where the run stands.
 func (run *reindex) show(ctx workflow.Context, phase string, more ...temporal.SearchAttributeUpdate) {
 	run.Phase = phase
-	run.display.show(ctx, phase, fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
-		run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()), more...)
+	run.display.show(ctx, phase,
+		fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
+			run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()), more...)
 }
 
 // indexOptions: many pages with a heartbeat each, against an index that may be away for a quarter of an

@@ -95,7 +95,7 @@ func TestAFailedSwitchGoesBack(t *testing.T) {
 	env.AssertExpectations(t)
 }
 
-// Two checks at once, one of the schedule and one that somebody asked for, get in nobody's way.
+// Two checks at once, one of the schedule and one that somebody asked for, get in no one's way.
 func TestTwoDriftChecksAtOnce(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)

@@ -82,7 +82,9 @@ type review struct {
 }
 
 func (run *review) setup(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.ReviewProgress, error) { return run.progress, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.ReviewProgress, error) {
+		return run.progress, nil
+	}); err != nil {
 		return err
 	}
 	return workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateDecide, run.decide, workflow.UpdateHandlerOptions{
@@ -93,7 +95,8 @@ func (run *review) setup(ctx workflow.Context) error {
 func (run *review) check(req schema.ReviewRequest) error {
 	err := req.Validate()
 	if err == nil && req.Principal.Tenant != run.in.Tenant {
-		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "principal.tenant", Problem: "is not that of the review"}}}
+		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "principal.tenant",
+			Problem: "is not that of the review"}}}
 	}
 	return invalidRequest(err)
 }
@@ -105,12 +108,14 @@ func (run *review) look(ctx workflow.Context) error {
 		window = int64(ReviewWindow / time.Second)
 	}
 	var st pipeline.ReviewState
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("see what is open", reviewAttempts)), reviewing.OpenReview,
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("see what is open", reviewAttempts)),
+		reviewing.OpenReview,
 		activities.OpenRequest{ReviewRef: run.ref, WindowSeconds: window}).Get(ctx, &st)
 	if err != nil {
 		return err
 	}
-	run.progress = api.ReviewProgress{Open: st.Open, Approved: st.Approved, Rejected: st.Rejected, Expired: st.Expired, NextAt: st.NextAt}
+	run.progress = api.ReviewProgress{Open: st.Open, Approved: st.Approved, Rejected: st.Rejected,
+		Expired: st.Expired, NextAt: st.NextAt}
 	if run.shown {
 		workflow.SetCurrentDetails(ctx, run.details())
 		return nil
@@ -163,9 +168,11 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	info := workflow.GetInfo(ctx)
 	ref := run.decisionRef(info.WorkflowExecution.ID, workflow.GetCurrentUpdateInfo(ctx).ID, req)
 	var result schema.ReviewResult
-	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req}) //workflowcheck:ignore: encoding a struct gives the same bytes every time
+	// workflowcheck:ignore: encoding a struct gives the same bytes every time
+	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req})
 	if err != nil {
-		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded", api.ErrTypeInvalidRequest, nil)
+		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded",
+			api.ErrTypeInvalidRequest, nil)
 	}
 	options := stageOptions
 	options.Summary = "accept the decision"
@@ -174,7 +181,8 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	if err != nil {
 		return result, err
 	}
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(string(req.Decision)+" "+req.ProposalID, infrastructureAttempts)),
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		embedOptions(string(req.Decision)+" "+req.ProposalID, infrastructureAttempts)),
 		reviewing.DecideProposal, ref).Get(ctx, &result)
 	if err != nil {
 		drop(ctx, ref)

@@ -42,24 +42,30 @@ func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any
 	if in.At != nil {
 		at = *in.At
 	}
-	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.SweepResult, error) { return out, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.SweepResult, error) {
+		return out, nil
+	}); err != nil {
 		return out, err
 	}
 	info := workflow.GetInfo(ctx)
-	request := activities.SweepRequest{Run: info.WorkflowExecution.ID + "#" + info.FirstRunID, At: at, Tenant: in.Tenant, BatchSize: in.BatchSize, MaxBatches: batchesPerSweep}
+	request := activities.SweepRequest{Run: info.WorkflowExecution.ID + "#" + info.FirstRunID,
+		At: at, Tenant: in.Tenant, BatchSize: in.BatchSize, MaxBatches: batchesPerSweep}
 	attributes := []temporal.SearchAttributeUpdate{}
-	if _, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(mneme.AttrTenant); in.Tenant != "" && (!shown.lean || !ok && len(in.Tenant) <= maxAttribute) {
+	if _, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(mneme.AttrTenant); in.Tenant != "" &&
+		(!shown.lean || !ok && len(in.Tenant) <= maxAttribute) {
 		attributes = append(attributes, mneme.AttrTenant.ValueSet(in.Tenant))
 	}
 	shown.show(ctx, api.PhaseSweep, what, attributes...)
 	began := out.Batches
 	for !out.Done {
 		if out.Batches-began >= batchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return out, continueAsNew(ctx, self, api.SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize, Sofar: &out, At: &at})
+			return out, continueAsNew(ctx, self, api.SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize,
+				Sofar: &out, At: &at})
 		}
 		request.Cursor = out.Cursor
 		var part api.SweepResult
-		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, sweepOptions(what)), fn, request).Get(ctx, &part); err != nil {
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, sweepOptions(what)),
+			fn, request).Get(ctx, &part); err != nil {
 			shown.show(ctx, api.PhaseSweep, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 			return out, err
 		}
@@ -72,7 +78,8 @@ func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any
 	}
 	if n := out.Counts["failed"]; n > 0 { // the others are swept; somebody has to look
 		shown.show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
-		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf("%d tenants could not be swept: the worker's log says why", n), api.ErrTypeTenantsFailed, nil, out.Failed)
+		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
+			"%d tenants could not be swept: the worker's log says why", n), api.ErrTypeTenantsFailed, nil, out.Failed)
 	}
 	shown.show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(outcome))
 	return out, nil

@@ -105,7 +105,7 @@ func TestSweepsOfEveryTenant(t *testing.T) {
 }
 
 // A run that is cancelled ends behind the batch that it is at; the next one does the rest, and the end is the
-// same as if nobody had cancelled.
+// same as if no one had cancelled.
 func TestSweepCancelledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -184,7 +184,7 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 		var at api.SweepCursor
 		for done := false; !done; {
 			req := activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: 1, BatchSize: 2, Cursor: at}
-			for range 2 { // nobody has heard of the first
+			for range 2 { // no one has heard of the first
 				out, err := act.step(context.Background(), req)
 				if err != nil {
 					failed++
@@ -264,7 +264,7 @@ func (x *purgeable) admit(t *testing.T, sweep schema.Sweep, n int) {
 	require.NoError(t, err)
 }
 
-// A policy that is set while a run is at a tenant has the run begin with it anew, and ask.
+// A policy that is set while a run is at a tenant has the run begin with it again, and ask.
 func TestASweepAsksAgainWhenAPolicyChanges(t *testing.T) {
 	t.Parallel()
 	x := newPurgeable(t)
@@ -294,7 +294,7 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	begun := x.part(t, 1, api.SweepCursor{})
 	require.Equal(t, x.p.Tenant, begun.Cursor.Tenant, "it was let go ahead")
 	require.Zero(t, begun.Counts["held"], "it is counted once, when it is done with")
-	x.keep(t, schema.RetainJobsDead, 7200) // has it begin anew
+	x.keep(t, schema.RetainJobsDead, 7200) // has it begin again
 	second := x.part(t, 100, begun.Cursor)
 	require.True(t, second.Done)
 	require.Equal(t, []any{x.n, 1, []string{x.p.Tenant}, 0}, []any{second.Counts["tombstones"], second.Counts["held"], second.Held, second.Counts["history"]})

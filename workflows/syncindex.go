@@ -23,7 +23,9 @@ func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult
 	total, after := in.Sofar, in.After
 	var lag schema.IndexLag
 	filling := false
-	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.SyncIndexProgress, error) { return api.SyncIndexProgress{IndexResult: total, Lag: lag}, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.SyncIndexProgress, error) {
+		return api.SyncIndexProgress{IndexResult: total, Lag: lag}, nil
+	}); err != nil {
 		return api.SyncIndexResult{}, err
 	}
 	for {
@@ -38,7 +40,8 @@ func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult
 			filling = true
 			fillIndex(ctx, page.Index)
 		}
-		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d upserted, %d deleted, %d embedded", total.Upserted, total.Deleted, total.Embedded))
+		workflow.SetCurrentDetails(ctx, fmt.Sprintf("%d upserted, %d deleted, %d embedded",
+			total.Upserted, total.Deleted, total.Embedded))
 		if !page.More {
 			return api.SyncIndexResult{IndexResult: total}, nil
 		}

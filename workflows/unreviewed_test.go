@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// A contradiction that waits for a person, and that nobody reviews, ends after its 14 days in contestation: both
+// A contradiction that waits for a person, and that no one reviews, ends after its 14 days in contestation: both
 // sides are recalled, and marked (document 004 §7).
 func TestAContradictionThatNobodyReviewsIsContested(t *testing.T) {
 	t.Parallel()

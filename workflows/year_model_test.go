@@ -154,7 +154,7 @@ func (d yearDecay) reaches(share float64) (time.Duration, bool) {
 	return seconds(d.halfLife.Seconds() * math.Log2(1/share))
 }
 
-// at is the salience at a time. Out of sight it stands still: nobody could use the memory.
+// at is the salience at a time. Out of sight it stands still: no one could use the memory.
 func (m *yearMemory) at(now time.Time) float64 {
 	for _, went := range []*time.Time{m.deleted, m.archived} {
 		if went != nil && went.Before(now) {

@@ -441,7 +441,7 @@ func (y *year) recall(ctx workflow.Context) {
 	y.model.recalled(out.RetrievalID, ids, now)
 	y.around("recall", now, schema.RetainRetrievals)
 	y.did["recall"]++
-	// Feedback comes within the hour, after days, or so late that nobody remembers.
+	// Feedback comes within the hour, after days, or so late that no one remembers.
 	after := now
 	for range 1 + y.chance.IntN(3) {
 		after = after.Add(time.Duration([]float64{0.02, 0.3, 4, 11, 35}[y.chance.IntN(5)] * (0.5 + y.chance.Float64()) * float64(yearDay)))

@@ -48,15 +48,16 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		}
 		out.Cursor.Mend = !searched && g.State == vectorindex.GenerationActive
 	}
-	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next api.IndexCursor) error {
-		drift, err := a.compareMemories(ctx, g, next.Tenant, page, in.Repair)
-		if err != nil {
-			return err
-		}
-		out.Drift, out.Cursor = out.Add(drift), next
-		work.Note(out)
-		return nil
-	})
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages,
+		func(page []vectorindex.IndexState, next api.IndexCursor) error {
+			drift, err := a.compareMemories(ctx, g, next.Tenant, page, in.Repair)
+			if err != nil {
+				return err
+			}
+			out.Drift, out.Cursor = out.Add(drift), next
+			work.Note(out)
+			return nil
+		})
 	switch {
 	case err == nil && out.Done && out.Cursor.Mend:
 		err = a.searchActive(ctx, true) // another may have become active since g was read
@@ -67,9 +68,15 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 	return out, step.Fail(err)
 }
 
-// eachPage calls each with the live memories of all tenants behind a cursor, and with the cursor behind them:
+// eachPage calls each with the live memories of all tenants after a cursor, and with the cursor after them:
 // page by page, limit pages at most, for workFor, and one page at least. It says whether there are no more.
-func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at api.IndexCursor, limit int, each func([]vectorindex.IndexState, api.IndexCursor) error) (done bool, err error) {
+func (a *Indexing) eachPage(
+	ctx context.Context,
+	g vector.Generation,
+	at api.IndexCursor,
+	limit int,
+	each func([]vectorindex.IndexState, api.IndexCursor) error,
+) (done bool, err error) {
 	began := step.Now(a.Now)
 	for n := range limit {
 		if n > 0 && step.Now(a.Now).Sub(began) >= workFor {
@@ -87,15 +94,20 @@ func (a *Indexing) eachPage(ctx context.Context, g vector.Generation, at api.Ind
 	return false, nil
 }
 
-// nextPage returns the next live memories, and the cursor behind them; nil when there are no more tenants. A page
-// that is not full is its tenant's last: what is written behind it meanwhile is in the outbox, and to go after it
+// nextPage returns the next live memories, and the cursor after them; nil when there are no more tenants. A page
+// that is not full is its tenant's last: what is written after it meanwhile is in the outbox, and to go after it
 // would take as long as somebody writes.
-func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at api.IndexCursor) ([]vectorindex.IndexState, *api.IndexCursor, error) {
+func (a *Indexing) nextPage(
+	ctx context.Context,
+	g vector.Generation,
+	at api.IndexCursor,
+) ([]vectorindex.IndexState, *api.IndexCursor, error) {
 	after := uuid.Nil
 	if at.After != "" {
 		var err error
 		if after, err = uuid.Parse(at.After); err != nil {
-			return nil, nil, temporal.NewNonRetryableApplicationError("cursor.after is not an id", api.ErrTypeInvalidRequest, nil)
+			return nil, nil, temporal.NewNonRetryableApplicationError("cursor.after is not an id",
+				api.ErrTypeInvalidRequest, nil)
 		}
 	}
 	for {
@@ -120,7 +132,13 @@ func (a *Indexing) nextPage(ctx context.Context, g vector.Generation, at api.Ind
 	}
 }
 
-func (a *Indexing) compareMemories(ctx context.Context, g vector.Generation, tenant string, page []vectorindex.IndexState, repair bool) (api.Drift, error) {
+func (a *Indexing) compareMemories(
+	ctx context.Context,
+	g vector.Generation,
+	tenant string,
+	page []vectorindex.IndexState,
+	repair bool,
+) (api.Drift, error) {
 	drift := api.Drift{Memories: int64(len(page))}
 	ids := make([]uuid.UUID, 0, len(page))
 	states := make(map[uuid.UUID]vectorindex.IndexState, len(page))
@@ -176,7 +194,12 @@ func (a *Indexing) compareMemories(ctx context.Context, g vector.Generation, ten
 }
 
 // lookup asks a generation for versions. One that the index has lost has none.
-func (a *Indexing) lookup(ctx context.Context, g vector.Generation, tenant string, ids []uuid.UUID) (map[uuid.UUID]int, error) {
+func (a *Indexing) lookup(
+	ctx context.Context,
+	g vector.Generation,
+	tenant string,
+	ids []uuid.UUID,
+) (map[uuid.UUID]int, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -253,7 +276,13 @@ func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (Co
 	return work.SoFar(), nil
 }
 
-func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenant string, refs []vector.Ref, repair bool) (api.Drift, error) {
+func (a *Indexing) comparePoints(
+	ctx context.Context,
+	g vector.Generation,
+	tenant string,
+	refs []vector.Ref,
+	repair bool,
+) (api.Drift, error) {
 	drift := api.Drift{Points: int64(len(refs))}
 	ids := make([]uuid.UUID, len(refs))
 	for i, ref := range refs {
@@ -278,7 +307,10 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 	if err != nil {
 		return drift, err
 	}
-	dead = slices.DeleteFunc(dead, func(ref vector.Ref) bool { v, there := still[ref.MemoryID]; return !there || v != ref.Version })
+	dead = slices.DeleteFunc(dead, func(ref vector.Ref) bool {
+		v, there := still[ref.MemoryID]
+		return !there || v != ref.Version
+	})
 	drift.Dead = int64(len(dead))
 	if !repair || len(dead) == 0 {
 		return drift, nil
@@ -287,7 +319,8 @@ func (a *Indexing) comparePoints(ctx context.Context, g vector.Generation, tenan
 		return drift, err
 	}
 	drift.Repaired = drift.Dead
-	gone := make([]vectorindex.OutboxEntry, len(dead)) // one that has come back or moved on in the meantime is asked for again
+	// one that has come back or moved on in the meantime is asked for again
+	gone := make([]vectorindex.OutboxEntry, len(dead))
 	for i, ref := range dead {
 		s := states[ref.MemoryID]
 		gone[i] = vectorindex.OutboxEntry{MemoryID: ref.MemoryID, Delete: !s.Live, Version: s.Version}
@@ -311,11 +344,13 @@ func (a *Indexing) generation(ctx context.Context, id string) (vector.Generation
 	}
 	parsed, err := uuid.Parse(id)
 	if err != nil {
-		return vector.Generation{}, temporal.NewNonRetryableApplicationError("generation is not an id", api.ErrTypeInvalidRequest, nil)
+		return vector.Generation{}, temporal.NewNonRetryableApplicationError("generation is not an id",
+			api.ErrTypeInvalidRequest, nil)
 	}
 	g, err := a.Store.Generation(ctx, parsed)
 	if err == nil && g.Index != a.Index.Name() {
-		return g, temporal.NewNonRetryableApplicationError("the generation is of another index than this worker's", api.ErrTypeInvalidRequest, nil)
+		return g, temporal.NewNonRetryableApplicationError("the generation is of another index than this worker's",
+			api.ErrTypeInvalidRequest, nil)
 	}
 	return g, err
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -41,7 +40,7 @@ type Indexing struct {
 // OutboxPage is how many memories are indexed together.
 const OutboxPage = 500
 
-// workFor is how long an activity over many pages goes on before it returns behind the page that it is at: so
+// workFor is how long an activity over many pages goes on before it returns at the end of its page: so
 // often at least a run can say how far it has come, however slow the embedder or the index is.
 const workFor = 20 * time.Second
 
@@ -61,7 +60,8 @@ func (a *Indexing) IndexBatch(ctx context.Context, r schema.Range) (api.IndexRes
 func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID) (api.IndexResult, error) {
 	out, err := a.drain(ctx, tenant, ids)
 	if err == nil && out.lost {
-		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again", api.ErrTypeIndexLost, nil)
+		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again",
+			api.ErrTypeIndexLost, nil)
 	}
 	return out.IndexResult, step.Fail(err)
 }
@@ -100,7 +100,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 	if err != nil {
 		return out, step.Fail(err)
 	}
-	// Behind whom the run before came to.
+	// The tenant after which the previous run stopped.
 	if at := slices.IndexFunc(tenants, func(t string) bool { return t > in.After }); at > 0 {
 		tenants = append(tenants[at:], tenants[:at]...)
 	}
@@ -150,7 +150,7 @@ func (a *Indexing) lost(ctx context.Context) bool {
 	return errors.Is(err, vector.ErrMissing)
 }
 
-// measure reads the lag for the result. It is no metric here: internal/telemetry reads it for each scrape, also
+// measure reads the lag for the result. It is not a metric here: internal/telemetry reads it for each scrape, also
 // while nothing is drained, and two of a name cannot be served.
 func (a *Indexing) measure(ctx context.Context, out *DrainResult) {
 	lag, err := a.Store.OutboxLag(ctx)
@@ -170,7 +170,7 @@ type drained struct {
 
 // drain brings one page of a tenant's outbox to the index, embedding what has no embedding yet. What the
 // embedder or the index cannot take now stays where it is, and drain fails; a memory that the embedder
-// refuses, though it takes others, is put off by itself.
+// refuses, though it takes others, is put off alone.
 func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (drained, error) {
 	limit := OutboxPage
 	if len(only) > 0 {
@@ -207,14 +207,19 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 }
 
 // tell brings entries to every generation that is to know them: the one that is searched, one that is being
-// built, and, of deletions, those that wait to be dropped. It returns the memories of which all know, and
-// those that an embedder refuses for what they are. What is counted is what the searched one was told.
+// built, and, of deletions, those that wait to be dropped. It returns the memories that every generation knows, and
+// those whose content an embedder refuses. What is counted is what the searched one was told.
 //
 // The generations are read after the entries: one that is recorded later is filled later, from rows that
 // have what was read here. So it is with one being built that the index has lost: a worker that makes it again fills
 // it. The one that is searched is not made here: with what is told from now on alone it would answer as if
 // that were all.
-func (a *Indexing) tell(ctx context.Context, tenant string, entries []vectorindex.OutboxEntry, out *drained) (map[uuid.UUID]bool, []vectorindex.OutboxFailure, error) {
+func (a *Indexing) tell(
+	ctx context.Context,
+	tenant string,
+	entries []vectorindex.OutboxEntry,
+	out *drained,
+) (map[uuid.UUID]bool, []vectorindex.OutboxFailure, error) {
 	generations, err := a.generations(ctx)
 	if err != nil {
 		out.IndexResult = api.IndexResult{}
@@ -265,7 +270,12 @@ func (a *Indexing) tell(ctx context.Context, tenant string, entries []vectorinde
 }
 
 // again reads entries for another model, keeping what the outbox said of them.
-func (a *Indexing) again(ctx context.Context, tenant string, model inference.EmbeddingModel, entries []vectorindex.OutboxEntry) ([]vectorindex.OutboxEntry, error) {
+func (a *Indexing) again(
+	ctx context.Context,
+	tenant string,
+	model inference.EmbeddingModel,
+	entries []vectorindex.OutboxEntry,
+) ([]vectorindex.OutboxEntry, error) {
 	ids := make([]uuid.UUID, len(entries))
 	pending := make(map[uuid.UUID]vectorindex.OutboxEntry, len(entries))
 	for i, e := range entries {
@@ -288,7 +298,12 @@ type brought struct {
 
 // bring tells one generation of entries, embedding what has no vector of its model. Its error is the
 // embedder's: entries that need none are told all the same.
-func (a *Indexing) bring(ctx context.Context, g vector.Generation, tenant string, entries []vectorindex.OutboxEntry) (brought, error) {
+func (a *Indexing) bring(
+	ctx context.Context,
+	g vector.Generation,
+	tenant string,
+	entries []vectorindex.OutboxEntry,
+) (brought, error) {
 	var out brought
 	var changes vector.Changes
 	var lacking []vectorindex.OutboxEntry
@@ -355,7 +370,13 @@ func (a *Indexing) makeRoom(ctx context.Context, g vector.Generation) error {
 
 // RemovePoints has every generation of an index forget the points of memories, those that wait to be dropped
 // included.
-func RemovePoints(ctx context.Context, st *store.Store, index vector.Index, tenant string, entries []vectorindex.OutboxEntry) error {
+func RemovePoints(
+	ctx context.Context,
+	st *store.Store,
+	index vector.Index,
+	tenant string,
+	entries []vectorindex.OutboxEntry,
+) error {
 	generations, err := st.Generations(ctx, index.Name())
 	if err != nil {
 		return err
@@ -365,7 +386,8 @@ func RemovePoints(ctx context.Context, st *store.Store, index vector.Index, tena
 		deletes[i] = vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version}
 	}
 	for _, g := range generations {
-		if err := index.Apply(ctx, g, tenant, vector.Changes{Deletes: deletes}); err != nil && !errors.Is(err, vector.ErrMissing) {
+		if err := index.Apply(ctx, g, tenant, vector.Changes{Deletes: deletes}); err != nil &&
+			!errors.Is(err, vector.ErrMissing) {
 			return err
 		}
 	}
@@ -382,88 +404,6 @@ func (a *Indexing) generations(ctx context.Context) ([]vector.Generation, error)
 		return nil, err
 	}
 	return a.Store.Generations(ctx, a.Index.Name())
-}
-
-// embedderOf returns the embedder of a model, or vector.ErrNoEmbedder.
-func (a *Indexing) embedderOf(model inference.EmbeddingModel) (inference.Embedder, error) {
-	a.once.Do(func() { a.embedders.Configured, a.embedders.Other = a.Embedder, a.Others })
-	return a.embedders.For(model)
-}
-
-// probe finds out whether it is an embedder that fails or a text. It asks for another text each time: a cache
-// knows what the embedder has said before.
-func probe(ctx context.Context, e inference.Embedder) error {
-	_, err := step.Vectors(ctx, e, []string{"ok " + uuid.NewString()})
-	return err
-}
-
-// embed makes vectors of what entries hold. A text that the embedder does not take, though it takes another,
-// is refused by itself, so that it holds up no one else; when the embedder takes none, embed fails.
-//
-// A generation whose model no worker here can embed for gets nothing new, and no one here asks it: the rebuild
-// that replaces it starts from Postgres. An endpoint that takes the configured model and refuses this one is
-// such a worker.
-func (a *Indexing) embed(ctx context.Context, model inference.EmbeddingModel, entries []vectorindex.OutboxEntry) (map[uuid.UUID][]float32, []vectorindex.OutboxFailure, error) {
-	made := make(map[uuid.UUID][]float32, len(entries))
-	embedder, err := a.embedderOf(model)
-	var refused []vectorindex.OutboxFailure
-	works := false // the embedder has taken something
-	var halve func([]vectorindex.OutboxEntry) error
-	halve = func(part []vectorindex.OutboxEntry) error {
-		err := embedInto(ctx, embedder, part, made)
-		step.Advance(ctx) // also a refusal: it is an answer
-		if err == nil {
-			works = true
-			return nil
-		}
-		var limited *inference.RateLimitError
-		if ctx.Err() != nil || errors.As(err, &limited) {
-			return err
-		}
-		if !works {
-			if probeErr := probe(ctx, embedder); probeErr != nil {
-				if inference.IsPermanent(probeErr) && model != a.Embedder.Model() && probe(ctx, a.Embedder) == nil {
-					return fmt.Errorf("%w: %w", vector.ErrNoEmbedder, probeErr) // the endpoint does not know the model
-				}
-				return err // it takes nothing
-			}
-			works = true
-		}
-		if len(part) == 1 {
-			_, _, _, reason := step.Classify(err)
-			refused = append(refused, vectorindex.OutboxFailure{OutboxEntry: part[0], Reason: reason})
-			return nil
-		}
-		middle := len(part) / 2
-		if err := halve(part[:middle]); err != nil {
-			return err
-		}
-		return halve(part[middle:])
-	}
-	if err == nil {
-		err = halve(entries)
-	}
-	if errors.Is(err, vector.ErrNoEmbedder) {
-		activity.GetLogger(ctx).Warn("a generation of the index is not kept up", "model", model.Name, "error", err)
-		return made, nil, nil
-	}
-	return made, refused, err
-}
-
-// embedInto embeds the contents of entries, all or nothing.
-func embedInto(ctx context.Context, e inference.Embedder, entries []vectorindex.OutboxEntry, into map[uuid.UUID][]float32) error {
-	texts := make([]string, len(entries))
-	for i := range entries {
-		texts[i] = entries[i].Content
-	}
-	vectors, err := step.Vectors(ctx, e, texts)
-	if err != nil {
-		return err
-	}
-	for i, v := range vectors {
-		into[entries[i].MemoryID] = v
-	}
-	return nil
 }
 
 // IndexMemories drains the outbox of the named memories.

@@ -34,7 +34,7 @@ type BeginReindexResult struct {
 	Memories   int64              `json:"memories"`
 }
 
-// BeginReindex makes an empty generation beside the one that is searched. From the moment that it is
+// BeginReindex makes an empty generation next to the one that is searched. From the moment that it is
 // recorded, every change reaches both. One that an earlier run left half built is taken up again when it is
 // of the same model, and dropped when it is of another.
 func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (BeginReindexResult, error) {
@@ -42,7 +42,8 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	defer stop()
 	var out BeginReindexResult
 	if in.Index != "" && in.Index != a.Index.Name() {
-		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(), api.ErrTypeInvalidRequest, nil)
+		return out, temporal.NewNonRetryableApplicationError("index: this worker's index is "+a.Index.Name(),
+			api.ErrTypeInvalidRequest, nil)
 	}
 	known, err := a.generations(ctx)
 	if err != nil {
@@ -82,7 +83,11 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 }
 
 // modelNamed returns the model with a name: the configured one, or one that another embedder is here for.
-func (a *Indexing) modelNamed(ctx context.Context, name string, known []vector.Generation) (inference.EmbeddingModel, error) {
+func (a *Indexing) modelNamed(
+	ctx context.Context,
+	name string,
+	known []vector.Generation,
+) (inference.EmbeddingModel, error) {
 	configured := a.Embedder.Model()
 	if name == "" || name == configured.Name {
 		return configured, nil
@@ -101,7 +106,8 @@ func (a *Indexing) modelNamed(ctx context.Context, name string, known []vector.G
 		}
 	}
 	if err != nil {
-		return model, temporal.NewNonRetryableApplicationError("model: the worker has no embedder for it; configure it, then rebuild", api.ErrTypeInvalidRequest, nil)
+		return model, temporal.NewNonRetryableApplicationError(
+			"model: the worker has no embedder for it; configure it, then rebuild", api.ErrTypeInvalidRequest, nil)
 	}
 	return embedder.Model(), nil
 }
@@ -123,7 +129,7 @@ type FillResult struct {
 }
 
 // FillGeneration brings the live memories of all tenants to a generation, from Postgres alone: page by page,
-// in the order of tenants and ids. Run again, it goes on behind the page that it reported last. One that the
+// in the order of tenants and ids. Run again, it goes on after the page that it reported last. One that the
 // index loses meanwhile is made again: the comparison brings what was brought before.
 func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
 	work, ctx := step.StartWork(ctx, FillResult{Cursor: in.Cursor})
@@ -133,29 +139,30 @@ func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResu
 		return FillResult{}, step.Fail(step.Stalled(ctx, err))
 	}
 	out := work.SoFar()
-	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages, func(page []vectorindex.IndexState, next api.IndexCursor) error {
-		ids, lacking := make([]uuid.UUID, len(page)), int64(0)
-		for i, s := range page {
-			ids[i] = s.ID
-			if !s.Embedded {
-				lacking++
+	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages,
+		func(page []vectorindex.IndexState, next api.IndexCursor) error {
+			ids, lacking := make([]uuid.UUID, len(page)), int64(0)
+			for i, s := range page {
+				ids[i] = s.ID
+				if !s.Embedded {
+					lacking++
+				}
 			}
-		}
-		told, err := a.refresh(ctx, g, next.Tenant, ids)
-		if errors.Is(err, vector.ErrMissing) {
-			if err = a.makeRoom(ctx, g); err == nil {
-				told, err = a.refresh(ctx, g, next.Tenant, ids)
+			told, err := a.refresh(ctx, g, next.Tenant, ids)
+			if errors.Is(err, vector.ErrMissing) {
+				if err = a.makeRoom(ctx, g); err == nil {
+					told, err = a.refresh(ctx, g, next.Tenant, ids)
+				}
 			}
-		}
-		if err != nil {
-			return err
-		}
-		out.Memories, out.Embedded = out.Memories+int64(len(page)), out.Embedded+lacking
-		out.Refused += int64(max(0, len(page)-told))
-		out.Cursor = next
-		work.Note(out)
-		return nil
-	})
+			if err != nil {
+				return err
+			}
+			out.Memories, out.Embedded = out.Memories+int64(len(page)), out.Embedded+lacking
+			out.Refused += int64(max(0, len(page)-told))
+			out.Cursor = next
+			work.Note(out)
+			return nil
+		})
 	return out, step.Fail(err)
 }
 
@@ -170,7 +177,7 @@ type rebuilt struct {
 }
 
 // RebuildIndexes builds what an index keeps of a generation besides its points again. Only Postgres has
-// such a thing. Run again, it goes on behind what is built.
+// such a thing. Run again, it goes on after what is built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
 	work, ctx := step.StartWork(ctx, rebuilt{})
 	defer work.Stop()
@@ -206,7 +213,7 @@ type verified struct {
 
 // VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own
 // vectors. A count that differs while changes are on their way proves nothing and fails: the attempt after
-// finds them told, and goes on at the same tenant. A sample of which too little was found is drawn again by
+// finds them told, and goes on at the same tenant. A sample with too few hits is drawn again by
 // the attempt after.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (api.VerifyResult, error) {
 	work, ctx := step.StartWork(ctx, verified{})
@@ -234,7 +241,8 @@ func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (
 	out := work.SoFar().VerifyResult
 	if float64(out.Found) < sampleShare*float64(out.Sampled) {
 		work.Note(verified{})
-		return out, fmt.Errorf("of %d memories that were searched for by their own vectors %d were found", out.Sampled, out.Found)
+		return out, fmt.Errorf("of %d memories that were searched for by their own vectors %d were found",
+			out.Sampled, out.Found)
 	}
 	return out, nil
 }

@@ -32,10 +32,12 @@ func Fail(err error) error {
 	}
 	var timeout *pg.TimeoutError
 	if errors.As(err, &timeout) {
-		return temporal.NewApplicationErrorWithOptions(timeout.Error(), api.ErrTypeStatementTimeout, temporal.ApplicationErrorOptions{})
+		return temporal.NewApplicationErrorWithOptions(timeout.Error(), api.ErrTypeStatementTimeout,
+			temporal.ApplicationErrorOptions{})
 	}
 	if code, refused := pg.Refused(err); refused {
-		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")", api.ErrTypeInvalidRequest, nil)
+		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")",
+			api.ErrTypeInvalidRequest, nil)
 	}
 	return err
 }

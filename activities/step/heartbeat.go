@@ -13,12 +13,13 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must end sooner.
+// MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must end
+// sooner.
 const MaxStall = 150 * time.Second
 
-// HeartbeatEvery is how often work in progress reports, RecordHeartbeat how, and StalledAfter how long an attempt may go
-// on without progress. LongStatement is how long one statement of the class long may take; Postgres ends it a little
-// sooner. They are variables for tests alone.
+// HeartbeatEvery is how often work in progress reports, RecordHeartbeat how, and StalledAfter how long an attempt may
+// go on without progress. LongStatement is how long one statement of the class long may take; Postgres ends it a
+// little sooner. They are variables for tests alone.
 //
 // Progress is an item that is done, a page, a transaction that ended well, a batch of texts that is embedded, a turn
 // that is waited for at the gate of models. A statement or a call under way is none.
@@ -82,7 +83,7 @@ func heartbeatWithin(ctx context.Context, limit time.Duration) (_ context.Contex
 	p := &pulse{moved: time.Now(), limit: limit}
 	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, pulseKey{}, p))
 	pulsing := ctx
-	ctx = inference.WithWaiting(ctx, func() { Advance(pulsing) }) // to wait for one's turn is no standstill
+	ctx = inference.WithWaiting(ctx, func() { Advance(pulsing) }) // waiting for a turn counts as progress
 	ctx = pg.WithProgress(ctx, func() { Advance(pulsing) })
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -134,8 +135,8 @@ func Advance(ctx context.Context, details ...any) {
 	}
 }
 
-// Stalled returns the error of an attempt whose context has ended: why it was cancelled, rather than what failed because
-// of that.
+// Stalled returns the error of an attempt whose context has ended: why it was cancelled, rather than what failed
+// because of that.
 func Stalled(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

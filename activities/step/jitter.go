@@ -21,7 +21,10 @@ type jitter struct {
 }
 
 // InterceptActivity implements interceptor.WorkerInterceptor.
-func (j *jitter) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (j *jitter) InterceptActivity(
+	_ context.Context,
+	next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
 	return &jitterInbound{interceptor.ActivityInboundInterceptorBase{Next: next}}
 }
 
@@ -47,7 +50,8 @@ func Delayed(err error, key string, attempt int32) error {
 	if errors.As(err, &app) && (app.NonRetryable() || app.NextRetryDelay() > 0 || app.HasDetails()) {
 		return err // it says itself whether and when (PendingError)
 	}
-	if own, ok := err.(*temporal.ApplicationError); ok { //nolint:errorlint // of one that is wrapped the server sees the wrapper
+	//nolint:errorlint // the server sees the wrapper of a wrapped error
+	if own, ok := err.(*temporal.ApplicationError); ok {
 		// It has a type and no more: a statement at its limit, an attempt without progress.
 		return temporal.NewApplicationErrorWithOptions(own.Message(), own.Type(), temporal.ApplicationErrorOptions{
 			Cause: own.Unwrap(), Category: own.Category(), NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})

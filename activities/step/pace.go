@@ -51,7 +51,8 @@ func (p *Pace) Slower(ctx context.Context, asked int, err error) bool {
 	}
 	p.good = 0
 	p.work.Note(paced{asked / 2})
-	activity.GetLogger(ctx).Warn("a statement met its limit: fewer candidates at once", "candidates", asked/2, "error", err)
+	activity.GetLogger(ctx).Warn("a statement met its limit: fewer candidates at once", "candidates",
+		asked/2, "error", err)
 	return true
 }
 

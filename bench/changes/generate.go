@@ -55,7 +55,7 @@ type Chain struct {
 	Question   string
 }
 
-// Coexisting are two statements of which neither changes the other.
+// Coexisting are two statements, neither of which changes the other.
 type Coexisting struct {
 	Kind       string
 	A, B       int

@@ -33,8 +33,9 @@ func devAttributes() []*attribute {
 // occur nowhere there.
 func heldoutHalf() half {
 	h := half{name: "heldout", heldOut: true, together: must(parseTogether(heldout.Coexisting)),
-		distractors: parseLines(heldout.Distractors), unheard: parseLines(heldout.Unheard), foreign: parseLines(heldout.Foreign),
-		names: heldoutNames, frames: heldoutFrames}
+		distractors: parseLines(heldout.Distractors), unheard: parseLines(heldout.Unheard),
+		foreign: parseLines(heldout.Foreign),
+		names:   heldoutNames, frames: heldoutFrames}
 	known, wordings := map[string]*attribute{}, map[string]bool{}
 	for _, a := range devAttributes() {
 		known[a.name] = a
@@ -69,14 +70,16 @@ func heldoutHalf() half {
 // in plain ones.
 func secondHalf() half {
 	return another("second", []string{second.People, second.Work}, second.Coexisting,
-		half{distractors: parseLines(second.Distractors), unheard: parseLines(second.Unheard), foreign: parseLines(second.Foreign),
-			names: second.Names, frames: second.Frames})
+		half{distractors: parseLines(second.Distractors), unheard: parseLines(second.Unheard),
+			foreign: parseLines(second.Foreign),
+			names:   second.Names, frames: second.Frames})
 }
 
 func thirdHalf() half {
 	return another("third", []string{third.People, third.Work}, third.Coexisting,
-		half{distractors: parseLines(third.Distractors), unheard: parseLines(third.Unheard), foreign: parseLines(third.Foreign),
-			names: third.Names, frames: third.Frames})
+		half{distractors: parseLines(third.Distractors), unheard: parseLines(third.Unheard),
+			foreign: parseLines(third.Foreign),
+			names:   third.Names, frames: third.Frames})
 }
 
 func another(name string, attributes []string, coexisting string, h half) half {

@@ -59,7 +59,7 @@ func (g *generator) distract() {
 // vague are attributes that another one may answer too: a hobby may be an instrument.
 var vague = map[string]bool{"hobby": true}
 
-// unknown adds questions about things that nobody said: an attribute of a subject of which only other things
+// unknown adds questions about things that no one said: an attribute of a subject whose other attributes alone
 // are known, one of a stranger, something never heard of anyone, and a foreign topic.
 func (g *generator) unknown() {
 	asked := map[string]bool{}

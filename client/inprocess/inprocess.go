@@ -1,5 +1,6 @@
-// Package inprocess makes a recaller for a Go program that reaches Mneme's Postgres itself: it recalls without Temporal.
-// It imports the store, unlike package client. Writing still goes through the workflows, which package client starts.
+// Package inprocess makes a recaller for a Go program that reaches Mneme's Postgres itself: it recalls without
+// Temporal. It imports the store, unlike package client. Writing still goes through the workflows, which package
+// client starts.
 package inprocess
 
 import (

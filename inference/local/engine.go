@@ -72,7 +72,8 @@ func newEngine(d description) (_ *engine, err error) {
 	if len(model.OutputsMeta[e.output].Dimensions) == 2 {
 		e.pooling = poolNone
 	} else if d.dense {
-		return nil, errors.New("embedding model: modules.json names a Dense layer, which an ONNX graph of token vectors does not hold; export one with the output sentence_embedding")
+		return nil, errors.New("embedding model: modules.json names a Dense layer, which an " +
+			"ONNX graph of token vectors does not hold; export one with the output sentence_embedding")
 	}
 	return e, nil
 }

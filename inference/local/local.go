@@ -14,7 +14,7 @@ import (
 )
 
 // Limits of one run of the graph. A batch is small because it cannot be interrupted: a caller whose context
-// ends, and a question behind it, wait no longer than this.
+// ends, and a question after it, wait no longer than this.
 const (
 	maxBatch       = 8
 	maxBatchTokens = 512 // with padding
@@ -22,7 +22,7 @@ const (
 )
 
 // Embedder embeds with a local model. It is safe for concurrent use. Questions have lanes of their own, so
-// that recall does not stand behind a long ingest.
+// that recall does not wait for a long ingest.
 type Embedder struct {
 	engine    *engine
 	tokenizer *wordPiece

@@ -79,7 +79,8 @@ func describe(c Config) (description, error) {
 	}
 	var prompts struct{ Prompts map[string]string }
 	var modules []struct{ Type string }
-	for file, into := range map[string]any{"config.json": &config, "sentence_bert_config.json": &sentence, "1_Pooling/config.json": &pooling,
+	for file, into := range map[string]any{"config.json": &config, "sentence_bert_config.json": &sentence,
+		"1_Pooling/config.json":             &pooling,
 		"config_sentence_transformers.json": &prompts, "modules.json": &modules} {
 		if err := readJSON(filepath.Join(c.Dir, filepath.FromSlash(file)), into, file != "config.json"); err != nil {
 			return d, err
@@ -133,7 +134,8 @@ func describe(c Config) (description, error) {
 // it: changing that leaves stored vectors as good as they were.
 func (d description) version() (string, error) {
 	h := sha256.New()
-	for _, part := range [][]byte{d.onnxBytes, d.tokenizer, []byte(d.pooling), []byte(d.passage), fmt.Append(nil, d.maxTokens, d.lower)} {
+	for _, part := range [][]byte{d.onnxBytes, d.tokenizer, []byte(d.pooling), []byte(d.passage),
+		fmt.Append(nil, d.maxTokens, d.lower)} {
 		_, _ = fmt.Fprintf(h, "%d:", len(part))
 		_, _ = h.Write(part)
 	}

@@ -14,8 +14,9 @@ import (
 
 // Config says which model and how it is used. Empty fields follow the model's own files.
 type Config struct {
-	Dir           string // the model's directory; see describe for its layout
-	Model         string // published name, such as intfloat/e5-small-v2, with @revision if wanted; downloaded when Dir is empty
+	Dir string // the model's directory; see describe for its layout
+	// Published name, such as intfloat/e5-small-v2, with @revision if wanted; downloaded when Dir is empty.
+	Model         string
 	Graph         string // the ONNX file within the directory, with slashes; empty for model.onnx or onnx/model.onnx
 	Pooling       string // mean or cls
 	QueryPrefix   string // put before every question; "none" for no prefix

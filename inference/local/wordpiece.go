@@ -59,7 +59,8 @@ func newWordPiece(raw []byte, lower bool) (*wordPiece, error) {
 	}
 	if file.Model.Type != "WordPiece" {
 		return nil, fmt.Errorf(
-			"is of kind %q; only WordPiece is supported, which English models of the families MiniLM, bge, e5, gte and arctic have",
+			"is of kind %q; only WordPiece is supported, which English models of the families "+
+				"MiniLM, bge, e5, gte and arctic have",
 			file.Model.Type,
 		)
 	}
@@ -99,7 +100,8 @@ func newWordPiece(raw []byte, lower bool) (*wordPiece, error) {
 	start, end := "[CLS]", "[SEP]"
 	if p := file.PostProcessor; p != nil {
 		switch {
-		case len(p.Single) == 3 && p.Single[0].SpecialToken != nil && p.Single[1].Sequence != nil && p.Single[2].SpecialToken != nil:
+		case len(p.Single) == 3 && p.Single[0].SpecialToken != nil && p.Single[1].Sequence != nil &&
+			p.Single[2].SpecialToken != nil:
 			start, end = p.Single[0].SpecialToken.ID, p.Single[2].SpecialToken.ID
 		case p.Type == "BertProcessing" && len(p.Cls) > 0 && len(p.Sep) > 0:
 			start, end = fmt.Sprint(p.Cls[0]), fmt.Sprint(p.Sep[0])
@@ -151,7 +153,7 @@ func (w *wordPiece) tokens(text string, limit int) []int32 {
 	return append(out[:min(len(out), room)], w.end)
 }
 
-// appendWord appends the tokens of what stands between spaces.
+// appendWord appends the tokens of the text between two spaces.
 func (w *wordPiece) appendWord(out []int32, raw []byte) []int32 {
 	if w.strip {
 		raw = norm.NFD.Bytes(raw)
@@ -209,7 +211,7 @@ func (w *wordPiece) appendPieces(out []int32, word []rune) []int32 {
 	return out
 }
 
-// isPunctuation is BERT's: every ASCII sign that is no letter, digit, space or control character, and
+// isPunctuation is BERT's: every ASCII character that is not a letter, digit, space or control character, and
 // Unicode's punctuation.
 func isPunctuation(r rune) bool {
 	return r >= 33 && r <= 47 || r >= 58 && r <= 64 || r >= 91 && r <= 96 || r >= 123 && r <= 126 || unicode.IsPunct(r)

@@ -50,8 +50,8 @@ type Config struct {
 	EmbeddingChars int
 
 	// Timeout bounds one HTTP call. In a worker it must be less than activities.MaxStall, after which an attempt that
-	// makes no progress is cancelled; package config checks that. A server that does not
-	// support structured output is called again at once, so that the first extraction or decision may take a few calls. Default DefaultTimeout.
+	// makes no progress is cancelled; package config checks that. A server that does not support structured output is
+	// called again at once, so that the first extraction or decision may take a few calls. Default DefaultTimeout.
 	Timeout time.Duration
 
 	// HTTPClient makes the calls, for tracing or a private CA. Default: one of its own.

@@ -1,4 +1,4 @@
-// Package openai puts a model behind an OpenAI-compatible API (OpenAI, Ollama, vLLM, llama.cpp, LM
+// Package openai uses a model through an OpenAI-compatible API (OpenAI, Ollama, vLLM, llama.cpp, LM
 // Studio and others) to work as Extractor, Decider and Embedder.
 //
 // Calls are made once: Temporal retries them. Errors say what it needs to know (see package
@@ -19,7 +19,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// How much of a response is read, in bytes: no endpoint may fill the worker's memory. 2,048 vectors of 1,536 dimensions take 65 MB.
+// How much of a response is read, in bytes: no endpoint may fill the worker's memory. 2,048 vectors of 1,536
+// dimensions take 65 MB.
 const (
 	maxChatResponse      = 8 << 20
 	maxEmbeddingResponse = 128 << 20
@@ -156,7 +157,8 @@ func (c *chat) ask(ctx context.Context, p prompt) (answer, inference.Usage, erro
 			return read(res), usage, nil
 		}
 		switch {
-		case no.badRequest() && format < formatPlain && no.about("response_format", "json_schema", "json_object", "json_validate_failed", "structured output", "guided", "grammar"):
+		case no.badRequest() && format < formatPlain && no.about("response_format", "json_schema",
+			"json_object", "json_validate_failed", "structured output", "guided", "grammar"):
 			format++
 			remember = remember && !no.about("json_validate_failed") // one answer went wrong, not the format
 		case no.badRequest() && warm && no.about("temperature"):

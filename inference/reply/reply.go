@@ -149,7 +149,8 @@ func readFact(f fields) (memory.Fact, bool) {
 		return memory.Fact{}, false
 	}
 	return memory.Fact{
-		Content: content, Category: schema.Category(category), Confidence: confidence, Claim: readClaim(f), Hints: readHints(f),
+		Content: content, Category: schema.Category(category), Confidence: confidence, Claim: readClaim(f),
+		Hints:    readHints(f),
 		Retracts: retracts, Cue: f.perhaps("cue"),
 	}, true
 }

@@ -134,7 +134,8 @@ var (
 	)
 	skipAhead = set("currently now today still actually generally usually typically normally also already recently")
 	negations = set(
-		`not no never cannot can't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't neither nor without nobody nothing none hardly barely`,
+		`not no never cannot can't don't doesn't didn't isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't
+		haven't hadn't neither nor without nobody nothing none hardly barely`,
 	)
 	conditionals = set(
 		`if when while unless because since although after before once as until whenever though whether suppose assuming`,
@@ -254,7 +255,8 @@ func subjectShape(ws []word) bool {
 func commonVerb(low string) bool { return hearsay.has(low) }
 
 var hearsay = set(`says said thinks thought believes believed claims claimed told tells knows knew hopes hoped reported
-	reports suggests suggested wrote writes asked asks feels felt assumes assumed mentioned mentions confirmed denied denies`)
+	reports suggests suggested wrote writes asked asks feels felt assumes assumed mentioned mentions confirmed denied
+	denies`)
 
 // claim builds the statement of p from its subject and what follows the verb.
 func (p *pattern) claim(subject, rest []word, qualified bool) memory.Claim {
@@ -340,7 +342,8 @@ func (p *pattern) cut(ws []word) (object, rest []word) {
 	end := len(ws)
 	for i, w := range ws {
 		if i > 0 &&
-			(boundaries.has(w.low) || w.low == "last" || w.low == "next" || p.stops.has(w.low) || strings.HasPrefix(w.pre, "(")) ||
+			(boundaries.has(w.low) || w.low == "last" || w.low == "next" || p.stops.has(w.low) ||
+				strings.HasPrefix(w.pre, "(")) ||
 			w.low == "-" ||
 			w.low == "–" ||
 			w.low == "—" {
@@ -384,7 +387,8 @@ func qualifiedBy(rest []word) bool {
 	switch low := rest[0].low; {
 	case strings.HasPrefix(rest[0].pre, "("):
 		return !hasDigit(rest[0].core) // a date in brackets limits nothing
-	case low == "because" || low == "since" || low == "with" || low == "but" || low == "so" || low == "which" || low == "where":
+	case low == "because" || low == "since" || low == "with" || low == "but" || low == "so" ||
+		low == "which" || low == "where":
 		return false
 	default:
 		return prepositions.has(low) || conditionals.has(low) || boundaries.has(low) || low == "to" || low == "as" ||
@@ -476,7 +480,8 @@ func plainValue(ws []word) bool {
 	}
 	for i, w := range ws {
 		if i == 0 &&
-			(w.low == "to" || w.low == "that" || w.low == "very" || w.low == "too" || w.low == "being" || strings.HasSuffix(w.low, "ing")) ||
+			(w.low == "to" || w.low == "that" || w.low == "very" || w.low == "too" || w.low == "being" ||
+				strings.HasSuffix(w.low, "ing")) ||
 			pronouns.has(w.low) {
 			return false
 		}

@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// splitClauses cuts a sentence of plain statements of which each says "I" again into these: "I live in
+// splitClauses cuts a sentence of plain statements, each with its own "I", into these: "I live in
 // Lyon and I work at Acme". One may change without the other. What is told in the past tense, depends on
 // a condition or points back stays together.
 func splitClauses(ws []word) [][]word {

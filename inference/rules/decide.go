@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -73,13 +72,9 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	propose := func(action schema.Action, n memory.Neighbor, confidence float64, reason string) memory.Proposal {
 		return memory.Proposal{Action: action, TargetID: n.ID, Confidence: confidence, Reason: reason}
 	}
-	hash := normalize.Normalize(fact.Content).Hash
+	text := normalize.Normalize(fact.Content)
 	for _, n := range neighbors {
-		known := n.Hash
-		if len(known) == 0 {
-			known = normalize.Normalize(n.Content).Hash
-		}
-		if bytes.Equal(hash, known) {
+		if n.Says(text) {
 			return propose(schema.ActionNone, n, 1, ReasonIdentical)
 		}
 	}
@@ -209,7 +204,7 @@ func viewOf(content string, claim memory.Claim) view {
 				t.exact, t.stem = r, r
 			}
 		} else {
-			t.exact, t.stem = w.core, w.core // "feature A" is no article
+			t.exact, t.stem = w.core, w.core // the A of "feature A" is not an article
 		}
 		v.tokens = append(v.tokens, t)
 	}
@@ -244,7 +239,8 @@ func viewOf(content string, claim memory.Claim) view {
 		case (low == "stopped" || low == "stop" || low == "stops" || low == "quit") && strings.HasSuffix(next, "ing"):
 			v.ended = len(v.tokens)
 			add(w, low, true)
-		case low == "used" && next == "to" && i > 0 && !copulas.has(ws[i-1].low) && ws[i-1].low != "get" && ws[i-1].low != "got":
+		case low == "used" && next == "to" && i > 0 && !copulas.has(ws[i-1].low) && ws[i-1].low != "get" &&
+			ws[i-1].low != "got":
 			v.ended, v.past = len(v.tokens), true
 			add(w, low, true)
 		case low == "to" && i > 0 && ws[i-1].low == "used" && v.past && v.ended == len(v.tokens)-1:

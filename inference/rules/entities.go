@@ -184,7 +184,8 @@ func identifier(s string) bool {
 // amount reports whether s is a number with a unit or suffix: 10ms, 3rd, 12k, 5pm.
 func amount(s string) bool {
 	i := 0
-	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.' || s[i] == ',' || s[i] == '-' || s[i] == ':' || s[i] == '/') {
+	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.' || s[i] == ',' || s[i] == '-' ||
+		s[i] == ':' || s[i] == '/') {
 		i++
 	}
 	return i > 0

@@ -22,7 +22,7 @@ import (
 //	0.9   a rule, decision or preference, or "remember that …": said on purpose
 //	0.8   a plain statement
 //	0.75  tool output, or a pronoun replaced by the previous sentence's subject
-//	0.6   speaks of "you", who is not known, and is no rule
+//	0.6   speaks of "you", who is not known, and is not a rule
 //	0.5   hedged: maybe, might, I think, probably, apparently
 const (
 	ConfidenceExplicit  = 1.0
@@ -33,7 +33,7 @@ const (
 	ConfidenceHedged    = 0.5
 )
 
-// truncationMarker is what normalize.TruncateForExtraction leaves behind.
+// truncationMarker is what normalize.TruncateForExtraction appends.
 const truncationMarker = "[truncated]"
 
 // Extractor finds facts in text by rules. The zero value is ready and safe for concurrent use.

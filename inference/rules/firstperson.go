@@ -177,7 +177,7 @@ func (r *resolver) separate(i int) string {
 	return name
 }
 
-// subject rewrites "I" and what stands between commas after it: "I, Noor, …", "I, for one, …".
+// subject rewrites "I" and the words between commas after it: "I, Noor, …", "I, for one, …".
 func (r *resolver) subject(i int) int {
 	w := r.in[i]
 	r.plural = i > 0 && r.in[i-1].low == "and" && !clauseBefore(r.in[:i-1])

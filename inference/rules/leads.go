@@ -2,7 +2,7 @@ package rules
 
 import "strings"
 
-// lead is what stands in front of a statement and is no part of it.
+// lead is a phrase before a statement that is not part of it.
 type lead struct {
 	rest     []word
 	cue      string // of cues, in lower case
@@ -314,7 +314,7 @@ func vocative(ws []word, led bool) int {
 	return greetingEnds(ws, 2) // "Hi there Mel, …"
 }
 
-// notCalled reports whether a capitalised word in front of a comma is no name.
+// notCalled reports whether a capitalised word before a comma is not a name.
 func notCalled(low string) bool {
 	return stopWords.has(low) || commonWords.has(low) || chatterWords.has(low) || leadIns.has(low) ||
 		calendar.has(low) || notNames.has(low) || adverb(low) || verbs.has(low) || whWords.has(low) ||

@@ -231,7 +231,7 @@ func namesAnother(predicate []word) bool {
 	return false
 }
 
-// namedThings are verbs whose object is no person when it is a name.
+// namedThings are verbs whose object, when it is a name, is not a person.
 var namedThings = set(`uses used prefers preferred speaks spoke plays played studies studied drives
 		drove writes wrote learns learned supports supported runs ran installed deployed upgraded maintains
 		maintained owns owned left joined visited reached teaches taught`)

@@ -17,7 +17,7 @@ type statement struct {
 	reminded bool // somebody asked to remember it
 	retracts bool
 	item     bool // of a list: see segment
-	settled  bool // it is no sentence: its subject needs no resolving
+	settled  bool // not a sentence: its subject needs no resolving
 }
 
 // reader reads the sentences of one text in order.

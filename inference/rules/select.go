@@ -11,17 +11,25 @@ var (
 		|good to see|good to hear|great to see|great to hear|good to know|good luck|good morning|good evening|good night
 		|good afternoon|good point|good idea|good question|great question|great idea|great job|good job|nice job|nice work
 		|well done|keep up|keep it up|keep me posted|keep in touch|how are|how's it|what's up|hope you|hope that|hope this
-		|hope to|talk to you|talk soon|talk later|see you|see ya|great to chat|great to talk|nice to chat|good to chat|good to talk|take care|take it easy|have a good|have a great|have a nice
+		|hope to|talk to you|talk soon|talk later|see you|see ya|great to chat|great to talk|nice to chat|good to chat
+		|good to talk|take care|take it easy|have a good|have a great|have a nice
 		|have fun|let me know|let's|lets|let me|sounds good|sounds great|sounds like|sounds awesome|sounds amazing
 		|looks good|looks great|happy to help|glad to|glad you|so glad|no problem|no worries|you're welcome|you are welcome
 		|my pleasure|congrats|congratulations|got it|i got it|i know right|of course|for sure|long time no
-		|way to go|can't wait|i can't wait|i appreciate you|i appreciate your|i appreciate it|i appreciate that|i appreciate the|i appreciate all|i appreciate this|i hear you|i'm glad to|i'm glad you|i'm glad it|i'm glad that|i'm glad we|i'm glad they|i'm so glad|i'm happy to
-		|i hope you|i hope this|i hope that|i hope it|i hope so|i hope everyone|i hope all|i hope we|i hope they|i hope your|i'd love to hear|i'm sorry|sorry to|sorry about|sorry for|so sorry|bye|goodbye|cheers|welcome back
-		|happy birthday|i don't know what|i don't know why|i don't know if|i don't know whether|i don't know about|i don't know much|i don't know yet|not sure|no idea|same here|me too|me neither|as an ai|i'm an ai
+		|way to go|can't wait|i can't wait|i appreciate you|i appreciate your|i appreciate it|i appreciate that
+		|i appreciate the|i appreciate all|i appreciate this|i hear you|i'm glad to|i'm glad you|i'm glad it|i'm glad that
+		|i'm glad we|i'm glad they|i'm so glad|i'm happy to
+		|i hope you|i hope this|i hope that|i hope it|i hope so|i hope everyone|i hope all|i hope we|i hope they|i hope your
+		|i'd love to hear|i'm sorry|sorry to|sorry about|sorry for|so sorry|bye|goodbye|cheers|welcome back
+		|happy birthday|i don't know what|i don't know why|i don't know if|i don't know whether|i don't know about
+		|i don't know much|i don't know yet|not sure|no idea|same here|me too|me neither|as an ai|i'm an ai
 		|sure thing|absolutely|here you go|here you are|here is the|here's the|here are the|i'll keep you|i will keep you
-		|tell me|just wanted to say|wanted to say|as i said|love that|love your|love seeing|love all|love the|love it|love this|been a|makes me|made me|really made me
-		|glad|really glad|so proud|so happy|here's|here is a|here are some|look at|look what|check out|stay safe|chat soon|appreciate|really appreciate|i really appreciate
-		|highly recommend it|forget it|forget about it|always happy to|nice one|fingers crossed|like i said|never mind|nevermind|feel free|don't worry`)
+		|tell me|just wanted to say|wanted to say|as i said|love that|love your|love seeing|love all|love the|love it
+		|love this|been a|makes me|made me|really made me
+		|glad|really glad|so proud|so happy|here's|here is a|here are some|look at|look what|check out|stay safe|chat soon
+		|appreciate|really appreciate|i really appreciate
+		|highly recommend it|forget it|forget about it|always happy to|nice one|fingers crossed|like i said|never mind
+		|nevermind|feel free|don't worry`)
 
 	// chatterWhole are chatter when nothing but punctuation follows.
 	chatterWhole = phraseList(
@@ -71,7 +79,8 @@ var (
 
 	// standing marks a request that is to hold from now on.
 	standing = phraseList(
-		"stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from now on|every time|by default|in future|in the future",
+		"stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from " +
+			"now on|every time|by default|in future|in the future",
 	)
 
 	// ruleStarts begin rules.
@@ -83,13 +92,15 @@ var (
 	rememberStarts = phraseList(
 		`please remember that|please remember|remember that|please note that|please note|note that|note|fyi
 		|for the record|keep in mind that|please keep in mind that|bear in mind that|don't forget that|do not forget that
-		|just so you know|for your information|wanted to let you know that|just wanted to let you know that|i wanted to let you know that|i wanted to tell you that|remember`,
+		|just so you know|for your information|wanted to let you know that|just wanted to let you know that
+		|i wanted to let you know that|i wanted to tell you that|remember`,
 	)
 
 	// hedges make a statement uncertain.
 	hedges = phraseList(
 		`maybe|might|perhaps|possibly|probably|presumably|i think|i guess|i suppose|i believe|i assume|i bet|not sure|unsure
-		|apparently|supposedly|allegedly|seems|seem|seemed|it appears|it looks like|it looks as|looks like|likely|unlikely|could be|may be|not certain|i'm not sure|rumor|rumour
+		|apparently|supposedly|allegedly|seems|seem|seemed|it appears|it looks like|it looks as|looks like|likely|unlikely
+		|could be|may be|not certain|i'm not sure|rumor|rumour
 		|if i remember|i don't think|thinks|guesses|supposes|doesn't think|we think|we guess|we assume`,
 	)
 
@@ -100,7 +111,8 @@ var (
 	)
 
 	thirdPersons = set(
-		`it it's its it'd it'll he he's he'd he'll she she's she'd she'll they they're they've they'd they'll their his her him them
+		`it it's its it'd it'll he he's he'd he'll she she's she'd she'll they they're they've they'd they'll their his her
+		him them
 		theirs hers that's this's that'll that'd those'll`,
 	)
 	demonstratives = set(`this that these those`)
@@ -222,7 +234,9 @@ func isChatter(text string, ws []word) bool {
 			}
 			continue
 		}
-		for part := range strings.FieldsFuncSeq(w.low, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' }) {
+		for part := range strings.FieldsFuncSeq(w.low, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\''
+		}) {
 			if strings.Contains(part, "'") {
 				part, _ = stripPossessive(part)
 				if strings.Contains(part, "'") {
@@ -240,7 +254,7 @@ func isChatter(text string, ws []word) bool {
 }
 
 // isRequest reports whether a sentence asks the assistant to do something now. Rules and how-to
-// ("Run bun install before building") are no requests.
+// ("Run bun install before building") are not requests.
 func isRequest(ws []word) bool {
 	ws = skipLeadIns(ws)
 	if len(ws) == 0 {
@@ -376,7 +390,8 @@ func skipLeadIns(ws []word) []word {
 			ws = ws[1:]
 		case len(ws) > 2 && capital(ws[1].core) && ws[1].core != "I" && strings.ContainsAny(ws[1].post, ",!"):
 			ws = ws[2:] // "Hey Mel, …"
-		case (ws[0].low == "and" || ws[0].low == "but" || ws[0].low == "so" || ws[0].low == "also" || ws[0].low == "plus") && firstPerson(ws[1].low):
+		case (ws[0].low == "and" || ws[0].low == "but" || ws[0].low == "so" || ws[0].low == "also" || ws[0].low == "plus") &&
+			firstPerson(ws[1].low):
 			ws = ws[1:]
 		default:
 			return ws

@@ -318,7 +318,7 @@ func initials(low string) bool {
 	return parts > 1
 }
 
-// timeEnds reports whether a sentence ends behind a time of day that rest follows: not before its zone,
+// timeEnds reports whether a sentence ends after a time of day that rest follows: not before its zone,
 // its day or "time".
 func timeEnds(rest string, lower bool) bool {
 	first, more, _ := strings.Cut(rest, " ")

@@ -21,7 +21,8 @@ var (
 		unauthorized forbidden corrupt corrupted rejected invalid missing oom killed deadlock unresolved unrecognized`,
 	)
 	failurePhrases = phraseList(
-		`not found|timed out|no such|permission denied|out of memory|does not exist|not allowed|could not|not permitted|exited with`,
+		`not found|timed out|no such|permission denied|out of memory|does not exist
+		|not allowed|could not|not permitted|exited with`,
 	)
 
 	// outcomeWords mark a line as the outcome of what was run.
@@ -182,8 +183,10 @@ func cutLogHead(line string) (rest, level string) {
 		bare := strings.Trim(field, "[]():|,")
 		low := strings.ToLower(bare)
 		switch {
-		case bare != "" && hasDigit(bare) && strings.Trim(bare, "0123456789-:.,TZ+/") == "" && (strings.ContainsAny(bare, ":") || strings.Count(bare, "-") == 2 || strings.Count(bare, "/") == 2):
-		case logLevels.has(low) && level == "" && (field != bare && field != bare+":" || bare == strings.ToUpper(bare) && field == bare):
+		case bare != "" && hasDigit(bare) && strings.Trim(bare, "0123456789-:.,TZ+/") == "" &&
+			(strings.ContainsAny(bare, ":") || strings.Count(bare, "-") == 2 || strings.Count(bare, "/") == 2):
+		case logLevels.has(low) && level == "" &&
+			(field != bare && field != bare+":" || bare == strings.ToUpper(bare) && field == bare):
 			level = low
 		default:
 			return rest, level

@@ -90,7 +90,7 @@ var (
 	edVerbs = set(`need feed speed succeed proceed exceed embed bleed breed seed heed shed weed wed
 		shred`)
 
-	// fixed are words after a subject that are no verbs to be changed.
+	// fixed are words after a subject that are not verbs to change.
 	fixed = set("gonna wanna gotta tryna finna own's")
 )
 

@@ -59,7 +59,7 @@ func splitWords(s string) []word {
 	return out
 }
 
-// quoteSingle marks what stands in single quotes, which apostrophes look like: a quote opens before a word
+// quoteSingle marks the text in single quotes, which apostrophes look like: a quote opens before a word
 // and closes after one.
 func quoteSingle(ws []word) {
 	open := -1
@@ -119,7 +119,7 @@ func coreText(ws []word) string {
 	return b.String()
 }
 
-// ends reports whether a clause ends behind w.
+// ends reports whether a clause ends after w.
 func (w word) ends() bool { return strings.ContainsAny(w.post, ",;:.!?…)]") }
 
 // capital reports whether s starts with an upper-case letter.

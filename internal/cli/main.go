@@ -84,12 +84,14 @@ Exit codes:
 	flags.StringVar(&p.Tenant, "tenant", p.Tenant, "whose memory (MNEME_TENANT)")
 	flags.StringVar(&p.Agent, "agent", p.Agent, "on whose behalf (MNEME_AGENT)")
 	flags.StringVar(&p.Project, "project", p.Project, "project (MNEME_PROJECT)")
-	flags.StringVar(&p.User, "user", p.User, "one of the agent's users, whose memories are kept apart from other users' (MNEME_USER)")
+	flags.StringVar(&p.User, "user", p.User,
+		"one of the agent's users, whose memories are kept apart from other users' (MNEME_USER)")
 	flags.StringVar(&p.Scope, "scope", p.Scope, "explicit scope; without one, scoped memories stay out (MNEME_SCOPE)")
 	flags.StringVar(&p.PolicyGroup, "policy-group", p.PolicyGroup, "group whose memories are shared (MNEME_POLICY_GROUP)")
 	a.RegisterTrust(flags)
 	flags.BoolVar(&a.Json, "json", false, "print JSON")
-	flags.DurationVar(&a.Timeout, "timeout", 30*time.Second, "how long to wait for Postgres, Temporal and a worker to answer")
+	flags.DurationVar(&a.Timeout, "timeout", 30*time.Second,
+		"how long to wait for Postgres, Temporal and a worker to answer")
 
 	root.AddCommand(
 		exchange.NewRemember(a),

@@ -115,8 +115,9 @@ func Load() (Config, error) {
 		ReadyJobAge:   e.duration("MNEME_READY_JOB_AGE", 15*time.Minute),
 		ReadyIndexLag: e.duration("MNEME_READY_INDEX_LAG", 15*time.Minute),
 		Principal: schema.Principal{
-			Tenant: e.text("MNEME_TENANT", "default"), Agent: e.text("MNEME_AGENT", "default"), Project: e.text("MNEME_PROJECT", ""),
-			Scope: e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""), User: e.text("MNEME_USER", ""),
+			Tenant: e.text("MNEME_TENANT", "default"), Agent: e.text("MNEME_AGENT", "default"),
+			Project: e.text("MNEME_PROJECT", ""),
+			Scope:   e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""), User: e.text("MNEME_USER", ""),
 		},
 		Brain:    e.choice("MNEME_BRAIN", "rules", "openai"),
 		Embedder: e.choice("MNEME_EMBEDDER", "hash", "local", "openai"),
@@ -127,22 +128,26 @@ func Load() (Config, error) {
 			Timeout:             time.Duration(modelSeconds) * time.Second,
 		},
 		Local: local.Config{
-			Dir: e.text("MNEME_EMBED_MODEL_DIR", ""), Model: e.text("MNEME_EMBED_MODEL", ""), Graph: e.text("MNEME_EMBED_ONNX_FILE", ""),
+			Dir: e.text("MNEME_EMBED_MODEL_DIR", ""), Model: e.text("MNEME_EMBED_MODEL", ""),
+			Graph:       e.text("MNEME_EMBED_ONNX_FILE", ""),
 			Pooling:     e.text("MNEME_EMBED_POOLING", ""),
 			QueryPrefix: e.text("MNEME_EMBED_QUERY_PREFIX", ""), PassagePrefix: e.text("MNEME_EMBED_PASSAGE_PREFIX", ""),
 		},
 		EmbedCache:  e.number("MNEME_EMBED_CACHE", 4096),
 		Concurrency: e.number("MNEME_MODEL_CONCURRENCY", 4),
 
-		Reranker:       e.choice("MNEME_RERANKER", "off", "embedding", "model"),
-		RerankTop:      e.number("MNEME_RERANK_TOP", rank.DefaultRerankTop),
-		RerankDeadline: time.Duration(e.number("MNEME_RERANK_DEADLINE_MS", int(rank.DefaultRerankDeadline.Milliseconds()))) * time.Millisecond,
-		RecallWith:     e.names("MNEME_RECALL_WITH", recall.IsSwitch),
-		RecallWithout:  e.names("MNEME_RECALL_WITHOUT", recall.IsSwitch),
+		Reranker:  e.choice("MNEME_RERANKER", "off", "embedding", "model"),
+		RerankTop: e.number("MNEME_RERANK_TOP", rank.DefaultRerankTop),
+		RerankDeadline: time.Duration(e.number("MNEME_RERANK_DEADLINE_MS",
+			int(rank.DefaultRerankDeadline.Milliseconds()))) * time.Millisecond,
+		RecallWith:    e.names("MNEME_RECALL_WITH", recall.IsSwitch),
+		RecallWithout: e.names("MNEME_RECALL_WITHOUT", recall.IsSwitch),
 		Policy: proposals.WritePolicy{
-			Mode:              schema.WriteMode(e.choice("MNEME_MODE", string(schema.ModeControlled), string(schema.ModeFrozen), string(schema.ModeShadow))),
+			Mode: schema.WriteMode(e.choice("MNEME_MODE", string(schema.ModeControlled),
+				string(schema.ModeFrozen), string(schema.ModeShadow))),
 			AllowUpdateDelete: e.flag("MNEME_ALLOW_UPDATE_DELETE", false),
-			Supersede: proposals.Supersede(e.choice("MNEME_SUPERSEDE", string(proposals.SupersedeAuto), string(proposals.SupersedeOwn),
+			Supersede: proposals.Supersede(e.choice("MNEME_SUPERSEDE", string(proposals.SupersedeAuto),
+				string(proposals.SupersedeOwn),
 				string(proposals.SupersedeReview))),
 			MinFactConfidence: e.fraction("MNEME_MIN_FACT_CONFIDENCE", proposals.DefaultMinFactConfidence),
 		},
@@ -160,8 +165,9 @@ func Load() (Config, error) {
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
 	if most := int(step.MaxStall / time.Second); modelSeconds >= most {
-		e.problems = append(e.problems, fmt.Sprintf("MNEME_OPENAI_TIMEOUT_SECONDS must be less than %d: an activity attempt that "+
-			"makes no progress for %d s is cancelled, and a call that waits for its answer makes none", most, most))
+		e.problems = append(e.problems,
+			fmt.Sprintf("MNEME_OPENAI_TIMEOUT_SECONDS must be less than %d: an activity attempt that "+
+				"makes no progress for %d s is cancelled, and a call that waits for its answer makes none", most, most))
 	}
 	if c.SweepShare == 0 {
 		e.problems = append(e.problems, "MNEME_SWEEP_SHARE must be more than 0")
@@ -184,7 +190,8 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	brain := rules.New()
 	if c.Embedder == "local" {
 		if c.Local.Dir == "" && c.Local.Model == "" {
-			return inference.Brain{}, errors.New("MNEME_EMBED_MODEL_DIR or MNEME_EMBED_MODEL: one is required when MNEME_EMBEDDER is local")
+			return inference.Brain{}, errors.New(
+				"MNEME_EMBED_MODEL_DIR or MNEME_EMBED_MODEL: one is required when MNEME_EMBEDDER is local")
 		}
 		c.Local.Progress = os.Stderr
 		embedder, err := local.New(ctx, c.Local)
@@ -215,7 +222,8 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		brain.Extractor, brain.Decider = c.Gate.Extractor(remote.Extractor), c.Gate.Decider(remote.Decider)
 	}
 	if c.Embedder == "openai" {
-		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix), local.Prefix(c.Local.PassagePrefix))
+		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),
+			local.Prefix(c.Local.PassagePrefix))
 		if brain.Embedder, err = c.cached(embedder); err != nil {
 			return inference.Brain{}, err
 		}
@@ -249,7 +257,11 @@ func (c Config) reranked(brain inference.Brain, model inference.Reranking) infer
 // DialTemporal connects with the settings of Temporal's own variables and files (TEMPORAL_ADDRESS,
 // TEMPORAL_NAMESPACE, TEMPORAL_TLS_…). With a payload key, payloads and failure messages are
 // encrypted before they leave the process. change has the last word on the options.
-func (c Config) DialTemporal(ctx context.Context, log *slog.Logger, change ...func(*client.Options) error) (client.Client, error) {
+func (c Config) DialTemporal(
+	ctx context.Context,
+	log *slog.Logger,
+	change ...func(*client.Options) error,
+) (client.Client, error) {
 	options, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{EnvLookup: c.TemporalEnv})
 	if err != nil {
 		return nil, fmt.Errorf("temporal settings: %w", err)
@@ -412,7 +424,8 @@ func (r *reader) names(name string, known func(string) bool) []string {
 		case known(field):
 			out = append(out, field)
 		default:
-			r.problems = append(r.problems, fmt.Sprintf("%s: %.40q is not a channel or stage of recall; choose from %s", name, field, strings.Join(recall.Switches(), ", ")))
+			r.problems = append(r.problems, fmt.Sprintf("%s: %.40q is not a channel or stage of recall; choose from %s",
+				name, field, strings.Join(recall.Switches(), ", ")))
 		}
 	}
 	return out

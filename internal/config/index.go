@@ -36,7 +36,8 @@ func (q QdrantSettings) String() string {
 func (q QdrantSettings) GoString() string { return q.String() }
 
 func (e *reader) qdrant() QdrantSettings {
-	return QdrantSettings{URL: e.text("QDRANT_URL", ""), APIKey: e.text("QDRANT_API_KEY", ""), CAFile: e.text("QDRANT_CA_FILE", ""), Prefix: e.text("QDRANT_PREFIX", "mneme")}
+	return QdrantSettings{URL: e.text("QDRANT_URL", ""), APIKey: e.text("QDRANT_API_KEY", ""),
+		CAFile: e.text("QDRANT_CA_FILE", ""), Prefix: e.text("QDRANT_PREFIX", "mneme")}
 }
 
 // OpenIndex opens the vector index that the configuration names: Qdrant where QDRANT_URL is set, else the
@@ -74,13 +75,15 @@ func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedde
 	if hash := rules.New().Embedder; hash.Model().Name == model.Name {
 		return hash, nil
 	}
-	if c.Embedder != "openai" || model.Dimensions == 0 || strings.HasPrefix(model.Name, "hash-") || local.Named(model.Name) {
+	if c.Embedder != "openai" || model.Dimensions == 0 || strings.HasPrefix(model.Name, "hash-") ||
+		local.Named(model.Name) {
 		return nil, vector.ErrNoEmbedder
 	}
 	settings, query, passage := c.OpenAI, "", ""
 	settings.ChatModel, settings.EmbeddingModel, settings.EmbeddingDimensions = "", model.Name, model.Dimensions
 	if named := withPrefix.FindStringSubmatch(model.Name); named != nil {
-		settings.EmbeddingModel, query, passage = named[1], local.Prefix(c.Local.QueryPrefix), local.Prefix(c.Local.PassagePrefix)
+		settings.EmbeddingModel, query, passage = named[1], local.Prefix(c.Local.QueryPrefix),
+			local.Prefix(c.Local.PassagePrefix)
 	}
 	brain, err := openai.New(settings)
 	if err != nil {

@@ -119,7 +119,8 @@ func (p *Policies) Reload() bool {
 // keep notes why the rules in force stay.
 func (p *Policies) keep(err error) {
 	if p.problem == nil || p.problem.Error() != err.Error() {
-		p.log.Error("policy file cannot be used: the previous version stays in force", "policy", p.Current().Hash(), "error", err)
+		p.log.Error("policy file cannot be used: the previous version stays in force", "policy",
+			p.Current().Hash(), "error", err)
 	}
 	p.problem = err
 }

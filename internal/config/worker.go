@@ -30,7 +30,8 @@ func (c Config) conns() int { return cmp.Or(c.MaxConns, 4) }
 
 // WorkerOptions are those that follow from the configuration.
 func (c Config) WorkerOptions() worker.Options {
-	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: maxPollers})
+	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+		MaximumNumberOfPollers: maxPollers})
 	return worker.Options{
 		MaxConcurrentActivityExecutionSize:      c.ActivitySlots(),
 		MaxConcurrentLocalActivityExecutionSize: c.LocalSlots(),

@@ -155,7 +155,8 @@ func NewDoctor(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   app.DoctorName,
 		Short: "Check the installation, and say how to fix what is wrong",
-		Long: fmt.Sprintf(`Check everything that an operator would: settings, Postgres and its schema, Temporal and its namespace, the
+		Long: fmt.Sprintf(
+			`Check everything that an operator would: settings, Postgres and its schema, Temporal and its namespace, the
 worker, schedules, jobs, the vector index, decay and retention. Each check has a name, says ok, warn or
 fail, what was found, and what to do. It changes nothing, shows no content, and goes on when a part is not
 there: what needs that part is skipped. Each check takes %s at most.
@@ -181,13 +182,15 @@ Postgres, its migrations, Temporal or the worker is not there.`, doctorPatience)
 			return out.problem()
 		},
 	}
-	cmd.Flags().StringVar(&file, "schedules", "", "schedules file that those of the installation are compared with (default: the defaults)")
+	cmd.Flags().StringVar(&file, "schedules", "",
+		"schedules file that those of the installation are compared with (default: the defaults)")
 	return cmd
 }
 
 // Examine makes every check.
 func (d *Doctor) Examine(ctx context.Context) Diagnosis {
-	out := Diagnosis{Counts: map[CheckStatus]int{CheckOK: 0, CheckWarn: 0, CheckFail: 0, CheckSkipped: 0}, Checks: []Finding{}}
+	out := Diagnosis{Counts: map[CheckStatus]int{CheckOK: 0, CheckWarn: 0, CheckFail: 0, CheckSkipped: 0},
+		Checks: []Finding{}}
 	for _, c := range DoctorChecks() {
 		began := time.Now()
 		f := Finding{Check: c.name, verdict: d.check(ctx, c)}
@@ -254,7 +257,8 @@ func (out Diagnosis) problem() error {
 	}
 	code, text := app.ExitPartial, fmt.Sprintf("%d of %d checks warn", n[CheckWarn], len(out.Checks))
 	if n[CheckFail] > 0 {
-		code, text = app.ExitFailure, fmt.Sprintf("%d of %d checks failed, %d warn", n[CheckFail], len(out.Checks), n[CheckWarn])
+		code, text = app.ExitFailure, fmt.Sprintf("%d of %d checks failed, %d warn", n[CheckFail],
+			len(out.Checks), n[CheckWarn])
 	}
 	for _, f := range out.Checks {
 		switch f.Check {
@@ -288,7 +292,8 @@ func (d *Doctor) configuration(context.Context) (verdict, error) {
 		return fail("Correct the variables that are named: docs/configuration.md lists them.", "%s", err), nil
 	}
 	c := d.A.Cfg
-	return fine("namespace %s, task queue %s, index %s, brain %s, embedder %s", c.Namespace, c.TaskQueue, d.A.IndexName(), c.Brain, c.Embedder), nil
+	return fine("namespace %s, task queue %s, index %s, brain %s, embedder %s", c.Namespace,
+		c.TaskQueue, d.A.IndexName(), c.Brain, c.Embedder), nil
 }
 
 // policyFile tells whether a worker that starts now would take the rules.
@@ -299,7 +304,8 @@ func (d *Doctor) policyFile(context.Context) (verdict, error) {
 	}
 	policies, err := config.LoadPolicies(path, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return fail("Correct the file: `mneme policy check FILE` says more. A running worker keeps its previous rules; a worker that starts refuses the file.", "%s", err), nil
+		return fail("Correct the file: `mneme policy check FILE` says more. A running worker "+
+			"keeps its previous rules; a worker that starts refuses the file.", "%s", err), nil
 	}
 	return fine("rules %s", policies.Current().Hash()), nil
 }

@@ -30,8 +30,10 @@ func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
 	}
 	waited, most := d.Now().Sub(*queue.Oldest), d.A.Cfg.ReadyJobAge
 	if most > 0 && waited > most {
-		return fail("`mneme jobs show ID --tenant T` names the run that has it: look at that in the UI; most often the model endpoint fails or throttles.",
-			"%d wait, the oldest for %s, longer than MNEME_READY_JOB_AGE (%s)%s", queue.Waiting, app.Span(waited), app.Span(most), d.someJobs(ctx, most)), nil
+		return fail("`mneme jobs show ID --tenant T` names the run that has it: look at that "+
+			"in the UI; most often the model endpoint fails or throttles.",
+			"%d wait, the oldest for %s, longer than MNEME_READY_JOB_AGE (%s)%s", queue.Waiting,
+			app.Span(waited), app.Span(most), d.someJobs(ctx, most)), nil
 	}
 	return fine("%d wait, the oldest for %s", queue.Waiting, app.Span(waited)), nil
 }
@@ -65,7 +67,9 @@ func (d *Doctor) jobsDead(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if queue.Dead > 0 {
-		return warn(fmt.Sprintf("`mneme jobs list --state dead --tenant T` says why; `mneme jobs retry ID --tenant T` replays one, and `--all` every one of the tenant. After %s they are purged.", days(lifecycle.DeadJobsWindow)),
+		return warn(
+			fmt.Sprintf("`mneme jobs list --state dead --tenant T` says why; `mneme jobs retry ID --tenant "+
+				"T` replays one, and `--all` every one of the tenant. After %s they are purged.", days(lifecycle.DeadJobsWindow)),
 			"%d jobs are dead%s", queue.Dead, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 				dead, err := d.Store.Jobs(ctx, tenant, pipeline.JobFilter{State: schema.JobDead, Limit: doctorCounts})
 				return len(dead), err
@@ -155,7 +159,8 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 		among = fmt.Sprintf(" (of the first %d open jobs that were looked at)", seen)
 	}
 	if orphans > 0 {
-		return fail("`mneme jobs retry ID --tenant T` replays one, and `mneme jobs show ID --tenant T` says where it stood: the run was terminated, or was in another namespace.",
+		return fail("`mneme jobs retry ID --tenant T` replays one, and `mneme jobs show ID "+
+			"--tenant T` says where it stood: the run was terminated, or was in another namespace.",
 			"%d open jobs have no run that works on them%s, such as %s", orphans, among, listed(names)), nil
 	}
 	return fine("none%s", among), nil
@@ -163,7 +168,10 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 
 // eachTenant goes through tenants by name until there is none left, the bound is reached or the time is
 // nearly up, and says how many it has looked at.
-func (d *Doctor) eachTenant(ctx context.Context, fn func(context.Context, string) error) (looked int, more bool, err error) {
+func (d *Doctor) eachTenant(
+	ctx context.Context,
+	fn func(context.Context, string) error,
+) (looked int, more bool, err error) {
 	const page = 100
 	after := ""
 	for {
@@ -231,7 +239,8 @@ func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if active == nil {
-		return fail("Start a worker: it makes one. If one runs, `mneme reindex`.", "index %s has no generation: recall finds nothing by vector", d.A.IndexName()), nil
+		return fail("Start a worker: it makes one. If one runs, `mneme reindex`.",
+			"index %s has no generation: recall finds nothing by vector", d.A.IndexName()), nil
 	}
 	found := fmt.Sprintf("%s, %d dimensions", active.Model.Name, active.Model.Dimensions)
 	if c := d.A.Cfg; c.Embedder == "local" && c.Local.Dir == "" {
@@ -265,7 +274,8 @@ func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if !runs && since > rebuildGrace {
-		return warn("`mneme reindex` takes it up where it was.", "a rebuild was begun %s ago and no one works on it: every write goes to it too", app.Span(since)), nil
+		return warn("`mneme reindex` takes it up where it was.",
+			"a rebuild was begun %s ago and no one works on it: every write goes to it too", app.Span(since)), nil
 	}
 	return fine("one is under way, for %s", app.Span(since)), nil
 }
@@ -280,8 +290,10 @@ func (d *Doctor) indexLag(ctx context.Context) (verdict, error) {
 	}
 	behind, most := d.Now().Sub(*lag.Oldest), d.A.Cfg.ReadyIndexLag
 	if most > 0 && behind > most {
-		return fail("`mneme index status`, then `mneme schedules list`: the index or the embedder fails, or sync_index does not run.",
-			"%d changes wait, the oldest for %s, longer than MNEME_READY_INDEX_LAG (%s)", lag.Pending, app.Span(behind), app.Span(most)), nil
+		return fail("`mneme index status`, then `mneme schedules list`: the index or the embedder "+
+			"fails, or sync_index does not run.",
+			"%d changes wait, the oldest for %s, longer than MNEME_READY_INDEX_LAG (%s)", lag.Pending,
+			app.Span(behind), app.Span(most)), nil
 	}
 	return fine("%d changes wait, the oldest for %s", lag.Pending, app.Span(behind)), nil
 }
@@ -292,7 +304,8 @@ func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if lag.Parked > 0 {
-		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` has them tried again.", "%d changes are not tried any more%s: recall does not find those memories by vector",
+		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` has them tried again.",
+			"%d changes are not tried any more%s: recall does not find those memories by vector",
 			lag.Parked, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 				parked, err := d.Store.ParkedOutbox(ctx, tenant, uuid.Nil, doctorCounts)
 				return len(parked), err
@@ -337,7 +350,8 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if apart > lag.Pending+lag.Parked {
-		return warn("`mneme index drift` compares them one by one and repairs what differs.", "%d live memories and %d points%s: %d apart, and %d changes wait or are parked",
+		return warn("`mneme index drift` compares them one by one and repairs what differs.",
+			"%d live memories and %d points%s: %d apart, and %d changes wait or are parked",
 			live, points, ofTenants(looked, more), apart, lag.Pending+lag.Parked), nil
 	}
 	return fine("%d live memories, %d points%s", live, points, ofTenants(looked, more)), nil
@@ -399,8 +413,10 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 		}
 	}
 	if len(late) > 0 {
-		return warn("`mneme schedules list` says whether decay runs; `mneme schedules trigger decay` has it run now. If it runs and they stay, an open job may hold them: see jobs_orphaned.",
-			"memories of %s%d tenants have been due for more than %s, such as of %s", atLeast, len(late), app.Span(overdueIntervals*every), late[0]), nil
+		return warn("`mneme schedules list` says whether decay runs; `mneme schedules trigger "+
+			"decay` has it run now. If it runs and they stay, an open job may hold them: see jobs_orphaned.",
+			"memories of %s%d tenants have been due for more than %s, such as of %s", atLeast,
+			len(late), app.Span(overdueIntervals*every), late[0]), nil
 	}
 	return fine("nothing has been due for more than %s", app.Span(overdueIntervals*every)), nil
 }
@@ -414,8 +430,10 @@ func (d *Doctor) sweepHolds(ctx context.Context) (verdict, error) {
 		return fine("none waits for an answer"), nil
 	}
 	h := holds[0]
-	return warn("`mneme sweeps` lists them: fix the cause, or let it go ahead with `mneme sweeps admit SWEEP --tenant T --up-to N --reason …`.",
-		"%d sweeps wait for an answer: %s of tenant %s would take %d of %d", len(holds), h.Sweep, h.Tenant, h.WouldTake, h.Stored), nil
+	return warn("`mneme sweeps` lists them: fix the cause, or let it go ahead with `mneme "+
+		"sweeps admit SWEEP --tenant T --up-to N --reason …`.",
+		"%d sweeps wait for an answer: %s of tenant %s would take %d of %d", len(holds), h.Sweep,
+		h.Tenant, h.WouldTake, h.Stored), nil
 }
 
 // retentionWindows looks for policies by which a deleted memory is purged while people think that they can
@@ -429,8 +447,10 @@ func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 		}
 		for _, p := range rules {
 			keep := time.Duration(p.KeepSeconds) * time.Second
-			if !p.Default && p.Domain.OfMemories() && p.OnExpiry == schema.ExpiryPurge && keep > 0 && keep < revision.RecoveryWindow {
-				short = append(short, fmt.Sprintf("%s: %s, tier %s, typology %s after %s", tenant, p.Domain, p.Tier, p.Typology, days(keep)))
+			if !p.Default && p.Domain.OfMemories() && p.OnExpiry == schema.ExpiryPurge && keep > 0 &&
+				keep < revision.RecoveryWindow {
+				short = append(short, fmt.Sprintf("%s: %s, tier %s, typology %s after %s", tenant,
+					p.Domain, p.Tier, p.Typology, days(keep)))
 			}
 		}
 		return nil
@@ -439,8 +459,11 @@ func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if len(short) > 0 {
-		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: a purge cannot be taken back.",
-			"deleted memories go for good before the %s of recovery are over%s: %s", days(revision.RecoveryWindow), ofTenants(looked, more), listed(short)), nil
+		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: "+
+			"a purge cannot be taken back.",
+			"deleted memories go for good before the %s of recovery are over%s: %s", days(revision.RecoveryWindow),
+			ofTenants(looked, more), listed(short)), nil
 	}
-	return fine("nothing is purged within the %s of recovery%s", days(revision.RecoveryWindow), ofTenants(looked, more)), nil
+	return fine("nothing is purged within the %s of recovery%s", days(revision.RecoveryWindow),
+		ofTenants(looked, more)), nil
 }

@@ -35,11 +35,13 @@ func (d *Doctor) postgres(ctx context.Context) (verdict, error) {
 func JudgeRefusal(code, message string) verdict {
 	switch {
 	case code == "53300": // too_many_connections
-		return fail("Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections.", "it takes no more connections: %s", message)
+		return fail("Lower MNEME_DB_MAX_CONNS, run fewer workers, or raise max_connections.",
+			"it takes no more connections: %s", message)
 	case strings.HasPrefix(code, "53"): // insufficient_resources
 		return fail("Give the server what it lacks: memory, or room on its disk.", "it lacks resources: %s", message)
 	case code == "57P03": // cannot_connect_now
-		return fail("Wait until it has started or recovered, and try again; its log says how far it is.", "it is not ready yet: %s", message)
+		return fail("Wait until it has started or recovered, and try again; its log says how far it is.",
+			"it is not ready yet: %s", message)
 	}
 	return fail("Correct DATABASE_URL, or the rights of its role.", "it refuses: %s", message)
 }
@@ -56,7 +58,8 @@ func (d *Doctor) migrations(ctx context.Context) (verdict, error) {
 	case at < latest:
 		return fail("`mneme migrate up`, as the schema's owner.", "the database is at version %d of %d", at, latest), nil
 	case at > latest:
-		return warn("Bring this program up to date: it is older than the schema.", "the database is at version %d, and this program knows %d", at, latest), nil
+		return warn("Bring this program up to date: it is older than the schema.",
+			"the database is at version %d, and this program knows %d", at, latest), nil
 	}
 	return fine("version %d", at), nil
 }
@@ -121,9 +124,11 @@ func (d *Doctor) databaseRole(ctx context.Context) (verdict, error) {
 	case role.Bypasses:
 		return fail("ALTER ROLE "+name+" NOSUPERUSER NOBYPASSRLS.", "row-level security does not bind role %s", name), nil
 	case role.Owns > 0:
-		return fail("ALTER TABLE … OWNER TO the schema's owner, for each.", "role %s owns %d tables, and row-level security does not bind an owner", name, role.Owns), nil
+		return fail("ALTER TABLE … OWNER TO the schema's owner, for each.",
+			"role %s owns %d tables, and row-level security does not bind an owner", name, role.Owns), nil
 	case !role.Usable:
-		return fail("GRANT "+name+" TO the role that DATABASE_URL names.", "the role that DATABASE_URL names may not become %s", name), nil
+		return fail("GRANT "+name+" TO the role that DATABASE_URL names.",
+			"the role that DATABASE_URL names may not become %s", name), nil
 	}
 	return fine("row-level security binds %s", name), nil
 }
@@ -174,7 +179,8 @@ func (d *Doctor) rowLevelSecurity(ctx context.Context) (verdict, error) {
 	if err != nil || len(unbound) == 0 {
 		return fine("every table with a tenant has it"), err
 	}
-	return fail("ALTER TABLE … ENABLE ROW LEVEL SECURITY, and find out why it was disabled.", "off, or without a policy, on %s", listed(unbound)), nil
+	return fail("ALTER TABLE … ENABLE ROW LEVEL SECURITY, and find out why it was disabled.",
+		"off, or without a policy, on %s", listed(unbound)), nil
 }
 
 func (d *Doctor) appendOnly(ctx context.Context) (verdict, error) {
@@ -182,7 +188,8 @@ func (d *Doctor) appendOnly(ctx context.Context) (verdict, error) {
 	if err != nil || len(absent) == 0 {
 		return fine("every trigger is there that keeps history and versions"), err
 	}
-	return fail("ALTER TABLE … ENABLE TRIGGER …, and find out what was changed meanwhile.", "missing or disabled: %s", listed(absent)), nil
+	return fail("ALTER TABLE … ENABLE TRIGGER …, and find out what was changed meanwhile.",
+		"missing or disabled: %s", listed(absent)), nil
 }
 
 func (d *Doctor) invalidIndexes(ctx context.Context) (verdict, error) {
@@ -190,7 +197,8 @@ func (d *Doctor) invalidIndexes(ctx context.Context) (verdict, error) {
 	if err != nil || len(invalid) == 0 {
 		return fine("none"), err
 	}
-	return fail("REINDEX INDEX CONCURRENTLY …, for each; one of embeddings is built again by `mneme reindex`.", "a build left them unusable: %s", listed(invalid)), nil
+	return fail("REINDEX INDEX CONCURRENTLY …, for each; one of embeddings is built again by `mneme reindex`.",
+		"a build left them unusable: %s", listed(invalid)), nil
 }
 
 func (d *Doctor) statistics(ctx context.Context) (verdict, error) {
@@ -204,9 +212,11 @@ func (d *Doctor) statistics(ctx context.Context) (verdict, error) {
 	}
 	switch {
 	case len(unknown) > 0:
-		return warn("ANALYZE, and see that autovacuum runs.", "never analysed, with over 1,000 rows: %s", listed(unknown)), nil
+		return warn("ANALYZE, and see that autovacuum runs.", "never analysed, with over 1,000 rows: %s",
+			listed(unknown)), nil
 	case len(bloated) > 0:
-		return warn("VACUUM (ANALYZE) for each, and see that autovacuum keeps up: long transactions keep it from its work.", "more dead rows than live ones: %s", listed(bloated)), nil
+		return warn("VACUUM (ANALYZE) for each, and see that autovacuum keeps up: long transactions keep it from its work.",
+			"more dead rows than live ones: %s", listed(bloated)), nil
 	}
 	return fine("the planner knows every larger table"), nil
 }

@@ -28,11 +28,13 @@ func (d *Doctor) temporal(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return fail(do, "%s", err), nil
 	}
-	_, err = c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: d.A.Cfg.Namespace})
+	_, err = c.WorkflowService().DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: d.A.Cfg.Namespace})
 	var missing *serviceerror.NamespaceNotFound
 	switch {
 	case errors.As(err, &missing):
-		return fail("Create it (`temporal operator namespace create --namespace "+d.A.Cfg.Namespace+"`), or correct TEMPORAL_NAMESPACE.", "there is no namespace %s", d.A.Cfg.Namespace), nil
+		return fail("Create it (`temporal operator namespace create --namespace "+d.A.Cfg.Namespace+
+			"`), or correct TEMPORAL_NAMESPACE.", "there is no namespace %s", d.A.Cfg.Namespace), nil
 	case err != nil:
 		return fail(do, "%s", err), nil
 	}
@@ -45,24 +47,30 @@ func (d *Doctor) searchAttributes(ctx context.Context) (verdict, error) {
 	if err != nil || len(missing) == 0 {
 		return fine("registered"), err
 	}
-	return fail("Start a worker: it registers them. A run that sets one that is not registered hangs.", "not registered: %s", listed(missing)), nil
+	return fail("Start a worker: it registers them. A run that sets one that is not registered hangs.",
+		"not registered: %s", listed(missing)), nil
 }
 
 // namespaceRetention compares how long Temporal keeps the histories of runs that have ended with how long a
 // deleted memory is kept. A purge takes a tombstone with its text after TombstoneWindow (document 002
 // "Retention Worker"); a history that is kept for longer still has the request that brought the text.
 func (d *Doctor) namespaceRetention(ctx context.Context) (verdict, error) {
-	described, err := d.Client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: d.A.Cfg.Namespace})
+	described, err := d.Client.WorkflowService().DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: d.A.Cfg.Namespace})
 	if err != nil {
 		return verdict{}, err
 	}
 	kept := described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	if kept > lifecycle.TombstoneWindow {
-		return warn(fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`: what requests brought is still in histories when a purge has removed it, unless it was erased or payloads are encrypted.",
-			d.A.Cfg.Namespace, int(lifecycle.TombstoneWindow.Hours())), "histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(lifecycle.TombstoneWindow)), nil
+		return warn(
+			fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`: what requests "+
+				"brought is still in histories when a purge has removed it, unless it was erased or payloads are encrypted.",
+				d.A.Cfg.Namespace, int(lifecycle.TombstoneWindow.Hours())),
+			"histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(lifecycle.TombstoneWindow)), nil
 	}
 	if kept < lifecycle.CompletedJobsWindow {
-		return fine("histories are kept for %s; a job, which names its run, for %s", days(kept), days(lifecycle.CompletedJobsWindow)), nil
+		return fine("histories are kept for %s; a job, which names its run, for %s", days(kept),
+			days(lifecycle.CompletedJobsWindow)), nil
 	}
 	return fine("histories are kept for %s", days(kept)), nil
 }
@@ -77,7 +85,8 @@ func (d *Doctor) worker(ctx context.Context) (verdict, error) {
 	case w.Seen.IsZero():
 		return fail(do, "no worker asks for work on task queue %s", d.A.Cfg.TaskQueue), nil
 	case !w.There():
-		return fail(do, "the last worker asked for work on task queue %s %s ago, and does not answer", d.A.Cfg.TaskQueue, away), nil
+		return fail(do, "the last worker asked for work on task queue %s %s ago, and does not answer",
+			d.A.Cfg.TaskQueue, away), nil
 	case !w.Asked:
 		return fine("one asked for work on task queue %s %s ago", d.A.Cfg.TaskQueue, away), nil
 	}
@@ -134,11 +143,14 @@ func JudgePayload(dc converter.DataConverter, keyed bool, p *commonpb.Payload) v
 	var read any
 	switch err := dc.FromPayload(p, &read); {
 	case err != nil && keyed:
-		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.", "the worker encrypts with another key: its runs cannot be read here, nor requests from here there")
+		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.",
+			"the worker encrypts with another key: its runs cannot be read here, nor requests from here there")
 	case err != nil:
-		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.", "the worker encrypts, and MNEME_PAYLOAD_KEY is not set here")
+		return fail("Set the MNEME_PAYLOAD_KEY here that the worker has.",
+			"the worker encrypts, and MNEME_PAYLOAD_KEY is not set here")
 	case plain && keyed:
-		return warn("Set the same MNEME_PAYLOAD_KEY for the worker, and restart it.", "MNEME_PAYLOAD_KEY is set here, and the worker does not encrypt")
+		return warn("Set the same MNEME_PAYLOAD_KEY for the worker, and restart it.",
+			"MNEME_PAYLOAD_KEY is set here, and the worker does not encrypt")
 	case plain:
 		return fine("none is set here, and the worker has none")
 	}
@@ -163,7 +175,8 @@ func (d *Doctor) trustKey(ctx context.Context) (verdict, error) {
 			return verdict{}, err
 		}
 		for _, e := range found.GetEndpoints() {
-			if w := e.GetSpec().GetTarget().GetWorker(); w.GetNamespace() == d.A.Cfg.Namespace && w.GetTaskQueue() == d.A.Cfg.TaskQueue {
+			if w := e.GetSpec().GetTarget().GetWorker(); w.GetNamespace() == d.A.Cfg.Namespace &&
+				w.GetTaskQueue() == d.A.Cfg.TaskQueue {
 				names = append(names, e.GetSpec().GetName())
 			}
 		}
@@ -187,10 +200,13 @@ func JudgeCallers(endpoints []string, bound bool, other string) verdict {
 	case bound:
 		return fine("not set; MNEME_NEXUS_CALLERS holds callers of Nexus endpoint %s to their tenants", listed(endpoints))
 	case other == "":
-		return fine("not set; Nexus endpoint %s can be called from this namespace alone, the server has no other", listed(endpoints))
+		return fine("not set; Nexus endpoint %s can be called from this namespace alone, the server has no other",
+			listed(endpoints))
 	}
-	return warn("Set MNEME_NEXUS_CALLERS (docs/nexus.md) for the worker and here; or MNEME_TRUST_KEY, and give callers tokens (docs/trust.md).",
-		"MNEME_TRUST_KEY and MNEME_NEXUS_CALLERS are not set: callers of Nexus endpoint %s from other namespaces, such as %s, are believed", listed(endpoints), other)
+	return warn("Set MNEME_NEXUS_CALLERS (docs/nexus.md) for the worker and here; or MNEME_TRUST_KEY, "+
+		"and give callers tokens (docs/trust.md).",
+		"MNEME_TRUST_KEY and MNEME_NEXUS_CALLERS are not set: callers of Nexus endpoint %s "+
+			"from other namespaces, such as %s, are believed", listed(endpoints), other)
 }
 
 // otherNamespace names a namespace that is neither this one nor the server's own; empty when there is none.
@@ -241,7 +257,9 @@ func (d *Doctor) which(ctx context.Context, is func(mneme.ScheduleStatus) (strin
 
 func (d *Doctor) schedulesMissing(ctx context.Context) (verdict, error) {
 	found, err := d.which(ctx, func(s mneme.ScheduleStatus) (string, bool) {
-		return "", s.Missing && slices.ContainsFunc(d.Specs, func(spec mneme.ScheduleSpec) bool { return spec.Name == s.Name })
+		return "", s.Missing && slices.ContainsFunc(d.Specs, func(spec mneme.ScheduleSpec) bool {
+			return spec.Name == s.Name
+		})
 	})
 	if err != nil || len(found) == 0 {
 		return fine("none"), err
@@ -256,7 +274,8 @@ func (d *Doctor) schedulesFailed(ctx context.Context) (verdict, error) {
 	if err != nil || len(found) == 0 {
 		return fine("none is paused by a failure"), err
 	}
-	return fail("Fix what failed, then `mneme schedules resume NAME` and `mneme schedules trigger NAME`.", "paused by a failure: %s", listed(found)), nil
+	return fail("Fix what failed, then `mneme schedules resume NAME` and `mneme schedules trigger NAME`.",
+		"paused by a failure: %s", listed(found)), nil
 }
 
 func (d *Doctor) schedulesPaused(ctx context.Context) (verdict, error) {
@@ -290,11 +309,14 @@ func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 	}
 	switch {
 	case elsewhere != "" && len(ours) > 0: // apply refuses a file as soon as it comes to one that is elsewhere
-		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+" alone; leave those of task queue "+elsewhere+" to the installation that has them, or correct MNEME_TASK_QUEUE.",
+		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+" alone; leave those of task queue "+
+			elsewhere+" to the installation that has them, or correct MNEME_TASK_QUEUE.",
 			"not as the file says: %s", listed(found)), nil
 	case elsewhere != "":
-		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+elsewhere+" does not exist any more, --take-over with the file moves them here.",
+		return warn("Leave them to the installation that has them, or correct MNEME_TASK_QUEUE; only where task queue "+
+			elsewhere+" does not exist any more, --take-over with the file moves them here.",
 			"not of this task queue: %s", listed(found)), nil
 	}
-	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.", "not as the file says: %s", listed(found)), nil
+	return warn("`mneme schedules apply [FILE]`; or `mneme doctor --schedules FILE`, if they are another file's.",
+		"not as the file says: %s", listed(found)), nil
 }

@@ -86,9 +86,11 @@ func (m *Metrics) Read(st *store.Store, r Reading) (stop func(), err error) {
 		r.wall = time.Now
 	}
 	c := &collector{store: st, Reading: r, ctx: ctx, begun: r.wall(), tenants: map[string]reading{},
-		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "mneme_metrics_failures_total", Help: "Reads of these numbers from Postgres that failed."}),
-		rounds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "mneme_metrics_round_duration_seconds", Buckets: phaseBuckets,
-			Help: "Time that one round of reading these numbers from Postgres took."})}
+		failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "mneme_metrics_failures_total",
+			Help: "Reads of these numbers from Postgres that failed."}),
+		rounds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "mneme_metrics_round_duration_seconds",
+			Buckets: phaseBuckets,
+			Help:    "Time that one round of reading these numbers from Postgres took."})}
 	c.Every = cmp.Or(c.Every, time.Minute)
 	c.describe()
 	if err := m.registry.Register(c); err != nil {

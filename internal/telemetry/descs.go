@@ -18,15 +18,19 @@ const (
 
 // Values that labels always have, so that what has not happened is 0 and not missing.
 var (
-	memoryTypes    = []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic, schema.TypeCompetence, schema.TypePlanGraph}
+	memoryTypes = []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic,
+		schema.TypeCompetence, schema.TypePlanGraph}
 	procedureTypes = []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph}
 	verdicts       = []string{"succeeded", "partly", "failed", "unused"}
 	outcomes       = []string{"success", "failure"}
 	sweeps         = []schema.Sweep{schema.SweepDecay, schema.SweepRetention, schema.SweepHistory}
-	actions        = []schema.AuditAction{schema.AuditCreate, schema.AuditRevise, schema.AuditFork, schema.AuditMerge, schema.AuditDelete, schema.AuditRecover,
-		schema.AuditContest, schema.AuditResolve, schema.AuditRetract, schema.AuditModify, schema.AuditErase, schema.AuditArchive, schema.AuditKeep,
+	actions        = []schema.AuditAction{schema.AuditCreate, schema.AuditRevise, schema.AuditFork,
+		schema.AuditMerge, schema.AuditDelete, schema.AuditRecover,
+		schema.AuditContest, schema.AuditResolve, schema.AuditRetract, schema.AuditModify, schema.AuditErase,
+		schema.AuditArchive, schema.AuditKeep,
 		schema.AuditPurge, schema.AuditReinforce, schema.AuditPenalise}
-	revisions = []schema.AuditAction{schema.AuditRevise, schema.AuditFork, schema.AuditMerge, schema.AuditContest, schema.AuditResolve, schema.AuditRetract}
+	revisions = []schema.AuditAction{schema.AuditRevise, schema.AuditFork, schema.AuditMerge,
+		schema.AuditContest, schema.AuditResolve, schema.AuditRetract}
 )
 
 // systemDescs are the series over all tenants.
@@ -53,16 +57,24 @@ func (c *collector) describe() {
 	c.system = systemDescs{
 		waiting:       desc("mneme_jobs_waiting", "Jobs of the pipeline that have not ended, over all tenants."),
 		oldestWaiting: desc("mneme_jobs_oldest_waiting_seconds", "Age of the oldest of them; 0 when there is none."),
-		dead:          desc("mneme_jobs_dead", "Jobs that were given up and wait for somebody to replay them, over all tenants."),
-		indexPending:  desc("mneme_index_pending_changes", "Changes that the vector index has not been told of, over all tenants."),
-		indexParked:   desc("mneme_index_parked_changes", "Changes that the vector index could not be told of, and that are not tried any more."),
-		indexLag:      desc("mneme_index_lag_seconds", "Age of the oldest change that the vector index has not been told of; 0 when there is none."),
-		held:          desc("mneme_sweeps_held", "Tenants whose sweep would take more than its share, and waits for an answer.", "sweep"),
-		heldFor:       desc("mneme_sweep_held_seconds", "How long the first of them has waited; 0 when there is none.", "sweep"),
+		dead: desc("mneme_jobs_dead",
+			"Jobs that were given up and wait for somebody to replay them, over all tenants."),
+		indexPending: desc("mneme_index_pending_changes",
+			"Changes that the vector index has not been told of, over all tenants."),
+		indexParked: desc("mneme_index_parked_changes",
+			"Changes that the vector index could not be told of, and that are not tried any more."),
+		indexLag: desc("mneme_index_lag_seconds",
+			"Age of the oldest change that the vector index has not been told of; 0 when there is none."),
+		held: desc("mneme_sweeps_held",
+			"Tenants whose sweep would take more than its share, and waits for an answer.", "sweep"),
+		heldFor: desc("mneme_sweep_held_seconds", "How long the first of them has waited; 0 when there is none.",
+			"sweep"),
 		metricsAge: desc("mneme_metrics_age_seconds",
-			"Age of the oldest of the numbers read from Postgres; of a tenant that could not be read yet, how long it has been known; without any, how long the process has had none."),
+			"Age of the oldest of the numbers read from Postgres; of a tenant that could not be "+
+				"read yet, how long it has been known; without any, how long the process has had none."),
 		metricsLap: desc("mneme_metrics_lap_seconds",
-			"How long it takes to read every tenant once, at the pace that is kept. With very many tenants their numbers are that old."),
+			"How long it takes to read every tenant once, at the pace that is kept. With very "+
+				"many tenants their numbers are that old."),
 		metricsTenants: desc("mneme_metrics_tenants", "Tenants whose numbers have been read."),
 	}
 	of := func(name, help string, labels ...string) *prometheus.Desc {
@@ -72,25 +84,40 @@ func (c *collector) describe() {
 		return desc(name, help, labels...)
 	}
 	c.tenant = tenantDescs{
-		memories:     of("mneme_memories", "Live memories by type. Of a tenant with more than 2,000 types are taken from a sample, but for competence and plan_graph.", "type"),
-		contested:    of("mneme_memories_contested", "Memories that contradict each other until it is resolved, both sides."),
-		salience:     of("mneme_salience_memories", "Live memories with a salience for now of at most le. Of a tenant with more than 2,000 they are taken from a sample.", "le"),
+		memories: of("mneme_memories",
+			"Live memories by type. Of a tenant with more than 2,000 types are taken from a sample, "+
+				"but for competence and plan_graph.", "type"),
+		contested: of("mneme_memories_contested", "Memories that contradict each other until it is resolved, both sides."),
+		salience: of("mneme_salience_memories",
+			"Live memories with a salience for now of at most le. Of a tenant with more than 2,000 "+
+				"they are taken from a sample.", "le"),
 		salienceMean: of("mneme_salience_mean", "Mean salience for now of the live memories, in [0,1]."),
 		retrievals:   of("mneme_retrievals", "Recalls in the window that is over now.", "window"),
 		degraded:     of("mneme_retrievals_degraded", "Of them those that left a channel or stage out.", "window"),
 		judged:       of("mneme_retrievals_judged", "Retrievals with feedback on an item in the window.", "window"),
-		useful:       of("mneme_retrievals_useful", "Retrievals with feedback that an item helped, at least partly, in the window.", "window"),
-		verdicts:     of("mneme_retrieval_verdicts", "Items of retrievals by what was said in the window to have become of them.", "verdict", "window"),
-		outcomes:     of("mneme_procedure_outcomes", "Uses of procedures (competence) and plans (plan_graph) that were said in the window to have gone well or not.", "type", "outcome", "window"),
-		reused:       of("mneme_retrievals_with_procedure", "Retrievals in the window that returned a procedure (competence) or a plan (plan_graph).", "type", "window"),
-		changes:      of("mneme_memory_changes", "Entries in the history of memories in the window, by action: one for each memory that a change touches.", "action", "window"),
+		useful: of("mneme_retrievals_useful",
+			"Retrievals with feedback that an item helped, at least partly, in the window.", "window"),
+		verdicts: of("mneme_retrieval_verdicts",
+			"Items of retrievals by what was said in the window to have become of them.", "verdict", "window"),
+		outcomes: of("mneme_procedure_outcomes",
+			"Uses of procedures (competence) and plans (plan_graph) that were said in the window to have gone well or not.",
+			"type", "outcome", "window"),
+		reused: of("mneme_retrievals_with_procedure",
+			"Retrievals in the window that returned a procedure (competence) or a plan (plan_graph).", "type", "window"),
+		changes: of("mneme_memory_changes",
+			"Entries in the history of memories in the window, by action: one for each memory that a change touches.",
+			"action", "window"),
 		revisions: of("mneme_memory_revisions",
-			"Revisions in the window, by action: one for each operation, or proposal of the pipeline, that made it, however many memories it touches.", "action", "window"),
-		toReview: of("mneme_proposals_to_review", "Proposals that wait for a person, by whether they would contradict what is known.", "contradiction"),
-		due:      of("mneme_decay_due_memories", "Memories that have fallen due and that no sweep has looked at yet; counting ends at 10,000 a tenant."),
-		overdue:  of("mneme_decay_overdue_seconds", "How long the first of them has been due; 0 when there is none."),
-		swept:    of("mneme_swept_items", "What sweeps that began in the window did, by sweep and what was done.", "sweep", "done", "window"),
-		dead:     of("mneme_tenant_jobs_dead", "Dead jobs of the tenant."),
+			"Revisions in the window, by action: one for each operation, or proposal of the pipeline, "+
+				"that made it, however many memories it touches.", "action", "window"),
+		toReview: of("mneme_proposals_to_review",
+			"Proposals that wait for a person, by whether they would contradict what is known.", "contradiction"),
+		due: of("mneme_decay_due_memories",
+			"Memories that have fallen due and that no sweep has looked at yet; counting ends at 10,000 a tenant."),
+		overdue: of("mneme_decay_overdue_seconds", "How long the first of them has been due; 0 when there is none."),
+		swept: of("mneme_swept_items", "What sweeps that began in the window did, by sweep and what was done.",
+			"sweep", "done", "window"),
+		dead: of("mneme_tenant_jobs_dead", "Dead jobs of the tenant."),
 	}
 }
 
@@ -100,8 +127,10 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 
 func (c *collector) descs() []*prometheus.Desc {
 	s, t := c.system, c.tenant
-	return []*prometheus.Desc{s.waiting, s.oldestWaiting, s.dead, s.indexPending, s.indexParked, s.indexLag, s.held, s.heldFor, s.metricsAge, s.metricsLap, s.metricsTenants,
-		t.memories, t.contested, t.salience, t.salienceMean, t.retrievals, t.degraded, t.judged, t.useful, t.verdicts, t.outcomes, t.reused, t.changes,
+	return []*prometheus.Desc{s.waiting, s.oldestWaiting, s.dead, s.indexPending, s.indexParked,
+		s.indexLag, s.held, s.heldFor, s.metricsAge, s.metricsLap, s.metricsTenants,
+		t.memories, t.contested, t.salience, t.salienceMean, t.retrievals, t.degraded, t.judged,
+		t.useful, t.verdicts, t.outcomes, t.reused, t.changes,
 		t.revisions, t.toReview, t.due, t.overdue, t.swept, t.dead}
 }
 

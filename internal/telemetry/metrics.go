@@ -48,26 +48,36 @@ type Metrics struct {
 func NewMetrics(version string) (*Metrics, error) {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_phase_duration_seconds", Buckets: phaseBuckets,
-			Help: "Time that one attempt at an activity took, by phase (api/names.go) and outcome (ok, failed)."}, []string{"phase", "outcome"}),
-		recalls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_duration_seconds", Buckets: recallBuckets,
-			Help: "Time that a recall in this process took, by outcome (ok, degraded, invalid, cancelled, failed)."}, []string{"outcome"}),
-		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_stage_duration_seconds", Buckets: stageBuckets,
-			Help: "Time that a channel or stage of a recall in this process took."}, []string{"stage"}),
+		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_phase_duration_seconds",
+			Buckets: phaseBuckets,
+			Help:    "Time that one attempt at an activity took, by phase (api/names.go) and outcome (ok, failed)."},
+			[]string{"phase", "outcome"}),
+		recalls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_duration_seconds",
+			Buckets: recallBuckets,
+			Help:    "Time that a recall in this process took, by outcome (ok, degraded, invalid, cancelled, failed)."},
+			[]string{"outcome"}),
+		stages: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_recall_stage_duration_seconds",
+			Buckets: stageBuckets,
+			Help:    "Time that a channel or stage of a recall in this process took."}, []string{"stage"}),
 		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_recall_degraded_total",
 			Help: "Recalls in this process that left a channel or stage out, by which."}, []string{"stage"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_tokens_total",
-			Help: "Tokens that models of this process were paid for, by use (extract, decide, embed, rerank), model and direction (prompt, completion)."},
+			Help: "Tokens that models of this process were paid for, by use (extract, decide, " +
+				"embed, rerank), model and direction (prompt, completion)."},
 			[]string{"use", "model", "direction"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_calls_total",
-			Help: "Calls of models from this process, by use, model and outcome (ok, failed, throttled)."}, []string{"use", "model", "outcome"}),
+			Help: "Calls of models from this process, by use, model and outcome (ok, failed, throttled)."},
+			[]string{"use", "model", "outcome"}),
 	}
 	m.timeouts = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_statement_timeouts_total",
-		Help: "Statements of this process that Postgres ended at their limit, by class (interactive, pipeline, long) and what was exceeded (statement, lock)."},
+		Help: "Statements of this process that Postgres ended at their limit, by class (interactive, " +
+			"pipeline, long) and what was exceeded (statement, lock)."},
 		[]string{"class", "limit"})
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.", ConstLabels: prometheus.Labels{"version": version}})
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.",
+		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
-	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens, m.calls, m.timeouts, info,
+	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens,
+		m.calls, m.timeouts, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := m.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -107,7 +117,8 @@ func (m *Metrics) StatementTimedOut(c pg.Class, lock bool) {
 // for tally, is a second metrics library with a reporter of its own; this one goes through OpenTelemetry,
 // which the traces need anyhow.
 func (m *Metrics) openSDK() error {
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(m.registry), otelprometheus.WithoutScopeInfo(), otelprometheus.WithoutTargetInfo())
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(m.registry), otelprometheus.WithoutScopeInfo(),
+		otelprometheus.WithoutTargetInfo())
 	if err != nil {
 		return fmt.Errorf("metrics of the SDK: %w", err)
 	}
@@ -117,7 +128,7 @@ func (m *Metrics) openSDK() error {
 		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: phaseBuckets}})))
 	m.sdk = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
 		Meter: provider.Meter("temporal-sdk-go"), UseMonotonicCounters: true,
-		OnError: func(error) {}, // a number that cannot be counted is no reason to stop
+		OnError: func(error) {}, // goes on when a number cannot be counted
 	})
 	return nil
 }

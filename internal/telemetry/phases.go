@@ -87,8 +87,12 @@ type workerInterceptor struct {
 }
 
 // InterceptActivity implements interceptor.WorkerInterceptor.
-func (w *workerInterceptor) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	return &activityInterceptor{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next}, metrics: w.metrics}
+func (w *workerInterceptor) InterceptActivity(
+	_ context.Context,
+	next interceptor.ActivityInboundInterceptor,
+) interceptor.ActivityInboundInterceptor {
+	return &activityInterceptor{ActivityInboundInterceptorBase: interceptor.ActivityInboundInterceptorBase{Next: next},
+		metrics: w.metrics}
 }
 
 type activityInterceptor struct {
@@ -97,12 +101,16 @@ type activityInterceptor struct {
 }
 
 // ExecuteActivity implements interceptor.ActivityInboundInterceptor.
-func (a *activityInterceptor) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (out any, err error) {
+func (a *activityInterceptor) ExecuteActivity(
+	ctx context.Context,
+	in *interceptor.ExecuteActivityInput,
+) (out any, err error) {
 	workflowType, info := "", activity.GetInfo(ctx)
 	if info.WorkflowType != nil {
 		workflowType = info.WorkflowType.Name
 	}
-	phase, start, outcome := PhaseOf(workflowType, info.ActivityType.Name), time.Now(), outcomeFailed // one that panics has failed
+	// one that panics has failed
+	phase, start, outcome := PhaseOf(workflowType, info.ActivityType.Name), time.Now(), outcomeFailed
 	defer func() { a.metrics.phases.WithLabelValues(phase, outcome).Observe(since(start)) }()
 	out, err = a.Next.ExecuteActivity(ctx, in)
 	if err == nil || asksToWait(err) {

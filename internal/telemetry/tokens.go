@@ -49,7 +49,9 @@ func (m *Metrics) CountEmbedder(e inference.Embedder) inference.Embedder {
 }
 
 // CountOthers is CountEmbedder for what makes embedders of other models (workflows.Dependencies.Embedders).
-func (m *Metrics) CountOthers(others func(inference.EmbeddingModel) (inference.Embedder, error)) func(inference.EmbeddingModel) (inference.Embedder, error) {
+func (m *Metrics) CountOthers(
+	others func(inference.EmbeddingModel) (inference.Embedder, error),
+) func(inference.EmbeddingModel) (inference.Embedder, error) {
 	return func(model inference.EmbeddingModel) (inference.Embedder, error) {
 		e, err := others(model)
 		if err != nil {
@@ -99,7 +101,11 @@ type decider struct {
 }
 
 // Decide implements inference.Decider.
-func (d decider) Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+func (d decider) Decide(
+	ctx context.Context,
+	fact memory.Fact,
+	neighbors []memory.Neighbor,
+) (memory.Proposal, inference.Usage, error) {
 	out, usage, err := d.Decider.Decide(ctx, fact, neighbors)
 	d.metrics.spent(useDecide, usage, err)
 	return out, usage, err

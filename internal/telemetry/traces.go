@@ -100,7 +100,8 @@ func (t *Traces) Client(options *client.Options) error {
 		return nil
 	}
 	// A header that another program's tracing left there is no reason for a workflow task to fail.
-	tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{Tracer: t.provider.Tracer("temporal-sdk-go"), AllowInvalidParentSpans: true})
+	tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
+		Tracer: t.provider.Tracer("temporal-sdk-go"), AllowInvalidParentSpans: true})
 	if err != nil {
 		return fmt.Errorf("traces: %w", err)
 	}
@@ -114,8 +115,10 @@ func (t *Traces) Pool(pc *pgxpool.Config) {
 	if t == nil {
 		return
 	}
-	pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithMeterProvider(meternoop.NewMeterProvider()),
-		otelpgx.WithDisableSQLStatementInAttributes(), otelpgx.WithDisableConnectionDetailsInAttributes(), otelpgx.WithDisableAcquireTracer(),
+	pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider),
+		otelpgx.WithMeterProvider(meternoop.NewMeterProvider()),
+		otelpgx.WithDisableSQLStatementInAttributes(), otelpgx.WithDisableConnectionDetailsInAttributes(),
+		otelpgx.WithDisableAcquireTracer(),
 		otelpgx.WithSpanNameFunc(statementName))
 }
 
@@ -183,7 +186,9 @@ type quietSpan struct{ trace.ReadOnlySpan }
 
 // Attributes implements trace.ReadOnlySpan.
 func (s quietSpan) Attributes() []attribute.KeyValue {
-	return slices.DeleteFunc(slices.Clone(s.ReadOnlySpan.Attributes()), func(a attribute.KeyValue) bool { return callersIDs[a.Key] })
+	return slices.DeleteFunc(slices.Clone(s.ReadOnlySpan.Attributes()), func(a attribute.KeyValue) bool {
+		return callersIDs[a.Key]
+	})
 }
 
 // Status implements trace.ReadOnlySpan.

@@ -137,7 +137,8 @@ func (p *pool) reserve(ctx context.Context) (name string, exists bool, err error
 
 // adopt locks a database of the pool whose process has ended; the name is empty where there is none.
 func (p *pool) adopt(ctx context.Context, prefix string) (string, error) {
-	rows, err := p.locks.Query(ctx, `SELECT datname::text FROM pg_database WHERE starts_with(datname, $1) ORDER BY 1`, prefix)
+	rows, err := p.locks.Query(ctx, `SELECT datname::text FROM pg_database WHERE starts_with(datname, $1) ORDER BY 1`,
+		prefix)
 	if err != nil {
 		return "", err
 	}
@@ -271,7 +272,8 @@ var catalogDigest = func() string {
 	return "SELECT md5(concat_ws(' ', " + strings.Join(parts, ", ") + `,
 		(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp'),
 		(SELECT string_agg((to_jsonb(c)
-			- '{relfilenode,relpages,reltuples,relallvisible,relallfrozen,relfrozenxid,relminmxid}'::text[])::text, ',' ORDER BY oid)
+			- '{relfilenode,relpages,reltuples,relallvisible,relallfrozen,relfrozenxid,relminmxid}'::text[])::text, ','
+				ORDER BY oid)
 			FROM pg_class c WHERE oid >= 16384),
 		(SELECT concat(datacl, datconnlimit, (SELECT count(*) FROM pg_db_role_setting WHERE setdatabase = d.oid))
 			FROM pg_database d WHERE datname = current_database()),
@@ -316,7 +318,8 @@ func (p *pool) migrate(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext('mneme.test.template'))`); err != nil {
 		return err
 	}
-	err = conn.QueryRow(ctx, `SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = $1`, p.template).Scan(&p.asMade)
+	err = conn.QueryRow(ctx, `SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = $1`,
+		p.template).Scan(&p.asMade)
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}

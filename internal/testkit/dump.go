@@ -36,7 +36,8 @@ func RestoreDump(t testing.TB, dump []byte) string {
 	// From template0: what is in the dump comes from the dump alone.
 	require.NoError(t, onServer(env["DATABASE_URL"], "CREATE DATABASE "+name+" TEMPLATE template0"))
 	t.Cleanup(func() {
-		_ = onServer(env["DATABASE_URL"], "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // the server may be gone, and the database with it
+		// the server may be gone, and the database with it
+		_ = onServer(env["DATABASE_URL"], "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
 	})
 	restored, err := in(env["DATABASE_URL"], name, "main")
 	require.NoError(t, err)
@@ -110,7 +111,8 @@ func serverProgram(t testing.TB, databaseURL, name string) []string {
 			return []string{path}
 		}
 	}
-	t.Skipf("no %s of Postgres %d on this machine: neither installed, nor in the cache of scripts/stack, nor on the PATH", name, major)
+	t.Skipf("no %s of Postgres %d on this machine: neither installed, nor in the cache of scripts/stack, nor on the PATH",
+		name, major)
 	return nil
 }
 

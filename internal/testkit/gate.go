@@ -59,11 +59,13 @@ func (rawFrames) Unmarshal(data []byte, v any) error {
 func NewGate(t testing.TB, address, activity string) *Gate {
 	t.Helper()
 	upstream, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodec(rawFrames{}), grpc.MaxCallRecvMsgSize(largestMessageSize), grpc.MaxCallSendMsgSize(largestMessageSize)))
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(rawFrames{}), grpc.MaxCallRecvMsgSize(largestMessageSize),
+			grpc.MaxCallSendMsgSize(largestMessageSize)))
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	g := &Gate{Address: listener.Addr().String(), Held: make(chan struct{}), activity: activity, upstream: upstream, types: map[string]string{}}
+	g := &Gate{Address: listener.Addr().String(), Held: make(chan struct{}), activity: activity,
+		upstream: upstream, types: map[string]string{}}
 	server := grpc.NewServer(grpc.ForceServerCodec(rawFrames{}), grpc.UnknownServiceHandler(g.pass),
 		grpc.MaxRecvMsgSize(largestMessageSize), grpc.MaxSendMsgSize(largestMessageSize))
 	go func() { _ = server.Serve(listener) }()

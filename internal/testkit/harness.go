@@ -21,8 +21,10 @@ import (
 // NewIdleHarness is a harness whose worker has not been started.
 func NewIdleHarness(t testing.TB, databaseURL string, c client.Client, change func(*workflows.Dependencies)) *Harness {
 	t.Helper()
-	h := &Harness{Store: OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(), DatabaseURL: databaseURL}
-	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store}, Policy: proposals.DefaultWritePolicy(), Concurrency: 4}
+	h := &Harness{Store: OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(),
+		DatabaseURL: databaseURL}
+	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store},
+		Policy: proposals.DefaultWritePolicy(), Concurrency: 4}
 	if change != nil {
 		change(&h.Deps)
 	}

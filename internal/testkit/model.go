@@ -98,8 +98,9 @@ func NewModel(t testing.TB, answer Answer) *Model {
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{
 			"id": "test", "object": "chat.completion", "model": "test-model",
-			"choices": []any{map[string]any{"index": 0, "finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": reply.Content}}},
-			"usage":   map[string]any{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+			"choices": []any{map[string]any{"index": 0, "finish_reason": "stop",
+				"message": map[string]any{"role": "assistant", "content": reply.Content}}},
+			"usage": map[string]any{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
 		})
 	}))
 	t.Cleanup(func() {
@@ -203,5 +204,6 @@ func DecisionOf(action schema.Action, target string) ModelReply {
 	if target != "" {
 		quoted = fmt.Sprintf("%q", target)
 	}
-	return ModelReply{Content: fmt.Sprintf(`{"reason":"as the test says","action":%q,"target_id":%s,"confidence":0.95}`, action, quoted)}
+	return ModelReply{Content: fmt.Sprintf(`{"reason":"as the test says","action":%q,"target_id":%s,"confidence":0.95}`,
+		action, quoted)}
 }

@@ -252,7 +252,8 @@ func Digest(t testing.TB, db *pgx.Conn, table, where string, args ...any) string
 	require.Regexp(t, plainName, table)
 	var sum string
 	require.NoError(t, db.QueryRow(context.Background(),
-		"SELECT coalesce(md5(string_agg(x::text, E'\\n' ORDER BY x::text)), '') FROM "+table+" x WHERE "+where, args...).Scan(&sum))
+		"SELECT coalesce(md5(string_agg(x::text, E'\\n' ORDER BY x::text)), '') FROM "+table+" x WHERE "+where,
+		args...).Scan(&sum))
 	return sum
 }
 

@@ -13,7 +13,8 @@ import (
 )
 
 // MemoryTypes are the five types, for tests that go through all of them.
-var MemoryTypes = []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic, schema.TypeCompetence, schema.TypePlanGraph}
+var MemoryTypes = []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic,
+	schema.TypeCompetence, schema.TypePlanGraph}
 
 // RecordGen generates valid, complete records of a type. Ids are UUIDs, times are in UTC with
 // microseconds, as Postgres keeps them, and payloads are as decoding leaves them: members in order and
@@ -29,14 +30,18 @@ func WithAudit(g *rapid.Generator[schema.MemoryRecord]) *rapid.Generator[schema.
 		m := g.Draw(r, "record")
 		for range rapid.IntRange(1, 3).Draw(r, "audit") {
 			m.AuditLog = append(m.AuditLog, schema.AuditEntry{
-				Action: rapid.SampledFrom([]schema.AuditAction{schema.AuditCreate, schema.AuditRevise, schema.AuditFork, schema.AuditMerge, schema.AuditDelete,
-					schema.AuditRecover, schema.AuditContest, schema.AuditResolve, schema.AuditRetract, schema.AuditModify, schema.AuditErase,
-					schema.AuditArchive, schema.AuditKeep, schema.AuditPurge, schema.AuditReinforce, schema.AuditPenalise}).Draw(r, "action"),
+				Action: rapid.SampledFrom([]schema.AuditAction{schema.AuditCreate, schema.AuditRevise,
+					schema.AuditFork, schema.AuditMerge, schema.AuditDelete,
+					schema.AuditRecover, schema.AuditContest, schema.AuditResolve, schema.AuditRetract,
+					schema.AuditModify, schema.AuditErase,
+					schema.AuditArchive, schema.AuditKeep, schema.AuditPurge, schema.AuditReinforce, schema.AuditPenalise}).Draw(r,
+					"action"),
 				Actor: word(r, "actor"), Timestamp: at(r, "timestamp"), Rationale: text(r, "rationale"),
 			})
 		}
 		for i := range rapid.IntRange(0, 2).Draw(r, "relations") {
-			m.Relations = append(m.Relations, schema.Relation{Predicate: fmt.Sprintf("%s_%d", rapid.SampledFrom([]string{"supports", "contradicts", "derived_from"}).Draw(r, "predicate"), i),
+			m.Relations = append(m.Relations, schema.Relation{Predicate: fmt.Sprintf("%s_%d",
+				rapid.SampledFrom([]string{"supports", "contradicts", "derived_from"}).Draw(r, "predicate"), i),
 				TargetID: id(r), Weight: share(r, "weight"), Reason: text(r, "reason")})
 		}
 		if rapid.Bool().Draw(r, "supersedes") {
@@ -61,25 +66,38 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 	}
 	m := schema.MemoryRecord{
 		ID: id(r), Type: t, Tier: tier, Typology: typology,
-		Sensitivity: rapid.SampledFrom([]schema.Sensitivity{schema.SensitivityPublic, schema.SensitivityLow, schema.SensitivityMedium, schema.SensitivityHigh, schema.SensitivityHyper}).Draw(r, "sensitivity"),
-		Confidence:  share(r, "confidence"), Salience: share(r, "salience"), Importance: share(r, "importance"), SourceTrust: share(r, "trust"),
-		Scope: maybe(r, "scope", word), Tags: rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,8}`), 0, 3, rapid.ID[string]).Draw(r, "tags"),
-		CreatedAt: at(r, "created"), UpdatedAt: at(r, "updated"), SalienceAt: at(r, "salience at"), OccurredAt: at(r, "occurred"),
+		Sensitivity: rapid.SampledFrom([]schema.Sensitivity{schema.SensitivityPublic, schema.SensitivityLow,
+			schema.SensitivityMedium, schema.SensitivityHigh, schema.SensitivityHyper}).Draw(r, "sensitivity"),
+		Confidence: share(r, "confidence"), Salience: share(r, "salience"), Importance: share(r, "importance"),
+		SourceTrust: share(r, "trust"),
+		Scope:       maybe(r, "scope", word), Tags: rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,8}`),
+			0, 3, rapid.ID[string]).Draw(r, "tags"),
+		CreatedAt: at(r, "created"), UpdatedAt: at(r, "updated"), SalienceAt: at(r, "salience at"),
+		OccurredAt: at(r, "occurred"),
 		Lifecycle: schema.Lifecycle{LastReinforcedAt: at(r, "reinforced"), Pinned: rapid.Bool().Draw(r, "pinned"),
-			DeletionPolicy: rapid.SampledFrom([]schema.DeletionPolicy{schema.DeleteAutoPrune, schema.DeleteManualOnly, schema.DeleteNever}).Draw(r, "deletion policy"),
-			Decay: schema.DecayProfile{Curve: rapid.SampledFrom([]schema.DecayCurve{schema.CurveExponential, schema.CurveLinear, schema.CurveCustom}).Draw(r, "curve"),
+			DeletionPolicy: rapid.SampledFrom([]schema.DeletionPolicy{schema.DeleteAutoPrune, schema.DeleteManualOnly,
+				schema.DeleteNever}).Draw(r, "deletion policy"),
+			Decay: schema.DecayProfile{Curve: rapid.SampledFrom([]schema.DecayCurve{schema.CurveExponential,
+				schema.CurveLinear, schema.CurveCustom}).Draw(r, "curve"),
 				HalfLifeSeconds: rapid.Int64Range(1, 100_000_000).Draw(r, "half-life"), MinSalience: share(r, "min salience"),
-				MaxAgeSeconds: rapid.Int64Range(0, 200_000_000).Draw(r, "max age"), Floor: share(r, "floor"), ReinforcementGain: share(r, "gain")}},
+				MaxAgeSeconds: rapid.Int64Range(0, 200_000_000).Draw(r, "max age"), Floor: share(r, "floor"),
+				ReinforcementGain: share(r, "gain")}},
 		Provenance: schema.Provenance{Sources: refs(r, "source"), CreatedBy: "agent:" + word(r, "by")},
 		Relations:  []schema.Relation{},
-		Tenant:     word(r, "tenant"), Agent: word(r, "agent"), Project: maybe(r, "project", word), PolicyGroup: maybe(r, "group", word),
-		Visibility: rapid.SampledFrom([]schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared, schema.VisibilityGlobal}).Draw(r, "visibility"),
-		Version:    1, Status: schema.StatusActive, Content: "About " + uuidFrom(r).String() + ": " + word(r, "content") + " & <" + word(r, "content") + ">.",
-		Category: rapid.SampledFrom([]schema.Category{schema.CategoryFact, schema.CategoryPreference, schema.CategoryDecision, schema.CategoryProcedural,
+		Tenant:     word(r, "tenant"), Agent: word(r, "agent"), Project: maybe(r, "project", word),
+		PolicyGroup: maybe(r, "group", word),
+		Visibility: rapid.SampledFrom([]schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared,
+			schema.VisibilityGlobal}).Draw(r, "visibility"),
+		Version: 1, Status: schema.StatusActive,
+		Content: "About " + uuidFrom(r).String() + ": " + word(r, "content") + " & <" + word(r, "content") + ">.",
+		Category: rapid.SampledFrom([]schema.Category{schema.CategoryFact, schema.CategoryPreference,
+			schema.CategoryDecision, schema.CategoryProcedural,
 			schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning, schema.CategoryIssue}).Draw(r, "category"),
 		Who: maybe(r, "who", word), Session: maybe(r, "session", word), Interaction: maybe(r, "interaction", word),
-		Language: rapid.SampledFrom([]string{"en", "de"}).Draw(r, "language"), WorldID: maybe(r, "world", word), WorldVersion: maybe(r, "world version", word),
-		KeyID: maybe(r, "key id", word), SafeSummary: rapid.SampledFrom([]string{"", "what may be told of it"}).Draw(r, "safe summary"),
+		Language: rapid.SampledFrom([]string{"en", "de"}).Draw(r, "language"), WorldID: maybe(r, "world", word),
+		WorldVersion: maybe(r, "world version", word),
+		KeyID:        maybe(r, "key id", word), SafeSummary: rapid.SampledFrom([]string{"", "what may be told of it"}).Draw(r,
+			"safe summary"),
 	}
 	if m.Lifecycle.Decay.Curve == schema.CurveCustom && rapid.Bool().Draw(r, "drawn curve") {
 		m.Lifecycle.Decay.Points = decayPoints(r)
@@ -124,33 +142,41 @@ func payload(r *rapid.T, t schema.MemoryType) any {
 }
 
 func episodic(r *rapid.T) schema.EpisodicPayload {
-	p := schema.EpisodicPayload{Kind: schema.TypeEpisodic, Timeline: []schema.TimelineEvent{}, ToolGraphRef: maybe(r, "tool graph ref", word),
-		Outcome: rapid.SampledFrom([]schema.Outcome{"", schema.OutcomeSuccess, schema.OutcomeFailure, schema.OutcomePartial}).Draw(r, "outcome")}
+	p := schema.EpisodicPayload{Kind: schema.TypeEpisodic, Timeline: []schema.TimelineEvent{},
+		ToolGraphRef: maybe(r, "tool graph ref", word),
+		Outcome: rapid.SampledFrom([]schema.Outcome{"", schema.OutcomeSuccess, schema.OutcomeFailure,
+			schema.OutcomePartial}).Draw(r, "outcome")}
 	moment := at(r, "t")
 	for range rapid.IntRange(1, 4).Draw(r, "events") {
-		p.Timeline = append(p.Timeline, schema.TimelineEvent{T: moment, EventKind: word(r, "event kind"), Ref: "evt://" + word(r, "ref"), Summary: maybe(r, "summary", text)})
+		p.Timeline = append(p.Timeline, schema.TimelineEvent{T: moment, EventKind: word(r, "event kind"),
+			Ref: "evt://" + word(r, "ref"), Summary: maybe(r, "summary", text)})
 		moment = moment.Add(time.Duration(rapid.Int64Range(0, 1000).Draw(r, "later")) * time.Millisecond)
 	}
 	for range rapid.IntRange(0, 2).Draw(r, "artifacts") {
 		p.Artifacts = append(p.Artifacts, "file:///"+word(r, "artifact"))
 	}
 	for i := range rapid.IntRange(0, 3).Draw(r, "tools") {
-		node := schema.ToolNode{ID: fmt.Sprintf("n%d", i), Tool: word(r, "tool"), Args: object(r, "args"), ResultRef: maybe(r, "result", word)}
+		node := schema.ToolNode{ID: fmt.Sprintf("n%d", i), Tool: word(r, "tool"), Args: object(r, "args"),
+			ResultRef: maybe(r, "result", word)}
 		if i > 0 && rapid.Bool().Draw(r, "depends") {
 			node.DependsOn = []string{fmt.Sprintf("n%d", i-1)}
 		}
 		p.ToolGraph = append(p.ToolGraph, node)
 	}
 	if rapid.Bool().Draw(r, "environment") {
-		p.Environment = &schema.Environment{OS: maybe(r, "os", word), ToolVersions: map[string]string{"go": word(r, "go")}, WorkingDir: maybe(r, "dir", word), Context: object(r, "context")}
+		p.Environment = &schema.Environment{OS: maybe(r, "os", word), ToolVersions: map[string]string{"go": word(r, "go")},
+			WorkingDir: maybe(r, "dir", word), Context: object(r, "context")}
 	}
 	return p
 }
 
 func working(r *rapid.T) schema.WorkingPayload {
-	p := schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: "thread-" + word(r, "thread"), TaskID: maybe(r, "task", word),
-		State:       rapid.SampledFrom([]schema.TaskState{schema.TaskPlanning, schema.TaskExecuting, schema.TaskBlocked, schema.TaskWaiting}).Draw(r, "state"),
-		NextActions: texts(r, "next"), OpenQuestions: texts(r, "open"), ContextSummary: maybe(r, "summary", text), LastUpdated: when(r, "last updated")}
+	p := schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: "thread-" + word(r, "thread"),
+		TaskID: maybe(r, "task", word),
+		State: rapid.SampledFrom([]schema.TaskState{schema.TaskPlanning, schema.TaskExecuting,
+			schema.TaskBlocked, schema.TaskWaiting}).Draw(r, "state"),
+		NextActions: texts(r, "next"), OpenQuestions: texts(r, "open"), ContextSummary: maybe(r, "summary", text),
+		LastUpdated: when(r, "last updated")}
 	if rapid.Bool().Draw(r, "constraints") {
 		p.ActiveConstraints = []json.RawMessage{json.RawMessage(`"no network"`), object(r, "constraint")}
 		if p.ActiveConstraints[1] == nil {
@@ -161,13 +187,17 @@ func working(r *rapid.T) schema.WorkingPayload {
 }
 
 func semantic(r *rapid.T) schema.SemanticPayload {
-	p := schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: word(r, "subject") + "-" + uuidFrom(r).String(), Predicate: "p_" + word(r, "predicate"), Object: value(r, 2),
-		RevisionPolicy: rapid.SampledFrom([]schema.RevisionPolicy{"", schema.PolicyReplace, schema.PolicyFork, schema.PolicyContest}).Draw(r, "policy"),
-		Cardinality:    rapid.SampledFrom([]schema.Cardinality{"", schema.CardinalityOne, schema.CardinalityMany}).Draw(r, "cardinality")}
+	p := schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: word(r, "subject") + "-" + uuidFrom(r).String(),
+		Predicate: "p_" + word(r, "predicate"), Object: value(r, 2),
+		RevisionPolicy: rapid.SampledFrom([]schema.RevisionPolicy{"", schema.PolicyReplace,
+			schema.PolicyFork, schema.PolicyContest}).Draw(r, "policy"),
+		Cardinality: rapid.SampledFrom([]schema.Cardinality{"", schema.CardinalityOne, schema.CardinalityMany}).Draw(r,
+			"cardinality")}
 	if p.Evidence = refs(r, "evidence"); len(p.Evidence) == 0 { // a put without any is refused
 		p.Evidence = []schema.Ref{{Kind: "event", Ref: "evt://" + word(r, "evidence")}}
 	}
-	p.Validity.Mode = rapid.SampledFrom([]schema.ValidityMode{schema.ValidGlobal, schema.ValidConditional, schema.ValidTimeboxed}).Draw(r, "mode")
+	p.Validity.Mode = rapid.SampledFrom([]schema.ValidityMode{schema.ValidGlobal, schema.ValidConditional,
+		schema.ValidTimeboxed}).Draw(r, "mode")
 	switch p.Validity.Mode {
 	case schema.ValidConditional:
 		p.Validity.Conditions = tidy(map[string]any{"project_kind": word(r, "kind")})
@@ -183,13 +213,15 @@ func semantic(r *rapid.T) schema.SemanticPayload {
 }
 
 func competence(r *rapid.T) schema.CompetencePayload {
-	p := schema.CompetencePayload{Kind: schema.TypeCompetence, SkillName: "skill_" + word(r, "skill"), RequiredTools: words(r, "tools"), FailureModes: texts(r, "failure modes"),
+	p := schema.CompetencePayload{Kind: schema.TypeCompetence, SkillName: "skill_" + word(r, "skill"),
+		RequiredTools: words(r, "tools"), FailureModes: texts(r, "failure modes"),
 		Fallbacks: texts(r, "fallbacks"), Version: maybe(r, "version", word), Performance: performance(r)}
 	for range rapid.IntRange(1, 2).Draw(r, "triggers") {
 		p.Triggers = append(p.Triggers, schema.Trigger{Signal: text(r, "signal"), Conditions: object(r, "conditions")})
 	}
 	for range rapid.IntRange(1, 3).Draw(r, "steps") {
-		p.Recipe = append(p.Recipe, schema.Step{Step: text(r, "step"), Tool: maybe(r, "tool", word), ArgsSchema: object(r, "args schema"),
+		p.Recipe = append(p.Recipe, schema.Step{Step: text(r, "step"), Tool: maybe(r, "tool", word),
+			ArgsSchema: object(r, "args schema"),
 			Validation: maybe(r, "validation", text), Conditions: object(r, "conditions")})
 	}
 	if len(p.Fallbacks) > 0 && rapid.Bool().Draw(r, "in full") {
@@ -205,12 +237,16 @@ func competence(r *rapid.T) schema.CompetencePayload {
 }
 
 func plan(r *rapid.T) schema.PlanGraphPayload {
-	p := schema.PlanGraphPayload{Kind: schema.TypePlanGraph, PlanID: "plan-" + word(r, "plan"), Version: "1." + word(r, "version"), Intent: maybe(r, "intent", word),
-		Constraints: object(r, "constraints"), InputsSchema: object(r, "inputs"), OutputsSchema: object(r, "outputs"), Edges: []schema.PlanEdge{}, Metrics: performance(r)}
+	p := schema.PlanGraphPayload{Kind: schema.TypePlanGraph, PlanID: "plan-" + word(r, "plan"),
+		Version: "1." + word(r, "version"), Intent: maybe(r, "intent", word),
+		Constraints: object(r, "constraints"), InputsSchema: object(r, "inputs"), OutputsSchema: object(r, "outputs"),
+		Edges: []schema.PlanEdge{}, Metrics: performance(r)}
 	for i := range rapid.IntRange(1, 5).Draw(r, "nodes") {
-		p.Nodes = append(p.Nodes, schema.PlanNode{ID: fmt.Sprintf("n%d", i), Op: word(r, "op"), Params: object(r, "params"), Guards: object(r, "guards")})
+		p.Nodes = append(p.Nodes, schema.PlanNode{ID: fmt.Sprintf("n%d", i), Op: word(r, "op"),
+			Params: object(r, "params"), Guards: object(r, "guards")})
 		if i > 0 && rapid.Bool().Draw(r, "edge") {
-			p.Edges = append(p.Edges, schema.PlanEdge{From: fmt.Sprintf("n%d", rapid.IntRange(0, i-1).Draw(r, "from")), To: fmt.Sprintf("n%d", i),
+			p.Edges = append(p.Edges, schema.PlanEdge{From: fmt.Sprintf("n%d", rapid.IntRange(0, i-1).Draw(r, "from")),
+				To:   fmt.Sprintf("n%d", i),
 				Kind: rapid.SampledFrom([]schema.EdgeKind{schema.EdgeData, schema.EdgeControl}).Draw(r, "edge kind")})
 		}
 	}
@@ -222,15 +258,18 @@ func performance(r *rapid.T) *schema.Performance {
 		return nil
 	}
 	rate, latency := share(r, "rate"), float64(rapid.IntRange(0, 5000).Draw(r, "latency"))
-	return &schema.Performance{SuccessCount: rapid.Int64Range(0, 99).Draw(r, "successes"), FailureCount: rapid.Int64Range(0, 99).Draw(r, "failures"),
-		SuccessRate: &rate, AvgLatencyMS: &latency, LastUsedAt: when(r, "last used")}
+	return &schema.Performance{SuccessCount: rapid.Int64Range(0, 99).Draw(r, "successes"),
+		FailureCount: rapid.Int64Range(0, 99).Draw(r, "failures"),
+		SuccessRate:  &rate, AvgLatencyMS: &latency, LastUsedAt: when(r, "last used")}
 }
 
 func refs(r *rapid.T, label string) []schema.Ref {
 	out := []schema.Ref{}
 	for range rapid.IntRange(0, 3).Draw(r, label+"s") {
-		out = append(out, schema.Ref{Kind: rapid.SampledFrom([]string{"event", "artifact", "tool_call", "observation", "outcome", "human"}).Draw(r, "ref kind"),
-			Ref: "evt://" + word(r, "ref"), Hash: maybe(r, "hash", word), Timestamp: when(r, "ref time")})
+		out = append(out,
+			schema.Ref{Kind: rapid.SampledFrom([]string{"event", "artifact", "tool_call", "observation",
+				"outcome", "human"}).Draw(r, "ref kind"),
+				Ref: "evt://" + word(r, "ref"), Hash: maybe(r, "hash", word), Timestamp: when(r, "ref time")})
 	}
 	return out
 }
@@ -327,7 +366,8 @@ func word(r *rapid.T, label string) string {
 
 // text has what is easily spoilt: quotes, markup, control characters, other scripts, emoji.
 func text(r *rapid.T, label string) string {
-	return "x" + rapid.StringOfN(rapid.SampledFrom([]rune("ab z09\"\\/<>&'\t\né漢\u2028\U0001F600{}[]:,")), 0, 20, -1).Draw(r, label) + "x"
+	return "x" + rapid.StringOfN(rapid.SampledFrom([]rune("ab z09\"\\/<>&'\t\né漢\u2028\U0001F600{}[]:,")),
+		0, 20, -1).Draw(r, label) + "x"
 }
 
 func texts(r *rapid.T, label string) []string { return several(r, label, text) }

@@ -48,7 +48,8 @@ const Namespace = client.DefaultNamespace
 
 // stack is where the parts are; they are started on first use.
 var stack = sync.OnceValues(func() (map[string]string, error) {
-	env := map[string]string{"DATABASE_URL": os.Getenv("MNEME_TEST_DATABASE_URL"), "TEMPORAL_ADDRESS": os.Getenv("MNEME_TEST_TEMPORAL_ADDRESS")}
+	env := map[string]string{"DATABASE_URL": os.Getenv("MNEME_TEST_DATABASE_URL"),
+		"TEMPORAL_ADDRESS": os.Getenv("MNEME_TEST_TEMPORAL_ADDRESS")}
 	if env["DATABASE_URL"] != "" && env["TEMPORAL_ADDRESS"] != "" {
 		return env, nil
 	}
@@ -174,8 +175,10 @@ func TemporalWith(t testing.TB, change func(*client.Options)) client.Client {
 // options.
 func DialTemporal(t testing.TB, address string, change func(*client.Options)) client.Client {
 	t.Helper()
-	options := client.Options{HostPort: address, Namespace: Namespace, Identity: "worker@test", Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}} // on one machine it only costs
+	options := client.Options{HostPort: address, Namespace: Namespace, Identity: "worker@test",
+		Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		// on one machine it only costs
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}}
 	if change != nil {
 		change(&options)
 	}
@@ -231,8 +234,10 @@ func NewHarness(t testing.TB, change func(*workflows.Dependencies)) *Harness {
 // NewHarnessAt is NewHarness on a given migrated schema and Temporal client.
 func NewHarnessAt(t testing.TB, databaseURL string, c client.Client, change func(*workflows.Dependencies)) *Harness {
 	t.Helper()
-	h := &Harness{Store: OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(), DatabaseURL: databaseURL}
-	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store}, Policy: proposals.DefaultWritePolicy(), Concurrency: 4}
+	h := &Harness{Store: OpenStore(t, databaseURL), Temporal: c, TaskQueue: "test-" + uuid.NewString(),
+		DatabaseURL: databaseURL}
+	h.Deps = workflows.Dependencies{Store: h.Store, Brain: rules.New(), Index: vector.PGVector{Store: h.Store},
+		Policy: proposals.DefaultWritePolicy(), Concurrency: 4}
 	if change != nil {
 		change(&h.Deps)
 	}

@@ -7,7 +7,7 @@ import (
 
 // places of a statement: what it says of itself where, when and for which of several it holds.
 type places struct {
-	days       []int    // weekdays, 1 for Monday, that are no value
+	days       []int    // weekdays, 1 for Monday, that are not a value
 	names      []string // stems of names in phrases such as "for the Delta team"
 	valueDays  []int    // that are a value, or may be
 	within     []modified
@@ -158,7 +158,7 @@ func disjoint(a, b []int) bool {
 	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(x int) bool { return slices.Contains(b, x) })
 }
 
-// onDays are the weekdays for which a text holds. Where it gives a time, a number or the like, they are no value.
+// onDays are the weekdays for which a text holds. Where it gives a time, a number or the like, they are not a value.
 func (t *Text) onDays() []int {
 	if len(t.typed[KindTime])+len(t.typed[KindDuration])+len(t.typed[KindAmount])+len(t.typed[KindNumber]) > 0 {
 		return slices.Concat(t.places.days, t.places.valueDays)

@@ -121,7 +121,7 @@ func match(a, b Frame) alignment {
 }
 
 // unmatched returns the terms of f that the other lacks. A term that says the same as another of the other
-// frame is no difference.
+// frame is not a difference.
 func unmatched(f Frame, used []bool, other Frame) []string {
 	var out []string
 	for i, t := range f.topic {
@@ -161,7 +161,7 @@ func strangers(a, b Frame) bool {
 	if missing(a, b) && missing(b, a) {
 		return true
 	}
-	// What a person has, besides what is no one's in particular.
+	// What a person has, and what belongs to no one in particular.
 	alone := func(f, g Frame) bool { return personal(f) && len(g.owner) == 0 && g.actor == "" && missing(f, g) }
 	if alone(a, b) || alone(b, a) && b.cue < cueChange {
 		return true

@@ -185,7 +185,7 @@ func (r *reader) read() bool {
 	return true
 }
 
-// but reads "not at 9 but at 10" and "no longer with Acme but with Globex": what stands before "but" is over.
+// but reads "not at 9 but at 10" and "no longer with Acme but with Globex": the value before "but" is over.
 func (r *reader) but() {
 	at := slices.IndexFunc(r.ts, func(t token) bool { return t.low == "but" })
 	if at <= 0 || at+1 >= len(r.ts) {
@@ -346,7 +346,8 @@ func (r *reader) guessVerb() {
 			r.verb = i // "Max won 50 euros"
 			return
 		}
-		if !isContent(t) || t.cap || t.poss || t.end != 0 || !thirdPerson(t.low) || hasDigit(prev.low) || articles[prev.low] ||
+		if !isContent(t) || t.cap || t.poss || t.end != 0 || !thirdPerson(t.low) || hasDigit(prev.low) ||
+			articles[prev.low] ||
 			possessives[prev.low] || prev.poss || prepositions[prev.low] ||
 			strings.HasSuffix(prev.low, "s") && !prev.cap {
 			continue

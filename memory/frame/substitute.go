@@ -95,7 +95,7 @@ func substituted(a, b Frame, m alignment) Relation {
 	return out
 }
 
-// paidFor reports whether a value is what is paid for, of which there are many, and not how much.
+// paidFor reports whether a value is something that is paid for, which can be many things, and not the amount.
 func paidFor(concept string, v Value) bool {
 	return (concept == "PRICE" || concept == "SALARY") && v.preposition == "for"
 }

@@ -263,7 +263,7 @@ func (r *reader) tail() {
 	}
 }
 
-// dropAdverbialDates keeps what is given first: a date, or something of which a date only says when.
+// dropAdverbialDates keeps what is given first: a date, or something that a date only places in time.
 func (r *reader) dropAdverbialDates() {
 	if len(r.values) < 2 {
 		return
@@ -425,7 +425,7 @@ func (r *reader) agent(actor int, main token) bool {
 		return false // "Zelda takes the tram": what is usual is told of who does it
 	}
 	next := r.ts[r.verb+1]
-	// An object follows, which is no value: "the standup", "my phone number".
+	// An object follows, which is not a value: "the standup", "my phone number".
 	if prepositions[next.low] || r.taken[r.verb+1] || nowCues[next.low] {
 		return false
 	}

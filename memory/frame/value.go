@@ -91,7 +91,8 @@ var (
 	sizePattern    = regexp.MustCompile(`^(\d[\d,.]*)(gb|mb|tb|kb|gib|mib|kg|g|km|cm|mm|rps|qps|x)$`)
 	versionPattern = regexp.MustCompile(`^v?\d+(\.\d+|\.x)+[a-z0-9.-]*$|^v\d+$`)
 	contactPattern = regexp.MustCompile(
-		`^\S+@\S+\.\S+$|^https?://|^[\w.-]+\.(com|org|net|io|dev|ai|internal|local|corp|example)(/\S*)?$|^[+]?\d[\d-]{5,}\d$|^/[\w./-]+$|^#[a-z][\w-]+$`,
+		`^\S+@\S+\.\S+$|^https?://|^[\w.-]+\.(com|org|net|io|dev|ai|internal|local|corp|example)(/\S*)?$|` +
+			`^[+]?\d[\d-]{5,}\d$|^/[\w./-]+$|^#[a-z][\w-]+$`,
 	)
 	quarterPattern = regexp.MustCompile(`^q[1-4]$`)
 	yearPattern    = regexp.MustCompile(`^(19|20)\d\d$`)

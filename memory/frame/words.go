@@ -268,7 +268,8 @@ var changeVerbs = stems(
 	extend shorten double halve triple grow shrink adjust revise reassign pass succeed trade adopt become revert
 	return tighten loosen expand trim slash boost standardize consolidate port rebuild rewrite redo amend correct
 	swing flip rotate promote demote graduate transitioned`,
-	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor changemind turnsout moveoff",
+	"takeover handover pushback bringforward switchover gowith settleon endup rollback infavor "+
+		"changemind turnsout moveoff",
 )
 
 // endVerbs say that something is over.
@@ -281,7 +282,7 @@ var endVerbs = stems(`stop quit leave cancel abandon retire deprecate sunset scr
 var startVerbs = stems(`start begin join launch introduce enable open found adopt hire accept choose pick decide
 	select opt take`, "turnon takeover")
 
-// lightVerbs connect a subject with its value and are no topic of their own.
+// lightVerbs connect a subject with its value and are not a topic of their own.
 var lightVerbs = stems(`be do have get go come use run plan schedule set due expect slate book happen occur take put
 	make keep stay remain stand sit hold fix cap equal mean say tell give need want try know see look think guess
 	decide choose pick select opt agree announce confirm aim target land fall rely depend call name assign allow`,

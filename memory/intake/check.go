@@ -239,7 +239,7 @@ func (w *warnings) inherit(list []string) {
 	}
 }
 
-// result returns at most MaxWarnings warnings, the last of which counts what is missing.
+// result returns at most MaxWarnings warnings; the last one counts those left out.
 func (w *warnings) result() []string {
 	if w.dropped > 0 {
 		w.list[MaxWarnings-1] = fmt.Sprintf("and %d more warnings", w.dropped+1)

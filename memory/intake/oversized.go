@@ -18,7 +18,8 @@ func Beginning(content, address string) string {
 	text := normalize.FirstChars(strings.TrimSpace(content), beginningChars)
 	const near = 500 // bytes
 	tail := text[max(0, len(text)-near):]
-	switch end := max(strings.LastIndex(tail, ". "), strings.LastIndex(tail, "\n"), strings.LastIndex(tail, "! "), strings.LastIndex(tail, "? ")); {
+	switch end := max(strings.LastIndex(tail, ". "), strings.LastIndex(tail, "\n"), strings.LastIndex(tail, "! "),
+		strings.LastIndex(tail, "? ")); {
 	case end >= 0:
 		text = text[:len(text)-len(tail)+end+1]
 	default:

@@ -20,7 +20,8 @@ const (
 // leaves goes to the best of the rest, so that the shares bound starvation and nothing else: facts have
 // most, since they are what most questions ask for.
 var layerShares = map[schema.LayerName]float64{
-	schema.LayerWorking: 0.15, schema.LayerSemantic: 0.35, schema.LayerCompetence: 0.2, schema.LayerPlan: 0.1, schema.LayerEpisodic: 0.2,
+	schema.LayerWorking: 0.15, schema.LayerSemantic: 0.35, schema.LayerCompetence: 0.2, schema.LayerPlan: 0.1,
+	schema.LayerEpisodic: 0.2,
 }
 
 // Item is a result that may be taken into a layered answer.
@@ -28,7 +29,7 @@ type Item struct {
 	Layer    schema.LayerName
 	Selected bool // what was chosen for the task goes before the rest of its layer
 	Tokens   int  // estimated, all of it
-	// Shell is the part of Tokens that cannot be cut: what stands around the text.
+	// Shell is the part of Tokens that cannot be cut: the frame around the text.
 	Shell int
 }
 
@@ -40,7 +41,7 @@ type Placed struct {
 }
 
 // Fill takes the results that an answer has room for: at most limit of them, whose tokens sum to at
-// most budget; a budget of 0 is no bound. Items come best first; so do those that are returned.
+// most budget; a budget of 0 means no bound. Items come best first, and are returned in that order.
 //
 // In the order of the layers (document 004 §15.8), each takes its best until its share of the places or of
 // the tokens is used up, and what is left goes to the best of what is left, whatever its layer. A share is
@@ -142,7 +143,7 @@ func (f *filling) rest() {
 }
 
 // ResultTokens estimates the tokens of a result as --format prompt shows it: its text, its payload where it has
-// one, its speaker, and what stands around them. Speaker and surroundings alone are shell.
+// one, its speaker, and the frame around them. Speaker and surroundings alone are shell.
 func ResultTokens(r schema.RecallResult) (tokens, shell int) {
 	shell = resultTokens + EstimateTokens(r.Who)
 	return shell + EstimateTokens(r.Content) + EstimateTokens(string(r.Payload)), shell

@@ -53,7 +53,7 @@ func TestNoLayerStarvesTheRest(t *testing.T) {
 	all := append(items(schema.LayerEpisodic, slices.Repeat([]int{50}, 100)...), items(schema.LayerCompetence, 90)...)
 	placed := layers.Fill(all, 50, 500)
 	require.Equal(t, 100, placed[len(placed)-1].Index)
-	// What nobody else wants the turns may have.
+	// What no one else wants the turns may have.
 	require.Len(t, layers.Fill(items(schema.LayerEpisodic, slices.Repeat([]int{50}, 100)...), 50, 500), 10)
 }
 

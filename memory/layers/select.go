@@ -233,8 +233,8 @@ func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Perfor
 	return []option{{match: base}}, p.Performance, p.RequiredTools
 }
 
-// constraints are the conditions of a plan: an object of them, or a list of such objects, all of which must
-// hold. What a list holds besides objects cannot be checked, and it decides nothing.
+// constraints are the conditions of a plan: an object, or a list of objects that must all
+// hold. Other elements of a list cannot be checked and decide nothing.
 func constraints(raw json.RawMessage) conditions {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {

@@ -91,11 +91,12 @@ type Said struct {
 
 // Reinforcement is what feedback makes of a memory.
 type Reinforcement struct {
-	Status          schema.FeedbackStatus // reinforced, penalised or corrected; unchanged: nothing else is set but Before and After
-	Before          float64               // salience for now
-	After           float64               // salience for now, after
-	revision.Fading                       // after, as it is stored: Salience is as of SalienceAt, which may be before At
-	At              time.Time             // when it takes effect
+	// Reinforced, penalised or corrected; unchanged: nothing else is set but Before and After.
+	Status          schema.FeedbackStatus
+	Before          float64   // salience for now
+	After           float64   // salience for now, after
+	revision.Fading           // after, as it is stored: Salience is as of SalienceAt, which may be before At
+	At              time.Time // when it takes effect
 
 	Weight     float64 // of the verdict, [-1,1]
 	Moved      float64 // what the verdict added to salience, [-1,1], as of At

@@ -308,7 +308,7 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 		exponential := m.Decay.Curve == schema.CurveExponential
 		said := memorytest.Noon.Add(days("until it was said"))
 		if helped := wrong == schema.VerdictSucceeded || wrong == schema.VerdictPartly; helped && !exponential {
-			said = m.SalienceAt // a rise begins a curve anew, which only here is the one that it was on
+			said = m.SalienceAt // a rise starts a new curve; only here it is the same one
 		}
 		between := said.Add(days("until another was"))
 		corrected := between.Add(days("until it was corrected"))

@@ -191,7 +191,8 @@ func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 		return nil
 	}
 	for _, tier := range []schema.Tier{schema.TierInteraction, schema.TierSession, schema.TierPersistent} {
-		for _, typology := range []schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic, schema.TypologyProcedural} {
+		for _, typology := range []schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic,
+			schema.TypologyProcedural} {
 			classes = append(classes, struct {
 				Tier     schema.Tier
 				Typology schema.Typology
@@ -203,10 +204,12 @@ func RetentionClasses(d schema.RetentionDomain) (classes []struct {
 
 // The steps. What refers to a row goes before the row.
 const (
-	PurgeExpire        schema.PurgeStep = "expire"      // what is over is marked: from here on no one recovers it; what is archived stays
-	PurgeGraphLinks    schema.PurgeStep = "graph_links" // mentions, edges and claims; entities that nothing mentions any more
-	PurgeEmbeddings    schema.PurgeStep = "embeddings"  // with their points in the index
-	PurgeTombstones    schema.PurgeStep = "tombstones"  // the memories
+	// What is over is marked: from here on no one recovers it; what is archived stays.
+	PurgeExpire schema.PurgeStep = "expire"
+	// Mentions, edges and claims; entities that nothing mentions any more.
+	PurgeGraphLinks    schema.PurgeStep = "graph_links"
+	PurgeEmbeddings    schema.PurgeStep = "embeddings" // with their points in the index
+	PurgeTombstones    schema.PurgeStep = "tombstones" // the memories
 	PurgeHistory       schema.PurgeStep = "history"
 	PurgeJobsCompleted schema.PurgeStep = "jobs_completed"
 	PurgeJobsDead      schema.PurgeStep = "jobs_dead"

@@ -36,8 +36,9 @@ const (
 
 // SweepVerdict is what a sweep does with a memory, and why.
 type SweepVerdict struct {
-	Outcome  SweepOutcome
-	Why      string     // a word: faded, max_age, pinned, decay_exempt, valid, never, manual_only, action_linked, world, retention
+	Outcome SweepOutcome
+	// A word: faded, max_age, pinned, decay_exempt, valid, never, manual_only, action_linked, world, retention.
+	Why      string
 	Salience float64    // for now
 	NextDue  *time.Time // when to look again at what stays; nil: not before something changes
 }
@@ -138,7 +139,7 @@ const (
 	// SweepShare is the share of what a tenant has stored that a run may take, unless the worker is
 	// configured otherwise.
 	SweepShare = 0.5
-	// SweepFree is how much a run may always take: of a handful of memories, half is no number.
+	// SweepFree is how many memories a run may always take: a share of a handful says little.
 	SweepFree = 100
 )
 

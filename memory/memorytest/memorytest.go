@@ -178,7 +178,8 @@ func anyPoints() *rapid.Generator[[]memory.DecayPoint] {
 func Conditions() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		all := map[string]json.RawMessage{}
-		for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"k", "l", "m"}), 1, 3, rapid.ID).Draw(t, "keys") {
+		for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"k", "l", "m"}),
+			1, 3, rapid.ID).Draw(t, "keys") {
 			v := value().Draw(t, "value")
 			if rapid.Bool().Draw(t, "list") {
 				v = "[" + v

@@ -51,7 +51,8 @@ func Set(list string) map[string]bool {
 
 // SignalFillers say nothing of what is to be done or what went wrong. Particles do: to set up is not to set.
 var SignalFillers = Set(
-	"a an the this that these those of to in at for from with as and or is are was were be been i you we my your our me us it its please",
+	"a an the this that these those of to in at for from with as and or is are was were " +
+		"be been i you we my your our me us it its please",
 )
 
 // Negations are the words that turn a statement round, as contradictionWords spells them. "No

@@ -221,7 +221,8 @@ type policyField struct {
 var policyFields []policyField
 
 func init() { // here, because parse functions lead back to the table
-	decay := func(name string, parse func(yamlValue) (any, string), read func(memory.Decay) any, write func(*memory.Decay, any)) policyField {
+	decay := func(name string, parse func(yamlValue) (any, string), read func(memory.Decay) any,
+		write func(*memory.Decay, any)) policyField {
 		return policyField{"decay." + name, parse, func(c memory.Classification, _ Input) any { return read(c.Decay) },
 			func(c *memory.Classification, v any) { write(&c.Decay, v) }}
 	}

@@ -111,10 +111,11 @@ type RuleProblem struct {
 // Explanation is what came of classifying one thing.
 type Explanation struct {
 	Classification memory.Classification
-	Decisions      []Decision    // every field, in a fixed order; tags once more for each rule that adds some
-	Matched        []string      // rules whose condition held, in order
-	Problems       []RuleProblem // rules that count as not matching because they could not be evaluated, and fields that were refused
-	Policy         string        // Hash of the policy in force; empty without rules
+	Decisions      []Decision // every field, in a fixed order; tags once more for each rule that adds some
+	Matched        []string   // rules whose condition held, in order
+	// Rules that count as not matching because they could not be evaluated, and fields that were refused.
+	Problems []RuleProblem
+	Policy   string // Hash of the policy in force; empty without rules
 }
 
 // Metadata is what history keeps of an explanation: names and a hash, no content. It is empty when

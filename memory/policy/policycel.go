@@ -26,7 +26,8 @@ type celCondition struct{ program cel.Program }
 // conditionEnv declares what conditions may refer to. Fields are checked when a rule is read.
 var conditionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	object := func(t reflect.Type) *cel.Type { return cel.ObjectType(t.String()) }
-	candidate, principal, fact := reflect.TypeFor[policyCandidate](), reflect.TypeFor[policyPrincipal](), reflect.TypeFor[policyFact]()
+	candidate, principal, fact := reflect.TypeFor[policyCandidate](), reflect.TypeFor[policyPrincipal](),
+		reflect.TypeFor[policyFact]()
 	return cel.NewEnv(
 		ext.NativeTypes(candidate, principal, fact, ext.ParseStructTags(true)),
 		cel.Variable("candidate", object(candidate)),

@@ -212,7 +212,7 @@ func (f *policyFile) settings(node yamlValue, path string) []policySetting {
 		out = append(out, policySetting{field, value})
 	}
 	if points := members["decay.points"]; points != nil && !isScalar(members["decay.curve"], string(schema.CurveCustom)) {
-		f.add(points, path+".decay.points", "only a custom curve has points: needs curve: custom beside it")
+		f.add(points, path+".decay.points", "only a custom curve has points: needs curve: custom with it")
 	}
 	if isScalar(members["pinned"], "true") && members["importance"] != nil {
 		f.add(members["importance"], path+".importance", "a pinned memory has importance 1")

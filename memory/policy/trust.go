@@ -162,7 +162,7 @@ func (r TrustRules) environment(name string) schema.Sensitivity {
 	return r.Environments[AnyEnvironment]
 }
 
-// ownScopes are the scopes that are no other user's: nothing grants one user the memories of another.
+// ownScopes are the scopes that belong to no other user: nothing grants one user the memories of another.
 func ownScopes(scopes []string, p schema.Principal) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool {
 		return strings.HasPrefix(s, schema.UserScopePrefix) && s != p.EffectiveScope()

@@ -142,9 +142,9 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 	}
 }
 
-// Reached is the tie to what was asked for of a memory that was found from another: from has the tie
-// by, and same says that it says nothing but what from says. Ok is false where the search does not go that way: what else
-// was drawn from a source is not what was asked for, and neither is what else a summary was made from.
+// Reached is the tie to what was asked for of a memory that was found from another: from has the tie by, and same
+// says that it says nothing but what from says. Ok is false where the search does not go that way: what else was
+// drawn from a source is not what was asked for, and neither is what else a summary was made from.
 func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	switch {
 	case by == TieSame || from == TieSame && by == TieDerived && same:
@@ -238,7 +238,8 @@ func SaysMore(asked, other Statement) bool {
 	for _, word := range saidWords(asked) {
 		known[word] = true
 	}
-	for _, word := range normalize.Words(asked.Claim.Subject+" "+memory.AsWords(asked.Claim.Predicate)+" "+asked.Claim.Object, "'-") {
+	for _, word := range normalize.Words(asked.Claim.Subject+" "+memory.AsWords(asked.Claim.Predicate)+" "+
+		asked.Claim.Object, "'-") {
 		known[withoutS(word)] = true
 	}
 	more := map[string]bool{}
@@ -252,7 +253,8 @@ func SaysMore(asked, other Statement) bool {
 
 // function words carry no meaning of their own, as saidWords spells them.
 var function = normalize.Set(
-	`this that these those of to in on at by for from with as and or but so if then than because be was were been have had having
+	`this that these those of to in on at by for from with as and or but so if then than because be was were been have had
+	having
 	i you he she it we they me my your his her our their us them its what who which when where how there here not`,
 )
 

@@ -30,7 +30,7 @@ func MayContradict(action schema.Action, outcome string) bool {
 // contested, since a contradiction ends in replacement, in a fork or in contestation, and never in nothing
 // (document 004 §7). What only adds to the memory, or rewords it, is given up.
 //
-// Where the memory has changed since, only what stands in both texts counts.
+// Where the memory has changed since, only what is in both texts counts.
 func ContestUnreviewed(u Unreviewed) bool {
 	if normalize.Normalize(u.Fact).Normalized == "" {
 		return false

@@ -52,7 +52,9 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 		switch {
 		case sure && (at < 0 || !saysFact(neighbors[at], fact)):
 			return byWords(p, found)
-		case p.Action == schema.ActionNone && at < 0 && !slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return memory.States(n.Type) }):
+		case p.Action == schema.ActionNone && at < 0 && !slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool {
+			return memory.States(n.Type)
+		}):
 			return memory.Proposal{
 				Action:     schema.ActionAdd,
 				Confidence: p.Confidence,
@@ -75,7 +77,8 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 	if sure {
 		return byWords(p, found)
 	}
-	if alone, ok := FindChange(fact, []memory.Neighbor{target}); ok { // the words left open which of several; the model chose
+	// the words left open which of several; the model chose
+	if alone, ok := FindChange(fact, []memory.Neighbor{target}); ok {
 		return agreed(p, alone)
 	}
 	if target.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, target.OccurredAt) {
@@ -117,9 +120,9 @@ func saysFact(n memory.Neighbor, fact memory.Fact) bool {
 		Statement{Type: schema.TypeSemantic, Content: fact.Content, Speaker: fact.Speaker, Claim: fact.Claim})
 }
 
-// VouchRetractions drops the retractions of a model's extraction that the source does not make: the cue must
-// stand in the source in so many words, and is cleared where it does not. Neither is such a fact kept without its retraction: whether the source
-// states it or takes it back is then unknown.
+// VouchRetractions drops the retractions of a model's extraction that the source does not make: the cue must stand in
+// the source in so many words, and is cleared where it does not. Neither is such a fact kept without its retraction:
+// whether the source states it or takes it back is then unknown.
 func VouchRetractions(e memory.Extraction, source string) memory.Extraction {
 	text := normalize.Lower(strings.Join(strings.Fields(source), " "))
 	facts := make([]memory.Fact, 0, len(e.Facts))

@@ -16,7 +16,7 @@ const (
 )
 
 // HandedIn is the provenance of a memory that came without references: the candidate that it was handed in
-// as, and the event that was noted of it. What a person stated as a memory is no event.
+// as, and the event that was noted of it. What a person stated as a memory is not an event.
 func HandedIn(kind schema.SourceKind, candidate, event string, at time.Time) []schema.Ref {
 	ref := SourceRef(kind, "", at)
 	ref.Ref = CandidateRefPrefix + candidate

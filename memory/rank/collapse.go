@@ -76,7 +76,9 @@ func shingle(e Evidence, content string) shingled {
 		previous = word
 	}
 	// A capital marks a name, at the start of a sentence perhaps by mistake: that keeps two results.
-	for field := range strings.FieldsFuncSeq(normalize.Apostrophes.Replace(content), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) && r != '\'' }) {
+	for field := range strings.FieldsFuncSeq(normalize.Apostrophes.Replace(content), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && r != '\''
+	}) {
 		if first, _ := utf8.DecodeRuneInString(field); unicode.IsUpper(first) {
 			s.marked[normalize.Lower(strings.Trim(field, "'"))] = true
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// Stages that look at what stands around a candidate.
+// Stages that look at the surroundings of a candidate.
 const (
 	StageNeighbourhood = "neighbourhood"
 	StageSession       = "session"
@@ -35,11 +35,11 @@ const (
 	otherSpeaker   = 0.7 // by which a turn counts when the question names another speaker
 )
 
-// Anchor is a candidate that lends evidence to what stands around it, and the memory whose place in the
+// Anchor is a candidate that lends evidence to its surroundings, and the memory whose place in the
 // session it has: its own, or its source's.
 type Anchor struct{ ID, Place uuid.UUID }
 
-// Turn is a memory that stands near an anchor in its session.
+// Turn is a memory that is near an anchor in its session.
 type Turn struct {
 	Anchor, ID uuid.UUID
 	Distance   int  // in turns: negative before the anchor, positive after it

@@ -34,7 +34,8 @@ func Convolve(evidence []Evidence, trust VectorTrust) []Evidence {
 		lexical, hint := share(e.Channels[ChannelText]), share(e.Channels[ChannelHints])
 		semantic := share(trust.Alone * e.Channels[ChannelVector])
 		traversal, structured := share(e.Channels[ChannelGraph]), share(e.Channels[ChannelClaims])
-		sum := convolveLexical*lexical + convolveSemantic*semantic + convolveHint*hint + convolveTraversal*traversal + convolveStructured*structured
+		sum := convolveLexical*lexical + convolveSemantic*semantic + convolveHint*hint + convolveTraversal*traversal +
+			convolveStructured*structured
 		if lexical == 0 && semantic == 0 && structured == 0 {
 			hint = min(hint, convolveHintAlone)
 		}
@@ -59,7 +60,7 @@ func Convolve(evidence []Evidence, trust VectorTrust) []Evidence {
 	return out
 }
 
-// share is x within [0,1]; what is no number is nothing.
+// share limits x to [0,1]; NaN counts as 0.
 func share(x float64) float64 {
 	if !(x > 0) {
 		return 0

@@ -40,9 +40,9 @@ func (s Supersession) Currentness(status schema.Status) schema.Currentness {
 	return ""
 }
 
-// Current annotates evidence by what superseded it or it superseded: what is superseded is demoted to 0.65 of its score, what is
-// so in part to 0.85, and what has replaced another is raised by 0.03 (document 002 Phase 4). Nothing is
-// dropped: who asks for what was believed is to find it, marked.
+// Current annotates evidence by what superseded it or it superseded: what is superseded is demoted to 0.65 of its
+// score, what is so in part to 0.85, and what has replaced another is raised by 0.03 (document 002 Phase 4). Nothing
+// is dropped: who asks for what was believed is to find it, marked.
 func Current(evidence []Evidence, supersessions map[uuid.UUID]Supersession) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {

@@ -110,7 +110,9 @@ func BoostDated(evidence []Evidence, contents map[uuid.UUID]string) []Evidence {
 
 // dates finds what names a day, a month of a year, or a year.
 var dates = regexp.MustCompile(
-	`(?i)\b(?:(?:19|20)\d\d(?:-\d\d?(?:-\d\d?)?)?|\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:` + months + `)|(?:` + months + `)\s+\d{1,2}(?:st|nd|rd|th)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b`,
+	`(?i)\b(?:(?:19|20)\d\d(?:-\d\d?(?:-\d\d?)?)?|\d{1,2}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:` + months + `)|(?:` + months +
+		`)\s+\d{1,2}(?:st|nd|rd|th)?|\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b`,
 )
 
-const months = `jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?`
+const months = `jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|` +
+	`aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?`

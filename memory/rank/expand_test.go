@@ -16,7 +16,7 @@ func TestAQueryIsExpanded(t *testing.T) {
 	require.Equal(t, "buy", rank.ExpandQuery("what was BOUGHT"))
 	require.Contains(t, strings.Fields(rank.ExpandQuery("which pets has Ann")), "puppy")
 	require.Contains(t, strings.Fields(rank.ExpandQuery("which physician does she see")), "doctor")
-	require.Empty(t, rank.ExpandQuery("who is Anne"), "nobody else is asked for")
+	require.Empty(t, rank.ExpandQuery("who is Anne"), "no one else is asked for")
 	require.Empty(t, rank.ExpandQuery("go went gone"), "nothing that is asked for already")
 	require.Empty(t, rank.ExpandQuery("?! & | !'x"))
 	rapid.Check(t, func(rt *rapid.T) {

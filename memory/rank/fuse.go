@@ -53,7 +53,8 @@ func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 		for _, c := range []struct {
 			name  string
 			score float64
-		}{{ChannelHints, hint}, {ChannelGraph, graph}, {ChannelClaims, e.Channels[ChannelClaims]}, {ChannelTime, e.Channels[ChannelTime]}} {
+		}{{ChannelHints, hint}, {ChannelGraph, graph}, {ChannelClaims, e.Channels[ChannelClaims]},
+			{ChannelTime, e.Channels[ChannelTime]}} {
 			if c.score > best {
 				best, why = c.score, c.name
 			}
@@ -92,8 +93,8 @@ func Relevant(fused []Evidence) []Evidence {
 // StageCollapse is where a fact takes the place of a source in the same words.
 const StageCollapse = "collapse"
 
-// CollapseDerived drops what repeats a result above it: a fact of which a source ranks higher, since
-// the source contains it, and a source of which a fact ranks higher, since the fact says it shorter. Of several
+// CollapseDerived drops what repeats a result above it: a fact whose source ranks higher, since
+// the source contains it, and a source whose fact ranks higher, since the fact is shorter. Of several
 // sources of one fact the first is kept. Facts of one source stay side by side.
 //
 // Of a fact and a source in the same words the fact is shown, in the higher place of the two: it lasts, and the

@@ -15,8 +15,8 @@ const (
 	rehearseHalfLifeDays = 30
 )
 
-// Rehearse raises what was recalled often and lately: s × (1 + 0.1·ln(n+1)·0.5^(days/30)) after n accesses
-// of which the last was so many days ago (document 002 Phase 4). What was never accessed keeps its score.
+// Rehearse raises what was recalled often and lately: s × (1 + 0.1·ln(n+1)·0.5^(days/30)) after n accesses,
+// the last of them so many days ago (document 002 Phase 4). What was never accessed keeps its score.
 func Rehearse(evidence []Evidence, now time.Time) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {

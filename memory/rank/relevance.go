@@ -15,7 +15,7 @@ const StageRelevance = "relevance"
 // Relevance constants, measured on conversations in which half of the questions have an answer
 // (docs/recall.md, "I do not know").
 const (
-	// DefaultMinRelevance is the relevance below which the best candidate is no answer.
+	// DefaultMinRelevance is the relevance below which the best candidate does not count as an answer.
 	DefaultMinRelevance = 0.2
 	// MaxRelevanceBytes bounds how much of a text is compared with the question's words by meaning.
 	MaxRelevanceBytes = 1_500
@@ -62,8 +62,8 @@ func RelevanceBlend(ranked []Evidence, length float64) float64 {
 	return shortBlend + (longBlend-shortBlend)*long
 }
 
-// RelevantScore moves a score towards the relevance. A part of it stays: what stands next to an answer may be
-// what is asked for, in other words.
+// RelevantScore moves a score towards the relevance. A part of the score stays: the neighbour of an answer may be
+// the answer in other words.
 func RelevantScore(score, relevance, blend float64) float64 {
 	return max((1-blend)*score+blend*relevance, keptShare*score)
 }

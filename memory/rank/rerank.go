@@ -22,7 +22,7 @@ const (
 
 // Rerank blends a reranker's scores into the evidence, (1−blend)·score + blend·theirs, and orders it again
 // (document 002 Phase 4). Evidence that the reranker gave no score keeps its own, and so does one whose
-// score is no number; scores outside of [0,1] count as its bounds.
+// score is NaN; scores outside of [0,1] count as its bounds.
 func Rerank(evidence []Evidence, scores map[uuid.UUID]float64, blend float64) []Evidence {
 	out := slices.Clone(evidence)
 	blend = share(blend)

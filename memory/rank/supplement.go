@@ -189,7 +189,8 @@ func RescueWords(query string) []string {
 }
 
 var rescueFillers = normalize.Set(
-	"what who whom whose which when where why how there here do does did has have had can could will would shall should may might must about not he she they him her them his their",
+	"what who whom whose which when where why how there here do does did has have had can " +
+		"could will would shall should may might must about not he she they him her them his their",
 )
 
 // RescueScore is the score of a text that holds some of the words, or 0 where it holds less than half.

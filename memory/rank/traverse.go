@@ -63,7 +63,8 @@ func FocalNames(query string) []string {
 // focalStops are words that name no one.
 var focalStops = normalize.Set(
 	`a an and are as at be been but by can could did do does for from had has have he her him his how i if in is it its
-	me my no not of on or our she so than that the their them then there they this to us was we were what when where which who whom whose
+	me my no not of on or our she so than that the their them then there they this to us was we were what when where which
+	who whom whose
 	why will with would you your`,
 )
 

@@ -128,7 +128,7 @@ func (v *PutVerdict) Note() string {
 //     claim on the same ground (§15.1), whether stored or earlier in the request. A semantic record needs evidence
 //     (§7).
 //   - Chains of revisions have no circles, and what is live is superseded by a revision only (§12).
-//   - A record is trusted no further than what it is derived from, and is no less sensitive.
+//   - A record is trusted no further than what it is derived from, and is at least as sensitive.
 //   - In a mode that does not write, nothing is written: WouldBe says what would have been.
 func PlanPut(p Put) []PutVerdict {
 	plan := putPlan{Put: p, verdicts: make([]PutVerdict, len(p.Records)), together: map[string]bool{}}

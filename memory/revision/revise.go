@@ -313,7 +313,8 @@ func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	left := r.TargetConditions
 	if left == nil {
 		if !memory.Disjoint(target.Validity, record.Validity) {
-			return schema.ReviseOverlap, "the grounds of target and record are not disjoint: say in target_conditions where the target still holds"
+			return schema.ReviseOverlap, "the grounds of target and record are not disjoint: say " +
+				"in target_conditions where the target still holds"
 		}
 		plan.Steps = []Step{{Status: target.Status}}
 		return "", ""

@@ -259,7 +259,7 @@ func TestPlanRefusesAThirdClaim(t *testing.T) {
 		r.Holders[2].ClaimKey = "somebody else"
 		require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status)
 	}
-	// What a contest makes is not active, so that nobody is in its way.
+	// What a contest makes is not active, so that no one is in its way.
 	r := revisionOf(schema.ReviseContest, held("a"))
 	r.Holders = []revision.Standing{held("a"), third}
 	require.Equal(t, schema.ReviseApplied, revision.Plan(r).Status)

@@ -154,9 +154,12 @@ func isCard(number string) bool {
 // ibanLengths are the lengths of account numbers by country (ISO 13616).
 var ibanLengths = func() map[string]int {
 	out := map[string]int{}
-	for _, entry := range strings.Fields("AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 " +
-		"FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 " +
-		"MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20") {
+	for _, entry := range strings.Fields(
+		"AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 " +
+			"FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 " +
+			"KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 " +
+			"MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 SI19 " +
+			"SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20") {
 		out[entry[:2]] = int(entry[2]-'0')*10 + int(entry[3]-'0')
 	}
 	return out
@@ -297,7 +300,8 @@ func (s *scanned) ssn() bool {
 }
 
 func (s *scanned) identity() bool {
-	for _, phrase := range []string{"passport", "driver's license", "drivers license", "driver license", "driving licence", "driver's licence",
+	for _, phrase := range []string{"passport", "driver's license", "drivers license", "driver license",
+		"driving licence", "driver's licence",
 		"national insurance", "national id", "identity card", "tax id"} {
 		found := s.numberBehind(phrase, 16, func(value string) bool {
 			end := span(value, 0, len(value), func(b byte) bool { return isUpper(b) || isDigit(b) || b == '-' })

@@ -231,7 +231,7 @@ func isDecoration(b byte) bool {
 	return b == '"' || b == '\'' || b == '`' || b == '*' || b == '\\'
 }
 
-// connector returns the offset behind "is", "=", ":" and the like at i, or -1.
+// connector returns the offset after "is", "=", ":" and the like at i, or -1.
 func (s *scanned) connector(i int, v *namedValue) int {
 	if c := at(s.text, i); c == '=' || c == ':' {
 		i = span(s.text, i, 3, func(b byte) bool { return b == '=' || b == ':' || b == '>' })
@@ -242,7 +242,8 @@ func (s *scanned) connector(i int, v *namedValue) int {
 		}
 		return end
 	}
-	for _, words := range []string{"is now ", "is set to ", "was changed to ", "has been changed to ", "changed to ", "is: ", "is ", "was ", "to "} {
+	for _, words := range []string{"is now ", "is set to ", "was changed to ", "has been changed to ",
+		"changed to ", "is: ", "is ", "was ", "to "} {
 		if strings.HasPrefix(s.lower[i:], words) {
 			v.sentence = true
 			return i + len(words)
@@ -285,7 +286,7 @@ func (s *scanned) isEnvironmentName(start, end int) bool {
 	return strings.IndexFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 0x80 }) < 0
 }
 
-// value reads a value, without its quotation marks and the punctuation behind it.
+// value reads a value, without its quotation marks and the punctuation after it.
 func (s *scanned) value(i int) (text string, quoted bool) {
 	i = span(s.text, i, 2, func(b byte) bool { return b == '\\' || b == '*' })
 	if q := at(s.text, i); q == '"' || q == '\'' || q == '`' {
@@ -385,7 +386,7 @@ func looksRandom(s string) bool {
 	return entropy >= 3
 }
 
-// placeholders are what stands in documentation and code where a secret would be.
+// placeholders take the place of a secret in documentation and code.
 var placeholders = []string{
 	"example",
 	"changeme",
@@ -412,7 +413,8 @@ var placeholders = []string{
 
 // plainWords are values of configuration, types and states, not secrets.
 var plainWords = normalize.Set(
-	"none null nil undefined true false string str text required optional empty missing unset default value invalid valid incorrect " +
+	"none null nil undefined true false string str text required optional empty missing " +
+		"unset default value invalid valid incorrect " +
 		"correct wrong expired unknown forgotten test input varchar char bytes integer number boolean object prompt",
 )
 
@@ -437,7 +439,8 @@ func isYear(s string) bool {
 }
 
 var measures = normalize.Set(
-	"bit bits byte bytes kb mb gb char chars character characters digit digits letter letters day days hour hours hr hrs min mins minute " +
+	"bit bits byte bytes kb mb gb char chars character characters digit digits letter letters " +
+		"day days hour hours hr hrs min mins minute " +
 		"minutes sec second seconds s h d ms week weeks month months year years yrs st nd rd th x px",
 )
 

@@ -160,7 +160,7 @@ func (p *timeParser) simple(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// numeric reads "2023-05-07", "2023/05/07", "2023-05" and dates whose day can be no month, "15/07/2023".
+// numeric reads "2023-05-07", "2023/05/07", "2023-05" and dates whose day cannot be a month, "15/07/2023".
 func (p *timeParser) numeric(i int) (TimeWindow, int) {
 	parts := strings.FieldsFunc(p.word(i), func(r rune) bool { return r == '-' || r == '/' })
 	n := make([]int, len(parts))
@@ -319,7 +319,8 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 		return TimeWindow{}, 0
 	}
 	if rolling {
-		from := map[string][3]int{"day": {0, 0, 1}, "night": {0, 0, 1}, "week": {0, 0, 7}, "month": {0, 1, 0}, "year": {1, 0, 0}}[unit]
+		from := map[string][3]int{"day": {0, 0, 1}, "night": {0, 0, 1}, "week": {0, 0, 7}, "month": {0, 1, 0},
+			"year": {1, 0, 0}}[unit]
 		start := p.today.AddDate(-count*from[0], -count*from[1], -count*from[2])
 		return TimeWindow{start, p.today.AddDate(0, 0, 1), WindowSpan}, n
 	}
@@ -387,7 +388,7 @@ func (p *timeParser) dated(i int) (TimeWindow, int) {
 	return TimeWindow{}, 0
 }
 
-// dateOf completes a day and a month, of which n words are read from i on, with a year: the one that
+// dateOf completes a day and a month, read from the n words at i, with a year: the one that
 // follows, or that in which the day was last.
 func (p *timeParser) dateOf(i, n, day int, month time.Month) (TimeWindow, int) {
 	if year, m := p.year(i + n); m > 0 {

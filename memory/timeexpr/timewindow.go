@@ -57,7 +57,7 @@ func (w TimeWindow) Contains(t time.Time) bool { return !t.Before(w.Start) && t.
 // fixed holidays ("in May", "last summer", "Q3 2022", "in 2022", "at Christmas"), days of the week, and
 // what is counted from now ("yesterday", "last week", "two months ago", "the past ten days"), each also
 // with "before", "after", "since", "until", "between … and" and "the week before". What could be several
-// times and names none is left alone: "recently", "07/05/2023", "may" where it is no month.
+// times and names none is left alone: "recently", "07/05/2023", "may" where it is not a month.
 //
 // Libraries that read dates return points in time, and know neither seasons nor whether "may" is a month;
 // a window and its kind could not be had from them.

@@ -120,10 +120,12 @@ var (
 	// alsoWords are months that are other words as well.
 	alsoWords        = normalize.Set("may march")
 	timePrepositions = normalize.Set(
-		"in on during since before after until till by of from throughout for early late mid around between and to this last next",
+		"in on during since before after until till by of from throughout for early late mid " +
+			"around between and to this last next",
 	)
 	holidays = map[string]struct {
 		month     time.Month
 		day, days int
-	}{"christmas": {time.December, 24, 3}, "halloween": {time.October, 31, 1}, "valentine": {time.February, 14, 1}, "valentines": {time.February, 14, 1}}
+	}{"christmas": {time.December, 24, 3}, "halloween": {time.October, 31, 1}, "valentine": {time.February, 14, 1},
+		"valentines": {time.February, 14, 1}}
 )

@@ -80,7 +80,7 @@ func Scan(data []byte, root string, maxDepth, maxBytes int, p *Problems) (size i
 		s.token(token, data[start:dec.InputOffset()], maxDepth)
 		if len(s.stack) == 0 && !s.fatal {
 			if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-				s.stop(RootName(root), "has something behind its end")
+				s.stop(RootName(root), "has something after its end")
 			}
 			break
 		}

@@ -11,7 +11,7 @@ import (
 
 // ByKey renders a lateral subquery for the one memory of a tenant and id, under an alias. OFFSET 0 keeps its conditions
 // together, so that only the whole primary key can serve them. With a plain join the planner may read all of a
-// tenant's memories for each id, which it does for a tenant of which it expects one row.
+// tenant's memories for each id, which it does for a tenant where it expects one row.
 func ByKey(alias, tenant, id string) string {
 	return fmt.Sprintf("LATERAL (SELECT * FROM memories WHERE memories.tenant = %s AND memories.id = %s OFFSET 0) %s",
 		tenant, id, alias)

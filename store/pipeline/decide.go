@@ -151,7 +151,13 @@ func (s *Pipeline) SaveDecisions(ctx context.Context, r schema.Range, candidates
 	return nil
 }
 
-func saveDecisions(ctx context.Context, c *commit.Change, r schema.Range, candidates []uuid.UUID, decided []Decided) error {
+func saveDecisions(
+	ctx context.Context,
+	c *commit.Change,
+	r schema.Range,
+	candidates []uuid.UUID,
+	decided []Decided,
+) error {
 	// Nothing about a candidate that left the pipeline meanwhile: its text may have been erased.
 	staged, err := commit.Values[uuid.UUID](ctx, c.Tx, `
 		SELECT id

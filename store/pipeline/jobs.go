@@ -95,7 +95,12 @@ const openOfRange = `tenant = @tenant
 
 // MarkRangeDead marks every open job of the range dead. The workflow calls it when a phase will not be tried
 // again, so that no job stays open after a finished run.
-func (s *Pipeline) MarkRangeDead(ctx context.Context, r schema.Range, phase, reason string, now time.Time) (int, error) {
+func (s *Pipeline) MarkRangeDead(
+	ctx context.Context,
+	r schema.Range,
+	phase, reason string,
+	now time.Time,
+) (int, error) {
 	var dead []struct{ CandidateID, MemoryID uuid.UUID }
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) (err error) {
 		dead, err = commit.Rows[struct{ CandidateID, MemoryID uuid.UUID }](ctx, c.Tx, `

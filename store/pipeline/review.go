@@ -118,7 +118,11 @@ type reviewing struct {
 //
 // An approved fact whose claim another memory makes replaces that memory: a person has seen that they
 // contradict each other (document 004 §7 and §12).
-func (s *Pipeline) DecideProposal(ctx context.Context, op schema.OperationRef, in DecideInput) (schema.ReviewResult, error) {
+func (s *Pipeline) DecideProposal(
+	ctx context.Context,
+	op schema.OperationRef,
+	in DecideInput,
+) (schema.ReviewResult, error) {
 	result, err := pg.RetryOnConflict(ctx, func() (schema.ReviewResult, error) {
 		return RunOnce(ctx, s.DB, op, kindReview, in.Now, func(c *commit.Change) (schema.ReviewResult,
 			error) {

@@ -57,7 +57,11 @@ var unembedded = `
 	WHERE c.state = 'staged' AND m.live AND m.id <> ALL(ARRAY(SELECT memory_id FROM has))`
 
 // Unembedded lists the live source memories of a range that lack an embedding of the model.
-func (s *Pipeline) Unembedded(ctx context.Context, r schema.Range, model inference.EmbeddingModel) ([]Unembedded, error) {
+func (s *Pipeline) Unembedded(
+	ctx context.Context,
+	r schema.Range,
+	model inference.EmbeddingModel,
+) ([]Unembedded, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []Unembedded
 	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {

@@ -147,7 +147,7 @@ func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) 
 	return lexemes, corpus, err
 }
 
-// vocabulary remembers the lexemes of memory.HintVocabulary, which are no tenant's. The zero value is ready.
+// vocabulary remembers the lexemes of memory.HintVocabulary, which belong to no tenant. The zero value is ready.
 type vocabulary struct {
 	mu      sync.Mutex
 	lexemes []rank.Lexeme

@@ -66,7 +66,7 @@ func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error)
 				out.Next = schema.HistoryCursor{} // the next step begins at its beginning
 			}
 			if in.Step == lifecycle.PurgeSweepRuns {
-				return nil // or what a run notes of its predecessors would be the next one's work, for ever
+				return nil // or the notes of a run about its predecessors would be work for the next run, without end
 			}
 			return noteSweep(c, schema.SweepRetention, in.Run, out.Counts)
 		})

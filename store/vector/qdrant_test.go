@@ -214,7 +214,7 @@ func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 	server.Restart(t, false)
 	require.Eventually(t, func() bool { _, err := q.Count(ctx, g, "t"); return errors.Is(err, vector.ErrMissing) }, 20*time.Second, 50*time.Millisecond)
 	require.NoError(t, q.Create(ctx, g))
-	require.NoError(t, ask(10*time.Second), "an active generation is made anew with its alias")
+	require.NoError(t, ask(10*time.Second), "an active generation is made again with its alias")
 }
 
 // An alias that stands is not given up for a collection that is not there.

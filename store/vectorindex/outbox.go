@@ -54,9 +54,9 @@ type OutboxEntry struct {
 // outboxDue is the condition that a change is to be told now.
 const outboxDue = `parked_at IS NULL AND (retry_at IS NULL OR retry_at <= now())`
 
-// Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. Those that have
-// failed come again when they are due, and those that are parked do not. When only is not empty, it reads the changes of
-// those memories only.
+// Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. Those that have failed come
+// again when they are due, and those that are parked do not. When only is not empty, it reads the changes of those
+// memories only.
 func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference.EmbeddingModel, only []uuid.UUID,
 	limit int) ([]OutboxEntry, error) {
 	args := pg.Args{"tenant": tenant, "limit": limit}

@@ -21,7 +21,7 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// Weight of coexisting statements beside others: to take one for outdated costs more than to miss a change.
+// Weight of coexisting statements against others: to take one for outdated costs more than to miss a change.
 const coexistingWeight = 4
 
 // example is what a model weighs, and whether it holds.

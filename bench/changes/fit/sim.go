@@ -68,6 +68,7 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 		}
 	}
 	part := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
-	return fmt.Sprintf("%s: newest first %.1f %%, old marked %.1f %%, of coexisting right first %.1f %%, disturbed %.1f %%", half,
+	return fmt.Sprintf(
+		"%s: newest first %.1f %%, old marked %.1f %%, of coexisting right first %.1f %%, disturbed %.1f %%", half,
 		part(newest, pairs), part(marked, pairs), part(right, asked), part(disturbed, coexisting))
 }

@@ -104,7 +104,8 @@ func (a *App) OpenStore(ctx context.Context) (*store.Store, error) {
 	}
 	ctx, cancel := a.Within(ctx)
 	defer cancel()
-	st, err := store.Open(ctx, pg.Config{URL: databaseURL, MaxConns: int32(a.Cfg.MaxConns), ApplicationName: "mneme-cli", Configure: a.traces.Pool})
+	st, err := store.Open(ctx, pg.Config{URL: databaseURL, MaxConns: int32(a.Cfg.MaxConns),
+		ApplicationName: "mneme-cli", Configure: a.traces.Pool})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, postgresAway(err)
@@ -127,7 +128,8 @@ func (a *App) OpenTemporal(ctx context.Context) (client.Client, error) {
 	if err != nil {
 		switch {
 		case temporalRefuses(err):
-			return nil, Unavailable("Temporal refuses the connection (correct its credentials: TEMPORAL_API_KEY, TEMPORAL_TLS_…): %w", err)
+			return nil, Unavailable(
+				"Temporal refuses the connection (correct its credentials: TEMPORAL_API_KEY, TEMPORAL_TLS_…): %w", err)
 		case TimedOut(err) || temporalAway(err):
 			return nil, Unavailable("Temporal does not answer (is it up? `make up`): %w", err)
 		}
@@ -181,7 +183,7 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 // watchEvery is how often a run that is waited for is looked at.
 const watchEvery = 10 * time.Second
 
-// Follow waits for a run to end, and says what holds it up. It gives up when no worker is left to
+// Follow waits for a run to end, and reports what delays it. It gives up when no worker is left to
 // take it there; the run itself goes on when one comes back.
 func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) error {
 	c, err := a.OpenTemporal(ctx)
@@ -204,7 +206,8 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 			}
 			if w, err := a.WorkerState(ctx, c); err == nil && ctx.Err() == nil && !w.There() {
 				if time.Since(w.Seen) > WorkerAway {
-					cancel(Unavailable("no worker is there to go on with workflow %s; it is durable in Temporal and will run when a worker starts: `make worker`", run.GetID()))
+					cancel(Unavailable("no worker is there to go on with workflow %s; it is durable "+
+						"in Temporal and will run when a worker starts: `make worker`", run.GetID()))
 					return
 				}
 				a.NoteOnce("mneme: no worker answers; waiting until one has been gone for %s", mneme.ShortDuration(WorkerAway))
@@ -244,7 +247,8 @@ func (a *App) RunURL(workflowID, runID string) string {
 	if a.Cfg.TemporalUI == "" {
 		return ""
 	}
-	link := strings.TrimSuffix(a.Cfg.TemporalUI, "/") + "/namespaces/" + url.PathEscape(a.Cfg.Namespace) + "/workflows/" + url.PathEscape(workflowID)
+	link := strings.TrimSuffix(a.Cfg.TemporalUI, "/") + "/namespaces/" + url.PathEscape(a.Cfg.Namespace) + "/workflows/" +
+		url.PathEscape(workflowID)
 	if runID != "" {
 		link += "/" + url.PathEscape(runID)
 	}

@@ -73,7 +73,8 @@ func Denied(err error) bool {
 
 // statementTimeout says that Postgres answers, and ended a statement that took too long.
 func statementTimeout(err error) error {
-	return WithCode(ExitFailure, fmt.Errorf("a statement was ended by Postgres at its time limit; try again, or ask for less at once: %w", err))
+	return WithCode(ExitFailure,
+		fmt.Errorf("a statement was ended by Postgres at its time limit; try again, or ask for less at once: %w", err))
 }
 
 func postgresAway(err error) error {

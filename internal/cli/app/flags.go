@@ -80,15 +80,18 @@ func (f *FilterFlags) Register(flags *pflag.FlagSet) {
 
 // Narrow registers all but the read policy.
 func (f *FilterFlags) Narrow(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.types, "type", nil, "memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
-	flags.StringSliceVar(&f.categories, "category", nil, "fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
+	flags.StringSliceVar(&f.types, "type", nil,
+		"memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
+	flags.StringSliceVar(&f.categories, "category", nil,
+		"fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
 	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
 	flags.StringVar(&f.who, "who", "", "speaker")
 	flags.BoolVar(&f.pinned, "pinned", false, "only pinned memories; --pinned=false: only the others")
 	flags.Float64Var(&f.importanceMin, "importance-min", 0, "least importance as it is now, 0 to 1")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
-	flags.StringArrayVar(&f.context, "context", nil, "key=value of the situation, or a JSON object: leaves out what holds only elsewhere (repeatable)")
+	flags.StringArrayVar(&f.context, "context", nil,
+		"key=value of the situation, or a JSON object: leaves out what holds only elsewhere (repeatable)")
 	flags.StringVar(&f.validAt, "valid-at", "", "the time that it is about (RFC 3339, or a date; default now)")
 	flags.StringVar(&f.MaxSensitivity, "max-sensitivity", "", maxSensitivityUsage)
 }
@@ -96,7 +99,8 @@ func (f *FilterFlags) Narrow(flags *pflag.FlagSet) {
 // Request returns the recall request that the flags describe.
 func (f *FilterFlags) Request(flags *pflag.FlagSet, p schema.Principal) (schema.RecallRequest, error) {
 	r := schema.RecallRequest{Principal: p, ReadPolicy: schema.ReadPolicy(f.readPolicy), Tags: f.tags, Who: f.who,
-		Pinned: Optional(flags, "pinned", f.pinned), ImportanceMin: f.importanceMin, MaxSensitivity: schema.Sensitivity(f.MaxSensitivity)}
+		Pinned: Optional(flags, "pinned", f.pinned), ImportanceMin: f.importanceMin,
+		MaxSensitivity: schema.Sensitivity(f.MaxSensitivity)}
 	for _, t := range f.types {
 		if t == "plan" { // what one version of the RFC calls it
 			t = string(schema.TypePlanGraph)

@@ -46,8 +46,13 @@ type OperationRun struct {
 }
 
 // CarryOut starts the run of an operation and, unless result is nil, waits for what becomes of it.
-func CarryOut[Request, Result any](ctx context.Context, a *App,
-	start func(context.Context, client.Client, string, Request) (client.WorkflowRun, error), req Request, result *Result) (OperationRun, error) {
+func CarryOut[Request, Result any](
+	ctx context.Context,
+	a *App,
+	start func(context.Context, client.Client, string, Request) (client.WorkflowRun, error),
+	req Request,
+	result *Result,
+) (OperationRun, error) {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
 		return OperationRun{}, err
@@ -93,8 +98,10 @@ func InParts[T any](a *App, doing, operation string, parts [][]T, carry func(ope
 func (a *App) Counting(total int, what string) *progressbar.ProgressBar {
 	file, ok := a.ErrOut.(*os.File)
 	show := ok && total > schema.MaxPatches && term.IsTerminal(int(file.Fd()))
-	return progressbar.NewOptions(total, progressbar.OptionSetWriter(a.ErrOut), progressbar.OptionSetVisibility(show), progressbar.OptionShowCount(),
-		progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetDescription(what),
+	return progressbar.NewOptions(total, progressbar.OptionSetWriter(a.ErrOut), progressbar.OptionSetVisibility(show),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
 }
 

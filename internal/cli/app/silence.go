@@ -44,7 +44,11 @@ func (a *App) StartIngest(ctx context.Context, req schema.IngestRequest) (mneme.
 	return a.StartIngestWithin(ctx, req, a.Timeout)
 }
 
-func (a *App) StartIngestWithin(ctx context.Context, req schema.IngestRequest, patience time.Duration) (mneme.Started, error) {
+func (a *App) StartIngestWithin(
+	ctx context.Context,
+	req schema.IngestRequest,
+	patience time.Duration,
+) (mneme.Started, error) {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
 		return mneme.Started{}, err
@@ -101,9 +105,11 @@ func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID st
 	case s.err != nil:
 		s.Why = s.err.Error() + "; the request is durable in Temporal and goes on when Postgres takes it"
 	case err == nil && w.There():
-		s.Why = "the worker has not acknowledged the request within " + Span(patience) + "; it is durable in Temporal and goes on"
+		s.Why = "the worker has not acknowledged the request within " + Span(patience) +
+			"; it is durable in Temporal and goes on"
 	default:
-		s.Why = "no worker has picked the request up; it is durable in Temporal and will run when a worker starts: `make worker`"
+		s.Why = "no worker has picked the request up; it is durable in Temporal and will run " +
+			"when a worker starts: `make worker`"
 	}
 	return WithCode(ExitUnavailable, s)
 }
@@ -136,7 +142,8 @@ func (a *App) WorkerState(ctx context.Context, c client.Client) (workerState, er
 	if w.Seen, err = a.workerSeen(ctx, c); err != nil || time.Since(w.Seen) >= WorkerAway {
 		return w, err
 	}
-	latest, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: a.Cfg.Namespace, PageSize: 1,
+	latest, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: a.Cfg.Namespace, PageSize: 1,
 		Query: fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Completed'", a.Cfg.TaskQueue)})
 	if err != nil || len(latest.GetExecutions()) == 0 {
 		return w, nil //nolint:nilerr // there is nothing to ask about

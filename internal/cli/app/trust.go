@@ -19,10 +19,13 @@ const maxSensitivityUsage = "public, low, medium (the default), high or hyper; a
 // RegisterTrust registers what a command says of the trust that it is given under.
 func (a *App) RegisterTrust(flags *pflag.FlagSet) {
 	t := &a.trust
-	flags.BoolVar(&t.Authenticated, "authenticated", false, "the person who reads the answer is authenticated (docs/trust.md)")
+	flags.BoolVar(&t.Authenticated, "authenticated", false,
+		"the person who reads the answer is authenticated (docs/trust.md)")
 	flags.StringSliceVar(&t.Scopes, "trust-scope", nil, "scope to read in addition to --scope (repeatable)")
-	flags.StringVar(&t.Environment, "environment", os.Getenv("MNEME_ENVIRONMENT"), "in which the answer is shown; the policy may lower the limit for it (MNEME_ENVIRONMENT)")
-	flags.StringVar(&t.Token, "trust-token", os.Getenv("MNEME_TRUST_TOKEN"), "signed trust context, for a deployment with a trust key (MNEME_TRUST_TOKEN)")
+	flags.StringVar(&t.Environment, "environment", os.Getenv("MNEME_ENVIRONMENT"),
+		"in which the answer is shown; the policy may lower the limit for it (MNEME_ENVIRONMENT)")
+	flags.StringVar(&t.Token, "trust-token", os.Getenv("MNEME_TRUST_TOKEN"),
+		"signed trust context, for a deployment with a trust key (MNEME_TRUST_TOKEN)")
 }
 
 // TrustContext is what the flags say, nil when they say nothing.
@@ -41,7 +44,8 @@ func SensitivityFlag(flags *pflag.FlagSet) *string {
 
 // Clearance is what the flags come to under the policy and the key of this process.
 func (a *App) Clearance(limit string) (policy.Clearance, error) {
-	req := schema.RecallRequest{Principal: a.Cfg.Principal, Query: "any", MaxSensitivity: schema.Sensitivity(limit), Trust: a.TrustContext()}
+	req := schema.RecallRequest{Principal: a.Cfg.Principal, Query: "any", MaxSensitivity: schema.Sensitivity(limit),
+		Trust: a.TrustContext()}
 	if err := req.Validate(); err != nil {
 		return policy.Clearance{}, err
 	}
@@ -90,8 +94,10 @@ type SignedTrust struct {
 
 func (s SignedTrust) print(t *Text) {
 	p := s.Principal
-	t.Fields("owner", strings.Trim(p.Tenant+"/"+p.Agent+"/"+p.Project+"/"+p.EffectiveScope(), "/"), "policy group", p.PolicyGroup, "authenticated", fmt.Sprint(s.Trust.Authenticated),
-		"up to", string(s.Trust.MaxSensitivity), "scopes", strings.Join(s.Trust.Scopes, ", "), "environment", s.Trust.Environment, "expires", When(s.Expires))
+	t.Fields("owner", strings.Trim(p.Tenant+"/"+p.Agent+"/"+p.Project+"/"+p.EffectiveScope(), "/"),
+		"policy group", p.PolicyGroup, "authenticated", fmt.Sprint(s.Trust.Authenticated),
+		"up to", string(s.Trust.MaxSensitivity), "scopes", strings.Join(s.Trust.Scopes, ", "),
+		"environment", s.Trust.Environment, "expires", When(s.Expires))
 }
 
 func newTrustSign(a *App) *cobra.Command {
@@ -127,11 +133,13 @@ its contents.`,
 			if err != nil {
 				return err
 			}
-			out := SignedTrust{Token: token, Principal: signed.Principal, Trust: signed.Trust, Expires: time.Unix(signed.Expires, 0).UTC()}
+			out := SignedTrust{Token: token, Principal: signed.Principal, Trust: signed.Trust,
+				Expires: time.Unix(signed.Expires, 0).UTC()}
 			return a.Print(out, func(t *Text) { t.Line("%s", token) })
 		},
 	}
-	cmd.Flags().StringVar(&limit, "max-sensitivity", "", "what may be shown at most: public, low, medium (the default), high or hyper")
+	cmd.Flags().StringVar(&limit, "max-sensitivity", "",
+		"what may be shown at most: public, low, medium (the default), high or hyper")
 	cmd.Flags().DurationVar(&expires, "expires", time.Hour, "how long the token is good for")
 	return cmd
 }
@@ -157,7 +165,8 @@ func newTrustVerify(a *App) *cobra.Command {
 
 func (a *App) needTrustKey() error {
 	if len(a.Cfg.TrustKey) == 0 {
-		return WithCode(ExitUsage, fmt.Errorf("MNEME_TRUST_KEY is not set: 32 bytes in base64, such as of `openssl rand -base64 32`"))
+		return WithCode(ExitUsage,
+			fmt.Errorf("MNEME_TRUST_KEY is not set: 32 bytes in base64, such as of `openssl rand -base64 32`"))
 	}
 	return nil
 }

@@ -117,5 +117,6 @@ func writeArtifact(path string, data []byte) error {
 }
 
 func describeArtifact(t *app.Text, artifact pipeline.Artifact) {
-	t.Fields("artifact", artifact.Address, "media type", artifact.MediaType, "bytes", strconv.FormatInt(artifact.Size, 10), "stored", app.When(artifact.CreatedAt))
+	t.Fields("artifact", artifact.Address, "media type", artifact.MediaType, "bytes", strconv.FormatInt(artifact.Size, 10),
+		"stored", app.When(artifact.CreatedAt))
 }

@@ -39,7 +39,8 @@ The file is one state of the database, and holds memory content in the clear: ke
   mneme export --tag ops --since 2026-01-01 | gzip > ops.jsonl.gz`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			limit := schema.Sensitivity(filter.MaxSensitivity) // a copy for who may read the database: it holds all that is not left out
+			// a copy for who may read the database: it holds all that is not left out
+			limit := schema.Sensitivity(filter.MaxSensitivity)
 			f, err := filter.Filter(cmd.Flags(), a.Cfg, policy.UpTo(limit))
 			if err != nil {
 				return err
@@ -96,7 +97,12 @@ func export(ctx context.Context, a *app.App, st *store.Store, x transfer.ExportS
 	})
 }
 
-func writeExport(ctx context.Context, st *store.Store, x transfer.ExportSelection, to io.Writer) (transfer.ExportCounts, error) {
+func writeExport(
+	ctx context.Context,
+	st *store.Store,
+	x transfer.ExportSelection,
+	to io.Writer,
+) (transfer.ExportCounts, error) {
 	out := bufio.NewWriterSize(to, 1<<20)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

@@ -154,8 +154,15 @@ func importForeign(ctx context.Context, a *app.App, input io.Reader, f importFla
 }
 
 // putForeign writes the records and prints what became of them.
-func putForeign(ctx context.Context, a *app.App, req schema.PutRequest, records []schema.MemoryRecord, report ForeignReport) error {
-	report.Put = Put{PutResult: schema.PutResult{Items: []schema.PutItem{}}, Counts: map[schema.PutStatus]int{}, Runs: []app.OperationRun{}}
+func putForeign(
+	ctx context.Context,
+	a *app.App,
+	req schema.PutRequest,
+	records []schema.MemoryRecord,
+	report ForeignReport,
+) error {
+	report.Put = Put{PutResult: schema.PutResult{Items: []schema.PutItem{}}, Counts: map[schema.PutStatus]int{},
+		Runs: []app.OperationRun{}}
 	var failed error
 	if len(records) > 0 {
 		for _, part := range putParts(records) {
@@ -181,7 +188,8 @@ func putForeign(ctx context.Context, a *app.App, req schema.PutRequest, records 
 	case failed != nil:
 		return fmt.Errorf("not finished (run the same command again to go on): %w", failed)
 	case report.Failed+refused > 0:
-		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d memories were not imported", report.Failed+refused, report.Read))
+		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d memories were not imported",
+			report.Failed+refused, report.Read))
 	}
 	return nil
 }
@@ -311,7 +319,8 @@ func textOf(members map[string]any, name string) string {
 // ForeignTime reads the ways in which other systems write times: RFC 3339, with or without a zone, or a
 // date. Without a zone it is UTC.
 func ForeignTime(s string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999",
+		"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly} {
 		if at, err := time.Parse(layout, s); err == nil {
 			return at.UTC().Truncate(time.Microsecond), true
 		}

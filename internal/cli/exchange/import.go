@@ -52,7 +52,8 @@ func NewImport(a *app.App) *cobra.Command {
   session, occurred_at (RFC 3339), refs [{kind, ref, hash}], category, tags [], sensitivity,
   importance, idempotency_key
 
-Content above ` + strconv.Itoa(schema.MaxContentBytes>>10) + ` KiB is kept whole as an artifact; the memory is its beginning, from which facts are
+Content above ` + strconv.Itoa(schema.MaxContentBytes>>10) +
+			` KiB is kept whole as an artifact; the memory is its beginning, from which facts are
 drawn, and refers to it. --oversized refuse reports such lines instead.
 
 Unknown fields are errors. A bad line is reported with its number and left out; with --strict nothing
@@ -104,7 +105,9 @@ speaker, text, session, when, image_caption}]); each turn becomes an observation
 	flags.StringVar(&f.conversation, "conversation", "", "with --format locomo: only the conversation of this id")
 	flags.IntVar(&f.batchSize, "batch-size", schema.MaxBatch, "candidates in one request at most")
 	flags.IntVar(&f.parallel, "parallel", 4, "batches in flight")
-	flags.StringVar(&f.oversized, "oversized", string(schema.OversizedArtifact), fmt.Sprintf("content above %d KiB: artifact (kept whole, and learned from its beginning) or refuse", schema.MaxContentBytes>>10))
+	flags.StringVar(&f.oversized, "oversized", string(schema.OversizedArtifact),
+		fmt.Sprintf("content above %d KiB: artifact (kept whole, and learned from its beginning) or refuse",
+			schema.MaxContentBytes>>10))
 	flags.BoolVar(&f.wait, "wait", false, "wait for the runs, and count what was extracted and written")
 	flags.BoolVar(&f.strict, "strict", false, "hand nothing in when any line is bad")
 	flags.BoolVar(&f.again, "again", false, "hand in what an earlier import has handed in once more")
@@ -184,7 +187,8 @@ func importFile(ctx context.Context, a *app.App, path string, f importFlags, req
 		peek := bufio.NewReaderSize(input, 4096)
 		if isExport(peek) {
 			if req.Principal.User != "" {
-				return app.Invalid("principal.user", "must be empty for an export: its memories are restored to the users that they belong to")
+				return app.Invalid("principal.user",
+					"must be empty for an export: its memories are restored to the users that they belong to")
 			}
 			file, ok := input.(*os.File)
 			if !ok || !rewind(file) {
@@ -214,7 +218,8 @@ func importFile(ctx context.Context, a *app.App, path string, f importFlags, req
 	case r.Failed > 0:
 		return app.WithCode(app.ExitPartial, fmt.Errorf("%d of %d could not be handed in", r.Failed, r.Total))
 	case r.DeadJobs != nil && *r.DeadJobs > 0:
-		return app.WithCode(app.ExitPartial, fmt.Errorf("%d could not be processed further: see `mneme jobs list --state dead`", *r.DeadJobs))
+		return app.WithCode(app.ExitPartial,
+			fmt.Errorf("%d could not be processed further: see `mneme jobs list --state dead`", *r.DeadJobs))
 	}
 	return nil
 }
@@ -225,7 +230,8 @@ func Progress(a *app.App, size int64) *progressbar.ProgressBar {
 	show := ok && term.IsTerminal(int(file.Fd()))
 	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(a.ErrOut), progressbar.OptionSetVisibility(show),
 		progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionSetDescription("reading"), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+		progressbar.OptionSetDescription("reading"), progressbar.OptionSetPredictTime(true),
+		progressbar.OptionClearOnFinish())
 }
 
 // run reads the input and keeps the given number of batches in flight.
@@ -238,7 +244,8 @@ func (im *importer) run(ctx context.Context, input io.Reader) error {
 			return err
 		}
 	}
-	read := Reader{oversized: schema.Oversized(im.flags.oversized), Format: im.flags.format, conversation: im.flags.conversation, Bad: im.badLine}
+	read := Reader{oversized: schema.Oversized(im.flags.oversized), Format: im.flags.format,
+		conversation: im.flags.conversation, Bad: im.badLine}
 	if im.flags.strict {
 		var all []Item
 		if err := read.Each(input, func(it Item) error { all = append(all, it); return nil }); err != nil {
@@ -302,7 +309,7 @@ func (im *importer) send(ctx context.Context, b Batch) error {
 	switch {
 	case !im.flags.wait:
 		return nil
-	case earlier == runDone: // its facts are no news, and its dead jobs may have been replayed
+	case earlier == runDone: // its facts are known, and its dead jobs may have been replayed
 		return im.stillDead(ctx, started.Ack.BatchID)
 	}
 	var result api.IngestResult
@@ -380,7 +387,8 @@ func (im *importer) stillDead(ctx context.Context, batchID string) error {
 	}
 	ctx, cancel := im.Within(ctx)
 	defer cancel()
-	dead, err := im.Store.Jobs(ctx, im.req.Principal.Tenant, pipeline.JobFilter{BatchID: batch, State: schema.JobDead, Limit: schema.MaxBatch})
+	dead, err := im.Store.Jobs(ctx, im.req.Principal.Tenant,
+		pipeline.JobFilter{BatchID: batch, State: schema.JobDead, Limit: schema.MaxBatch})
 	if err != nil {
 		return err
 	}
@@ -438,7 +446,8 @@ func badLines(lines []LineError) error {
 	var out schema.ValidationError
 	for _, line := range lines {
 		for _, f := range line.Fields {
-			out.Fields = append(out.Fields, schema.FieldError{Field: fmt.Sprintf("line %d: %s", line.Line, f.Field), Problem: f.Problem})
+			out.Fields = append(out.Fields, schema.FieldError{Field: fmt.Sprintf("line %d: %s", line.Line, f.Field),
+				Problem: f.Problem})
 		}
 	}
 	return fmt.Errorf("nothing was handed in: %w", &out)
@@ -450,16 +459,19 @@ func (im *importer) lost(b Batch, problem string) {
 	defer im.mu.Unlock()
 	im.report.Total += len(b.Candidates)
 	im.report.Failed += len(b.Candidates)
-	e := LineError{Line: b.First, Fields: []schema.FieldError{{Field: fmt.Sprintf("lines %d to %d", b.First, b.Last), Problem: problem}}}
+	e := LineError{Line: b.First,
+		Fields: []schema.FieldError{{Field: fmt.Sprintf("lines %d to %d", b.First, b.Last), Problem: problem}}}
 	im.report.Errors = append(im.report.Errors, e)
 	im.Note("mneme: %s", e)
 }
 
 func (r ImportReport) text(t *app.Text) {
-	t.Line("%d read: %d added, %d deduplicated, %d recalled and not learned again, %d failed", r.Total, r.Added, r.Deduplicated, r.Recalled, r.Failed)
+	t.Line("%d read: %d added, %d deduplicated, %d recalled and not learned again, %d failed",
+		r.Total, r.Added, r.Deduplicated, r.Recalled, r.Failed)
 	if r.Facts != nil {
 		f := r.Facts
-		t.Line("%d facts: %d added, %d updated, %d deleted, %d skipped, %d blocked; %d dead jobs", f.Extracted, f.Added, f.Updated, f.Deleted, f.Skipped, f.Blocked, *r.DeadJobs)
+		t.Line("%d facts: %d added, %d updated, %d deleted, %d skipped, %d blocked; %d dead jobs",
+			f.Extracted, f.Added, f.Updated, f.Deleted, f.Skipped, f.Blocked, *r.DeadJobs)
 	}
 	if r.Resumed > 0 {
 		t.Line("%d of %d batches had been handed in before", r.Resumed, r.Batches)

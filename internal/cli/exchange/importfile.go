@@ -136,7 +136,8 @@ func (r *Reader) decode(line []byte, found *bool) ([]schema.Candidate, error) {
 
 // checkCandidate reports every field of a candidate that is wrong.
 func checkCandidate(c schema.Candidate, oversized schema.Oversized) error {
-	req := schema.IngestRequest{Oversized: oversized, Principal: schema.Principal{Tenant: "any", Agent: "any"}, Candidates: []schema.Candidate{c}}
+	req := schema.IngestRequest{Oversized: oversized, Principal: schema.Principal{Tenant: "any", Agent: "any"},
+		Candidates: []schema.Candidate{c}}
 	return ForFlags(req.Validate())
 }
 

@@ -37,7 +37,8 @@ func (c locomoConversation) candidates() ([]schema.Candidate, error) {
 			content = strings.TrimSpace(content + " [shares " + turn.Caption + "]")
 		}
 		out = append(out, schema.Candidate{
-			Content: content, SourceKind: schema.SourceObservation, Speaker: turn.Speaker, Session: fmt.Sprintf("%s/%d", c.ID, turn.Session),
+			Content: content, SourceKind: schema.SourceObservation, Speaker: turn.Speaker,
+			Session:    fmt.Sprintf("%s/%d", c.ID, turn.Session),
 			OccurredAt: &at, Refs: []schema.Ref{{Kind: "event", Ref: c.ID + "/" + turn.ID}},
 		})
 	}

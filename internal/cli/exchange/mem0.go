@@ -17,8 +17,10 @@ import (
 const Mem0Confidence = 0.8
 
 // Mem0Fields have a place in a record, and a form; docs/import.md has the table.
-var Mem0Fields = map[string]mem0Form{"id": mem0Text, "memory": mem0Text, "text": mem0Text, "data": mem0Text, "hash": mem0Text, "metadata": mem0Object,
-	"user_id": mem0Text, "agent_id": mem0Text, "app_id": mem0Text, "run_id": mem0Text, "actor_id": mem0Text, "role": mem0Text, "categories": mem0List,
+var Mem0Fields = map[string]mem0Form{"id": mem0Text, "memory": mem0Text, "text": mem0Text,
+	"data": mem0Text, "hash": mem0Text, "metadata": mem0Object,
+	"user_id": mem0Text, "agent_id": mem0Text, "app_id": mem0Text, "run_id": mem0Text, "actor_id": mem0Text,
+	"role": mem0Text, "categories": mem0List,
 	"created_at": mem0Time, "updated_at": mem0Time, "expiration_date": mem0Time, "immutable": mem0Flag}
 
 // mem0Form is what the value of a field must be, unless it is null or absent.
@@ -76,8 +78,10 @@ func readMem0(data json.RawMessage) (foreign, error) {
 	if textOf(in, "actor_id") != "" {
 		speaker = "actor_id"
 	}
-	out := foreign{user: textOf(in, "user_id"), names: map[string]string{"scope": "user_id", "content": said, "payload.object": said, "who": speaker, "payload.subject": speaker, "agent_session_id": "run_id",
-		"provenance.sources[0].ref": "id", "provenance.sources[0].hash": "hash", "created_at": "created_at", "payload.validity.end": "expiration_date"}}
+	out := foreign{user: textOf(in, "user_id"), names: map[string]string{"scope": "user_id",
+		"content": said, "payload.object": said, "who": speaker, "payload.subject": speaker, "agent_session_id": "run_id",
+		"provenance.sources[0].ref": "id", "provenance.sources[0].hash": "hash", "created_at": "created_at",
+		"payload.validity.end": "expiration_date"}}
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		if _, known := Mem0Fields[name]; !known && in[name] != nil {
 			out.leftOut = append(out.leftOut, name)
@@ -91,12 +95,14 @@ func readMem0(data json.RawMessage) (foreign, error) {
 	}
 	source := map[string]any{"kind": "event", "ref": "mem0:" + id, "hash": textOf(in, "hash")}
 	who := textOf(in, speaker)
-	payload := map[string]any{"kind": "semantic", "subject": cmp.Or(who, "user"), "predicate": schema.PredicateStates, "object": content, "validity": validity}
+	payload := map[string]any{"kind": "semantic", "subject": cmp.Or(who, "user"), "predicate": schema.PredicateStates,
+		"object": content, "validity": validity}
 	if in["immutable"] == true {
-		payload["revision_policy"] = "contest" // it is not to be replaced by itself
+		payload["revision_policy"] = "contest" // nothing replaces it automatically
 	}
 	tags := mem0Tags(in, &out)
-	m := map[string]any{"id": ImportedID(formatMem0, id, created), "type": "semantic", "confidence": Mem0Confidence, "payload": payload,
+	m := map[string]any{"id": ImportedID(formatMem0, id, created), "type": "semantic",
+		"confidence": Mem0Confidence, "payload": payload,
 		"content": content, "who": who, "tags": tags, "agent_session_id": textOf(in, "run_id"),
 		"provenance": map[string]any{"sources": []any{source}, "created_by": "mem0"}}
 	if ok {

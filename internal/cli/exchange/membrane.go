@@ -13,11 +13,14 @@ import (
 
 // MembraneInverse are relations that Membrane keeps at both ends: the other end tells them in the words
 // that records use.
-var MembraneInverse = map[string]bool{"superseded_by": true, "supported_by": true, "contradicted_by": true, "contested_by": true, "derived_semantic": true,
-	"mentioned_in": true, "referenced_by": true, "used_by": true, "caused_by": true, "dependency_of": true, "fact_subject_of": true, "fact_object_of": true}
+var MembraneInverse = map[string]bool{"superseded_by": true, "supported_by": true, "contradicted_by": true,
+	"contested_by": true, "derived_semantic": true,
+	"mentioned_in": true, "referenced_by": true, "used_by": true, "caused_by": true, "dependency_of": true,
+	"fact_subject_of": true, "fact_object_of": true}
 
 // MembraneFields of a record have a place here; docs/import.md has the table.
-var MembraneFields = []string{"id", "type", "sensitivity", "confidence", "salience", "scope", "tags", "created_at", "updated_at", "lifecycle", "provenance",
+var MembraneFields = []string{"id", "type", "sensitivity", "confidence", "salience", "scope",
+	"tags", "created_at", "updated_at", "lifecycle", "provenance",
 	"relations", "payload", "audit_log"}
 
 // readMembrane makes a record of one that Membrane exported: the shape of document 004 §15A with an audit
@@ -147,7 +150,8 @@ func membranePayloadOf(payload map[string]any, out *foreign) {
 			if !ok {
 				continue
 			}
-			if result := textOf(node, "result"); result != "" && utf8.RuneCountInString(result) <= schema.MaxRefLength && node["result_ref"] == nil {
+			if result := textOf(node, "result"); result != "" && utf8.RuneCountInString(result) <= schema.MaxRefLength &&
+				node["result_ref"] == nil {
 				node["result_ref"] = result
 				delete(node, "result")
 			}

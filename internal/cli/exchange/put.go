@@ -37,7 +37,8 @@ The file, or with - standard input, holds one record, an array of records, or on
 shapes of a record are read (mneme schema show MemoryRecord); type, confidence and payload are required,
 and the rest follows from the type where it is left out. An id that is not a UUID is kept as the external id.
 
-Nothing is written when a record is invalid. Records go in ` + strconv.Itoa(schema.MaxPutRecords) + ` at a time; a relation may name a record that is
+Nothing is written when a record is invalid. Records go in ` + strconv.Itoa(schema.MaxPutRecords) +
+			` at a time; a relation may name a record that is
 there, that came earlier, or that goes in with it.
 
 Each record has a status: created, updated (working memory replaced, or an episode that grew), discarded
@@ -50,7 +51,8 @@ where all are.`,
   jq -c '.memories[]' other.json | mneme put - --visibility shared --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := schema.PutRequest{Operation: f.Operation(a.Cfg.Principal), Visibility: schema.Visibility(f.visibility), Mode: schema.WriteMode(f.mode)}
+			req := schema.PutRequest{Operation: f.Operation(a.Cfg.Principal), Visibility: schema.Visibility(f.visibility),
+				Mode: schema.WriteMode(f.mode)}
 			records, err := readRecords(a, args[0], req)
 			if err != nil {
 				return err
@@ -59,8 +61,10 @@ where all are.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.visibility, "visibility", "", "who may read records that do not say: private (the default), group, shared or global")
-	flags.StringVar(&f.mode, "mode", "", "what may be written, never more than the worker allows: controlled, frozen or shadow")
+	flags.StringVar(&f.visibility, "visibility", "",
+		"who may read records that do not say: private (the default), group, shared or global")
+	flags.StringVar(&f.mode, "mode", "",
+		"what may be written, never more than the worker allows: controlled, frozen or shadow")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return once the requests are durable")
 	f.Register(flags)
 	return cmd
@@ -103,7 +107,8 @@ func readRecords(a *app.App, path string, req schema.PutRequest) ([]schema.Memor
 		}
 		if err != nil {
 			for _, f := range FieldsOf(err) {
-				bad = append(bad, schema.FieldError{Field: fmt.Sprintf("record %d: %s", i+1, strings.Replace(f.Field, "(patch)", "(record)", 1)), Problem: f.Problem})
+				bad = append(bad, schema.FieldError{Field: fmt.Sprintf("record %d: %s", i+1,
+					strings.Replace(f.Field, "(patch)", "(record)", 1)), Problem: f.Problem})
 			}
 		}
 	}
@@ -152,7 +157,13 @@ type Put struct {
 
 // put writes records in as many runs as they need, one after the other: later ones may refer to earlier
 // ones.
-func putRecords(ctx context.Context, a *app.App, req schema.PutRequest, records []schema.MemoryRecord, noWait bool) error {
+func putRecords(
+	ctx context.Context,
+	a *app.App,
+	req schema.PutRequest,
+	records []schema.MemoryRecord,
+	noWait bool,
+) error {
 	parts := putParts(records)
 	for _, part := range parts { // before the first is written
 		req.Records = part
@@ -160,7 +171,8 @@ func putRecords(ctx context.Context, a *app.App, req schema.PutRequest, records 
 			return err
 		}
 	}
-	out := Put{PutResult: schema.PutResult{Items: []schema.PutItem{}}, Counts: map[schema.PutStatus]int{}, Runs: []app.OperationRun{}}
+	out := Put{PutResult: schema.PutResult{Items: []schema.PutItem{}}, Counts: map[schema.PutStatus]int{},
+		Runs: []app.OperationRun{}}
 	failed := app.InParts(a, "putting", req.OperationID, parts, func(operation string, part []schema.MemoryRecord) error {
 		req.OperationID, req.Records = operation, part
 		return putPart(ctx, a, req, noWait, &out)

@@ -29,8 +29,10 @@ type requestFlags struct {
 
 func (f *requestFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.visibility, "visibility", "", "who may read it: private (the default), group, shared or global")
-	flags.StringVar(&f.mode, "mode", "", "what may be written, never more than the worker allows: controlled, frozen or shadow")
-	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false, "apply no change to a memory that is there: each waits for review")
+	flags.StringVar(&f.mode, "mode", "",
+		"what may be written, never more than the worker allows: controlled, frozen or shadow")
+	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false,
+		"apply no change to a memory that is there: each waits for review")
 	flags.Float64Var(&f.minFactConfidence, "min-fact-confidence", 0, "least confidence of a fact that is written, 0 to 1")
 }
 
@@ -48,14 +50,16 @@ type CandidateFlags struct {
 }
 
 func (f *CandidateFlags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kind, "source-kind", string(schema.SourceMemory), "what it is: memory (an explicit save), user_input, tool_output, observation or outcome")
+	flags.StringVar(&f.kind, "source-kind", string(schema.SourceMemory),
+		"what it is: memory (an explicit save), user_input, tool_output, observation or outcome")
 	flags.StringVar(&f.c.Speaker, "speaker", "", "who says it")
 	flags.StringVar(&f.c.Session, "session", "", "session that it belongs to")
 	flags.StringVar(&f.occurredAt, "occurred-at", "", "when it happened (RFC 3339, or a date); now by default")
 	flags.StringArrayVar(&f.refs, "ref", nil, "evidence, as kind=ref or kind=ref#hash (repeatable)")
 	flags.StringVar(&f.category, "category", "", "category; inferred by default")
 	flags.StringSliceVar(&f.c.Tags, "tag", nil, "tag (repeatable)")
-	flags.StringVar(&f.sensitive, "sensitivity", "", "public, low (the default), medium, high or hyper; what is detected raises it")
+	flags.StringVar(&f.sensitive, "sensitivity", "",
+		"public, low (the default), medium, high or hyper; what is detected raises it")
 	flags.Float64Var(&f.importance, "importance", 0, "importance, 0 to 1")
 }
 
@@ -69,7 +73,8 @@ func (f *CandidateFlags) Candidate(a *app.App, flags *pflag.FlagSet, args []stri
 			return c, err
 		}
 	}
-	c.SourceKind, c.Category, c.Sensitivity = schema.SourceKind(f.kind), schema.Category(f.category), schema.Sensitivity(f.sensitive)
+	c.SourceKind, c.Category, c.Sensitivity = schema.SourceKind(f.kind), schema.Category(f.category),
+		schema.Sensitivity(f.sensitive)
 	c.Importance = app.Optional(flags, "importance", f.importance)
 	var err error
 	if c.OccurredAt, err = app.ParseTime("occurred_at", f.occurredAt); err != nil {
@@ -180,7 +185,8 @@ func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bo
 		return err
 	}
 	if len(out.DeadJobs) > 0 {
-		return app.WithCode(app.ExitPartial, errors.New("it is stored, but could not be processed further: see `mneme jobs list --state dead`"))
+		return app.WithCode(app.ExitPartial,
+			errors.New("it is stored, but could not be processed further: see `mneme jobs list --state dead`"))
 	}
 	return nil
 }
@@ -224,7 +230,8 @@ func accepted(a *app.App, req schema.IngestRequest, out *Remembered) {
 	}
 	cl := intake.Admit(req.Candidates[0], req.Principal, req.Visibility, rules()).Classification
 	out.Withheld, out.Detected = sensitive.IsWithheld(cl.Sensitivity), cl.Detected
-	out.Message = words.Accepted(schema.CandidateOutcome{Deduped: out.Deduped, Recalled: out.Recalled, Withheld: out.Withheld,
+	out.Message = words.Accepted(schema.CandidateOutcome{Deduped: out.Deduped, Recalled: out.Recalled,
+		Withheld:    out.Withheld,
 		Sensitivity: cl.Sensitivity, Detected: cl.Detected})
 }
 

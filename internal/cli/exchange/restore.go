@@ -38,7 +38,7 @@ func isExport(input *bufio.Reader) bool {
 type Restored struct {
 	Memories  int                        `json:"memories"` // in the file
 	Restored  int                        `json:"restored"`
-	Unchanged int                        `json:"unchanged"` // stood already
+	Unchanged int                        `json:"unchanged"` // were there already
 	Artifacts int                        `json:"artifacts"` // that were not there
 	Relations int                        `json:"relations"` // that were not there
 	Events    int                        `json:"events"`    // that were not there
@@ -67,7 +67,8 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 	if err != nil {
 		return err
 	}
-	r := restorer{App: a, store: st, strict: f.strict, report: Restored{Conflicts: []transfer.RestoreConflict{}, Errors: []LineError{}}}
+	r := restorer{App: a, store: st, strict: f.strict, report: Restored{Conflicts: []transfer.RestoreConflict{},
+		Errors: []LineError{}}}
 	if err := r.check(file); err != nil {
 		return err
 	}
@@ -94,7 +95,8 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 	case p.Failed > 0:
 		return app.WithCode(app.ExitPartial, fmt.Errorf("%d lines could not be restored", p.Failed))
 	case len(p.Conflicts) > 0:
-		return app.WithCode(app.ExitConflict, fmt.Errorf("%d of %d memories were not restored: they conflict with stored memories", len(p.Conflicts), p.Memories))
+		return app.WithCode(app.ExitConflict,
+			fmt.Errorf("%d of %d memories were not restored: they conflict with stored memories", len(p.Conflicts), p.Memories))
 	case p.CutOff:
 		return app.WithCode(app.ExitPartial, errors.New("the file has been cut off: it is incomplete"))
 	}
@@ -282,7 +284,8 @@ func (r *restorer) write(ctx context.Context, file *os.File) error {
 }
 
 func (p Restored) text(t *app.Text) {
-	t.Line("%d memories: %d restored, %d unchanged, %d in conflict; %d artifacts, %d relations and %d events added", p.Memories, p.Restored,
+	t.Line("%d memories: %d restored, %d unchanged, %d in conflict; %d artifacts, %d relations and %d events added",
+		p.Memories, p.Restored,
 		p.Unchanged, len(p.Conflicts), p.Artifacts, p.Relations, p.Events)
 	if p.Dangling > 0 {
 		t.Line("%d relations lead to memories that are not there", p.Dangling)

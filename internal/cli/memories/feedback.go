@@ -34,9 +34,9 @@ func NewFeedback(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "feedback RETRIEVAL_ID",
 		Short: "Report whether the results of a recall helped",
-		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was used and failed,
-or was returned without use, fades sooner. Procedures and plans count their outcomes, and selection goes by them.
-Recall names its retrieval below the results; with --json also the ids of what it returned.
+		Long: `Report whether the results of a recall helped. What was used and helped is reinforced; what was
+used and failed, or was returned without use, fades sooner. Procedures and plans count their outcomes, and
+selection goes by them. Recall names its retrieval below the results; with --json also the ids of what it returned.
 
 Without such a flag, it lists what the retrieval returned, in order, and the feedback on it.
 
@@ -47,7 +47,8 @@ gives feedback, for as long as the retrieval is kept.
 Each memory has a status: reinforced, penalised, corrected, unchanged, not_retrieved, gone or
 mutations_frozen. A retrieval that is not found exits with 3. Refused feedback exits with 6 if it was
 for one memory, and with 5 if some of several were refused.`,
-		Example: `  mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --used 0198c3f2-7a11-7cc1-a1b0-5a2f0e3d4c5b --others-unused
+		Example: `  mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --used 0198c3f2-7a11-7cc1-a1b0-5a2f0e3d4c5b \
+    --others-unused
   mneme feedback 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --outcome failure --reason "the build broke"`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,7 +61,8 @@ for one memory, and with 5 if some of several were refused.`,
 			}
 			var out FedBack
 			var err error
-			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartFeedback, req, &out.FeedbackResult); err != nil {
+			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartFeedback, req,
+				&out.FeedbackResult); err != nil {
 				var app *temporal.ApplicationError
 				if errors.As(err, &app) && app.Type() == api.ErrTypeNotFound {
 					err = fmt.Errorf("retrieval %s: %w", args[0], pg.ErrNotFound)
@@ -86,7 +88,8 @@ for one memory, and with 5 if some of several were refused.`,
 
 // says reports whether the flags say anything.
 func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
-	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused", "outcome", "reason", "operation-id"} {
+	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused",
+		"outcome", "reason", "operation-id"} {
 		if flags.Changed(name) {
 			return true
 		}
@@ -95,7 +98,8 @@ func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
 }
 
 func (f *feedbackFlags) request(p schema.Principal, retrieval string) schema.FeedbackRequest {
-	req := schema.FeedbackRequest{Operation: f.Operation(p), RetrievalID: retrieval, Outcome: schema.Outcome(f.outcome), AllOthersUnused: f.othersUnused}
+	req := schema.FeedbackRequest{Operation: f.Operation(p), RetrievalID: retrieval, Outcome: schema.Outcome(f.outcome),
+		AllOthersUnused: f.othersUnused}
 	used := true
 	for _, id := range f.used {
 		req.Items = append(req.Items, schema.FeedbackItem{MemoryID: id, Used: &used})
@@ -148,7 +152,8 @@ func (f FedBack) problem() error {
 	case refused == 0:
 		return nil
 	case len(f.Items) > 1:
-		return app.WithCode(app.ExitPartial, fmt.Errorf("of %d of %d memories the feedback was refused", refused, len(f.Items)))
+		return app.WithCode(app.ExitPartial, fmt.Errorf("of %d of %d memories the feedback was refused",
+			refused, len(f.Items)))
 	}
 	return app.WithCode(app.ExitConflict, errors.New("refused: "+feedbackNote(f.Items[0])))
 }
@@ -163,7 +168,8 @@ func (f FedBack) text(t *app.Text) {
 		if item.SuccessCount != nil && item.FailureCount != nil {
 			outcomes = fmt.Sprintf("%d of %d", *item.SuccessCount, *item.SuccessCount+*item.FailureCount)
 		}
-		rows = append(rows, []string{item.MemoryID, string(item.Status), string(item.Verdict), salience, outcomes, feedbackNote(item)})
+		rows = append(rows, []string{item.MemoryID, string(item.Status), string(item.Verdict),
+			salience, outcomes, feedbackNote(item)})
 	}
 	t.Table("MEMORY STATUS VERDICT SALIENCE WORKED NOTE", rows)
 }

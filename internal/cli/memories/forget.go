@@ -40,8 +40,10 @@ type forgetFlags struct {
 
 // request returns the request that the flags describe.
 func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRequest, error) {
-	r := schema.ForgetRequest{Operation: f.Operation(p), Mode: schema.ForgetMode(f.mode), Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()), BatchSize: f.batchSize, IfVersion: f.ifVersion,
-		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who, SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
+	r := schema.ForgetRequest{Operation: f.Operation(p), Mode: schema.ForgetMode(f.mode),
+		Execute: f.execute, ExpiresSeconds: int(f.expires.Seconds()), BatchSize: f.batchSize, IfVersion: f.ifVersion,
+		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who,
+			SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
 			IncludeDerived: f.derived, Everywhere: f.everywhere, All: f.all}}
 	// Without the flag, what says the same is shown and left alone, with erase too.
 	r.Selector.OnlyNamed = r.Mode == schema.ForgetErase && !f.everywhere
@@ -96,7 +98,8 @@ as in word -not); filters find all of the principal's own memories in its projec
 superseded ones included. Ids may also be those of memories that others share.
 
   soft   (the default) leaves tombstones, which "recover" takes back within the window; pinned
-         memories stay. Up to ` + strconv.Itoa(lifecycle.ConfirmThreshold) + ` named memories need no confirmation with --execute.
+         memories stay. Up to ` + strconv.Itoa(lifecycle.ConfirmThreshold) +
+			` named memories need no confirmation with --execute.
   force  really deletes rows and texts, pinned ones included; history keeps who, when and why. Memories
          of a world, and those that an action is linked to, must stay: they are left alone.
   erase  removes the texts everywhere, from the workflow runs that brought them too, and leaves an
@@ -128,11 +131,14 @@ changed, and the exit code is 6.`,
 	flags.StringVar(&f.mode, "mode", string(schema.ForgetSoft), "soft, force or erase")
 	flags.StringVar(&f.query, "query", "", "live memories that match in full text")
 	flags.IntVar(&f.limit, "limit", 0, "with --query: the best so many")
-	flags.StringSliceVar(&f.types, "type", nil, "memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
-	flags.StringSliceVar(&f.categories, "category", nil, "fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
+	flags.StringSliceVar(&f.types, "type", nil,
+		"memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
+	flags.StringSliceVar(&f.categories, "category", nil,
+		"fact, preference, decision, procedural, semantic, rule, learning or issue (repeatable)")
 	flags.StringSliceVar(&f.tags, "tag", nil, "tag that must be there (repeatable: all of them)")
 	flags.StringVar(&f.who, "who", "", "speaker")
-	flags.StringVar(&f.sourceKind, "source-kind", "", "what they came in as: user_input, tool_output, observation, outcome or memory")
+	flags.StringVar(&f.sourceKind, "source-kind", "",
+		"what they came in as: user_input, tool_output, observation, outcome or memory")
 	flags.StringVar(&f.session, "session", "", "session that they belong to")
 	flags.StringVar(&f.since, "since", "", "occurred at or after (RFC 3339, or a date)")
 	flags.StringVar(&f.until, "until", "", "occurred before (RFC 3339, or a date)")
@@ -146,11 +152,13 @@ changed, and the exit code is 6.`,
 // common registers what forget and erase have in common.
 func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.everywhere, "everywhere", false, "what says the same, too: sources, restatements and what was derived from the selected")
+	flags.BoolVar(&f.everywhere, "everywhere", false,
+		"what says the same, too: sources, restatements and what was derived from the selected")
 	flags.BoolVar(&f.derived, "include-derived", false, "what was derived from the selected, too")
 	flags.IntVar(&f.ifVersion, "if-version", 0, "of a single ID: only if this is its current version")
 	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
-	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)", schema.MaxForgetBatch))
+	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)",
+		schema.MaxForgetBatch))
 	flags.DurationVar(&f.expires, "expires", 0, "how long the run waits for its confirmation (default and at most a day)")
 	f.RegisterRequired(flags)
 }
@@ -194,12 +202,13 @@ type Sampled struct {
 
 // Forgotten is what `forget` and `erase` print.
 type Forgotten struct {
-	WorkflowID string                `json:"workflow_id"`
-	URL        string                `json:"url,omitempty"`
-	Preview    schema.ForgetPreview  `json:"preview"`
-	Memories   []Sampled             `json:"memories,omitempty"`  // of a run that waits
-	SaysSame   []Sampled             `json:"says_same,omitempty"` // likewise: taken with --everywhere, otherwise left alone
-	Receipt    *schema.ForgetReceipt `json:"receipt,omitempty"`   // of one that has ended
+	WorkflowID string               `json:"workflow_id"`
+	URL        string               `json:"url,omitempty"`
+	Preview    schema.ForgetPreview `json:"preview"`
+	Memories   []Sampled            `json:"memories,omitempty"` // of a run that waits
+	// Likewise: taken with --everywhere, otherwise left alone.
+	SaysSame []Sampled             `json:"says_same,omitempty"`
+	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of one that has ended
 }
 
 // forget takes a request to its preview and, where it may, to its end.
@@ -250,7 +259,8 @@ func forget(ctx context.Context, a *app.App, req schema.ForgetRequest, yes bool)
 		}
 		a.Note("mneme: %s", counted(out.Preview))
 		if token != "" {
-			if _, err := mneme.ConfirmForget(limited, c, run.GetID(), schema.ForgetConfirmation{Token: token, Actor: req.Actor}); err != nil {
+			if _, err := mneme.ConfirmForget(limited, c, run.GetID(),
+				schema.ForgetConfirmation{Token: token, Actor: req.Actor}); err != nil {
 				return refusedForget(err)
 			}
 		}
@@ -344,8 +354,10 @@ func receiptText(t *app.Text, r schema.ForgetReceipt) {
 	if r.Stopped > 0 {
 		stopped = fmt.Sprintf("%d pipelines", r.Stopped)
 	}
-	t.Fields("run", r.RunID, "state", string(r.State), "forgotten", fmt.Sprintf("%d of %d (%s)", r.Forgotten, r.Total, r.Mode),
-		"left alone", strings.Join(skipped, ", "), "remaining", remaining, "stopped", stopped, "not reached yet", strings.Join(r.Pending, ", "))
+	t.Fields("run", r.RunID, "state", string(r.State), "forgotten",
+		fmt.Sprintf("%d of %d (%s)", r.Forgotten, r.Total, r.Mode),
+		"left alone", strings.Join(skipped, ", "), "remaining", remaining, "stopped", stopped,
+		"not reached yet", strings.Join(r.Pending, ", "))
 	stillSaidText(t, r)
 	if len(r.Removed) == 0 {
 		return
@@ -359,7 +371,13 @@ func receiptText(t *app.Text, r schema.ForgetReceipt) {
 }
 
 // followForget waits for a run to end, with a bar where there is a terminal.
-func followForget(ctx context.Context, a *app.App, c client.Client, run client.WorkflowRun, id uuid.UUID) (schema.ForgetReceipt, error) {
+func followForget(
+	ctx context.Context,
+	a *app.App,
+	c client.Client,
+	run client.WorkflowRun,
+	id uuid.UUID,
+) (schema.ForgetReceipt, error) {
 	var receipt schema.ForgetReceipt
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -421,7 +439,8 @@ func forgetProblem(r schema.ForgetReceipt, named int) error {
 	left := r.Processed() - r.Forgotten
 	switch {
 	case r.State != schema.ForgetDone:
-		return app.WithCode(app.ExitPartial, fmt.Errorf("the run is %s: %d of %d forgotten, %d remain", r.State, r.Forgotten, r.Total, r.Remaining))
+		return app.WithCode(app.ExitPartial, fmt.Errorf("the run is %s: %d of %d forgotten, %d remain",
+			r.State, r.Forgotten, r.Total, r.Remaining))
 	case len(r.Pending) > 0:
 		return app.WithCode(app.ExitPartial, errors.New("not everything could be reached: "+strings.Join(r.Pending, ", ")))
 	case left == 0 || named == 0:
@@ -447,9 +466,10 @@ func newForgetConfirm(a *app.App) *cobra.Command {
 			if err := in.Validate(); err != nil {
 				return err
 			}
-			return withForgetRun(cmd.Context(), a, args[0], func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
-				return confirmForget(ctx, a, status, id, in)
-			})
+			return withForgetRun(cmd.Context(), a, args[0],
+				func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+					return confirmForget(ctx, a, status, id, in)
+				})
 		},
 	}
 	flags := cmd.Flags()
@@ -460,7 +480,12 @@ func newForgetConfirm(a *app.App) *cobra.Command {
 }
 
 // withForgetRun looks a run up.
-func withForgetRun(ctx context.Context, a *app.App, arg string, fn func(context.Context, schema.ForgetStatus, uuid.UUID) error) error {
+func withForgetRun(
+	ctx context.Context,
+	a *app.App,
+	arg string,
+	fn func(context.Context, schema.ForgetStatus, uuid.UUID) error,
+) error {
 	id, err := app.ParseID("run", arg)
 	if err != nil {
 		return err
@@ -478,7 +503,13 @@ func withForgetRun(ctx context.Context, a *app.App, arg string, fn func(context.
 	return fn(ctx, status, id)
 }
 
-func confirmForget(ctx context.Context, a *app.App, status schema.ForgetStatus, id uuid.UUID, in schema.ForgetConfirmation) error {
+func confirmForget(
+	ctx context.Context,
+	a *app.App,
+	status schema.ForgetStatus,
+	id uuid.UUID,
+	in schema.ForgetConfirmation,
+) error {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
 		return err
@@ -538,17 +569,20 @@ func newForgetStatus(a *app.App) *cobra.Command {
 			if limit < 1 || limit > forgetting.ForgetBatchSize {
 				return app.Invalid("limit", "must be between 1 and %d", forgetting.ForgetBatchSize)
 			}
-			return withForgetRun(cmd.Context(), a, args[0], func(ctx context.Context, s schema.ForgetStatus, id uuid.UUID) error {
-				if items {
-					return forgetItems(ctx, a, s, id, after, limit)
-				}
-				return a.Print(s, func(t *app.Text) {
-					receiptText(t, s.ForgetReceipt)
-					t.Line("")
-					t.Fields("reason", s.Reason, "requested by", s.RequestedBy, "confirmed by", s.ConfirmedBy, "created", app.When(s.CreatedAt), "waits until", app.When(s.ExpiresAt),
-						"confirmed", app.WhenSet(s.ConfirmedAt), "finished", app.WhenSet(s.FinishedAt), "workflow", s.WorkflowID, "ui", a.RunURL(s.WorkflowID, ""))
+			return withForgetRun(cmd.Context(), a, args[0],
+				func(ctx context.Context, s schema.ForgetStatus, id uuid.UUID) error {
+					if items {
+						return forgetItems(ctx, a, s, id, after, limit)
+					}
+					return a.Print(s, func(t *app.Text) {
+						receiptText(t, s.ForgetReceipt)
+						t.Line("")
+						t.Fields("reason", s.Reason, "requested by", s.RequestedBy, "confirmed by", s.ConfirmedBy,
+							"created", app.When(s.CreatedAt), "waits until", app.When(s.ExpiresAt),
+							"confirmed", app.WhenSet(s.ConfirmedAt), "finished", app.WhenSet(s.FinishedAt),
+							"workflow", s.WorkflowID, "ui", a.RunURL(s.WorkflowID, ""))
+					})
 				})
-			})
 		},
 	}
 	flags := cmd.Flags()
@@ -598,9 +632,10 @@ func newForgetCancel(a *app.App) *cobra.Command {
 		Short: "Stop a forget run between two batches; what is forgotten stays forgotten",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withForgetRun(cmd.Context(), a, args[0], func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
-				return cancelForget(ctx, a, status, id)
-			})
+			return withForgetRun(cmd.Context(), a, args[0],
+				func(ctx context.Context, status schema.ForgetStatus, id uuid.UUID) error {
+					return cancelForget(ctx, a, status, id)
+				})
 		},
 	}
 }

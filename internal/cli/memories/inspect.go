@@ -218,7 +218,8 @@ func NewList(a *app.App) *cobra.Command {
 					at = *f.AsOf
 				}
 				for _, m := range found {
-					rows = append(rows, []string{m.ID, app.When(m.CreatedAt), string(m.Type), string(m.Category), app.Number(importanceAt(m, at, a.Cfg.ImportanceDecay)), m.Content})
+					rows = append(rows, []string{m.ID, app.When(m.CreatedAt), string(m.Type), string(m.Category),
+						app.Number(importanceAt(m, at, a.Cfg.ImportanceDecay)), m.Content})
 				}
 				t.Table("ID CREATED TYPE CATEGORY WORTH MEMORY", rows)
 				t.Note(out.Note)
@@ -337,7 +338,8 @@ func worth(m schema.MemoryRecord, now time.Time, rate float64) string {
 		salience = memory.DecayOf(m.Lifecycle.Decay).Salience(m.Salience, now.Sub(m.SalienceAt))
 	}
 	importance := importanceAt(m, now, rate)
-	return fmt.Sprintf("importance %s (%s at first), confidence %s, salience %s (%s as of %s)", app.Number(importance), app.Number(m.Importance), app.Number(m.Confidence),
+	return fmt.Sprintf("importance %s (%s at first), confidence %s, salience %s (%s as of %s)",
+		app.Number(importance), app.Number(m.Importance), app.Number(m.Confidence),
 		app.Number(salience), app.Number(m.Salience), app.When(m.SalienceAt))
 }
 

@@ -22,10 +22,12 @@ type taskFlags struct {
 
 func (f *taskFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.intent, "intent", "", "what is to be done, as a label or a few words; the answer comes in layers")
-	flags.StringVar(&f.signature, "error-signature", "", "the error that is to be dealt with, as it was reported; the answer comes in layers")
+	flags.StringVar(&f.signature, "error-signature", "",
+		"the error that is to be dealt with, as it was reported; the answer comes in layers")
 	flags.IntVar(&f.budget, "budget", 0, "tokens that the answer may have, estimated; the answer comes in layers")
 	flags.BoolVar(&f.layers, "layers", false, "answer in layers: working, semantic, competence, plan, episodic")
-	flags.BoolVar(&f.payload, "payload", false, "add the structured payloads of the results: the steps of a procedure, the nodes of a plan")
+	flags.BoolVar(&f.payload, "payload", false,
+		"add the structured payloads of the results: the steps of a procedure, the nodes of a plan")
 	flags.BoolVar(&f.expand, "expand", false, "add what the results rest on: transcripts, sources, reasons, texts, cards")
 }
 
@@ -96,7 +98,8 @@ func selections(t *app.Text, all []schema.Selection) {
 		rows := make([][]string, 0, len(s.Candidates))
 		for _, c := range s.Candidates {
 			rows = append(rows, []string{app.Number(c.Score), string(c.Applicability), app.Number(c.Match),
-				fmt.Sprintf("%d/%d (%s)", c.Successes, c.Successes+c.Failures, app.Number(c.SuccessRate)), app.When(c.ReinforcedAt), c.ID})
+				fmt.Sprintf("%d/%d (%s)", c.Successes, c.Successes+c.Failures, app.Number(c.SuccessRate)),
+				app.When(c.ReinforcedAt), c.ID})
 		}
 		t.Table("SCORE APPLIES MATCH SUCCESS REINFORCED ID", rows)
 		if len(s.MissingContext) > 0 {

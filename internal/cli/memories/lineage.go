@@ -33,7 +33,8 @@ edges; "cut" says what kept the rest out.`,
 			if err != nil {
 				return err
 			}
-			draw, ok := map[string]func(*app.Text, read.Lineage){"tree": LineageTree, "mermaid": LineageMermaid, "dot": LineageDOT}[format]
+			draw, ok := map[string]func(*app.Text, read.Lineage){"tree": LineageTree, "mermaid": LineageMermaid,
+				"dot": LineageDOT}[format]
 			switch {
 			case !ok:
 				return app.Invalid("format", "must be tree, mermaid or dot")
@@ -64,7 +65,8 @@ edges; "cut" says what kept the rest out.`,
 		},
 	}
 	sensitivity = app.SensitivityFlag(cmd.Flags())
-	cmd.Flags().IntVar(&depth, "depth", read.DefaultLineageDepth, "relations between the memory and what is shown, at most")
+	cmd.Flags().IntVar(&depth, "depth", read.DefaultLineageDepth,
+		"relations between the memory and what is shown, at most")
 	cmd.Flags().StringVar(&format, "format", "tree", "tree, mermaid or dot")
 	return cmd
 }
@@ -89,7 +91,8 @@ func graphOf(l read.Lineage) lineageGraph {
 
 // wayNames say what a branch is to the memory that it hangs on; relations of a writer's own are named
 // by their predicate.
-var wayNames = map[read.Way]string{read.WaySource: "derived from", read.WayDerived: "gave rise to", read.WayOlder: "supersedes", read.WayNewer: "superseded by"}
+var wayNames = map[read.Way]string{read.WaySource: "derived from", read.WayDerived: "gave rise to",
+	read.WayOlder: "supersedes", read.WayNewer: "superseded by"}
 
 // LineageTree draws the tree below the root. A memory that stands in it twice is drawn out once.
 func LineageTree(t *app.Text, l read.Lineage) {

@@ -33,7 +33,8 @@ type modifyFlags struct {
 }
 
 // onePatch are the flags that belong to one memory.
-var onePatch = []string{"content", "category", "importance", "tag", "no-tags", "pin", "unpin", "who", "if-version", "force"}
+var onePatch = []string{"content", "category", "importance", "tag", "no-tags", "pin",
+	"unpin", "who", "if-version", "force"}
 
 func NewModify(a *app.App) *cobra.Command {
 	var f modifyFlags
@@ -51,12 +52,14 @@ claim than its text becomes a statement of the new text; to replace one claim by
 
   id (required), content, category, importance, tags [], pinned, who, if_version, force, reason
 
-Nothing is changed when a line is bad. Patches are applied in order, ` + strconv.Itoa(schema.MaxPatches) + ` in one run at most.
+Nothing is changed when a line is bad. Patches are applied in order, ` + strconv.Itoa(schema.MaxPatches) +
+			` in one run at most.
 
 Each memory has a status: updated, no_changes, not_found, deleted, not_live, version_conflict,
 duplicate_content_hash, pinned, append_only, structured_content or mutations_frozen. Of one memory, not
 found exits with 3 and refused with 6; of several, some that were refused exit with 5.`,
-		Example: `  mneme modify 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --content "Ana lives in Porto." --if-version 3 --reason "she moved"
+		Example: `  mneme modify 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --content "Ana lives in Porto." \
+    --if-version 3 --reason "she moved"
   mneme modify --file patches.jsonl --reason "clean-up of the tags" --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,7 +91,8 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.content, "content", "", "new text; with - from standard input")
-	flags.StringVar(&f.category, "category", "", "fact, preference, decision, procedural, semantic, rule, learning or issue")
+	flags.StringVar(&f.category, "category", "",
+		"fact, preference, decision, procedural, semantic, rule, learning or issue")
 	flags.Float64Var(&f.importance, "importance", 0, "importance, 0 to 1")
 	flags.StringSliceVar(&f.tags, "tag", nil, "tag (repeatable); these take the place of all it has")
 	flags.BoolVar(&f.noTags, "no-tags", false, "remove all tags")
@@ -104,8 +108,10 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 
 // patch is what the flags say of one memory.
 func (f *modifyFlags) patch(a *app.App, flags *pflag.FlagSet, id string) (schema.Patch, error) {
-	p := schema.Patch{ID: id, IfVersion: f.ifVersion, Content: app.Optional(flags, "content", f.content), Importance: app.Optional(flags, "importance", f.importance),
-		Who: app.Optional(flags, "who", f.who), Tags: app.Optional(flags, "tag", f.tags), Category: app.Optional(flags, "category", schema.Category(f.category)), Force: f.force}
+	p := schema.Patch{ID: id, IfVersion: f.ifVersion, Content: app.Optional(flags, "content", f.content),
+		Importance: app.Optional(flags, "importance", f.importance),
+		Who:        app.Optional(flags, "who", f.who), Tags: app.Optional(flags, "tag", f.tags),
+		Category: app.Optional(flags, "category", schema.Category(f.category)), Force: f.force}
 	switch {
 	case f.pin && f.unpin:
 		return p, app.Invalid("unpin", "does not go with --pin")
@@ -203,7 +209,8 @@ func modify(ctx context.Context, a *app.App, op schema.Operation, patches []sche
 		}
 	}
 	parts := PartsOf(patches)
-	out := Modified{ModifyResult: schema.ModifyResult{Results: []schema.PatchResult{}}, Counts: map[schema.PatchStatus]int{}, Runs: []app.OperationRun{}}
+	out := Modified{ModifyResult: schema.ModifyResult{Results: []schema.PatchResult{}},
+		Counts: map[schema.PatchStatus]int{}, Runs: []app.OperationRun{}}
 	failed := app.InParts(a, "modifying", op.OperationID, parts, func(operation string, part []schema.Patch) error {
 		req.OperationID, req.Patches = operation, part
 		return modifyPart(ctx, a, req, &out)

@@ -87,7 +87,8 @@ order: the response, and "query". A query that fails has "error" instead, and th
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, clamped to 1 to %d (default %d)", schema.MaxRecallLimit, schema.DefaultRecallLimit))
+	flags.IntVar(&limit, "limit", 0, fmt.Sprintf("results at most, clamped to 1 to %d (default %d)",
+		schema.MaxRecallLimit, schema.DefaultRecallLimit))
 	flags.StringVar(&batch, "batch", "", "-: read one query a line from standard input")
 	flags.StringVar(&format, "format", "text", "text, prompt or json")
 	filter.Register(flags)
@@ -193,7 +194,8 @@ func Nothing(meta schema.RecallMeta, minScore *float64) string {
 		found += n
 	}
 	if meta.Unknown && found > 0 && meta.Relevance < floor {
-		line += fmt.Sprintf(" (best relevance %s, below %s; --min-score 0 shows what was found)", app.Number(meta.Relevance), app.Number(floor))
+		line += fmt.Sprintf(" (best relevance %s, below %s; --min-score 0 shows what was found)",
+			app.Number(meta.Relevance), app.Number(floor))
 	}
 	return line
 }
@@ -211,7 +213,8 @@ func results(t *app.Text, response schema.RecallResponse, minScore *float64) {
 		if r.Pinned {
 			mark = "*"
 		}
-		rows = append(rows, []string{app.Number(r.Score) + mark, why(r), string(r.Category), r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content + holds(r)})
+		rows = append(rows, []string{app.Number(r.Score) + mark, why(r), string(r.Category),
+			r.OccurredAt.Local().Format("2006-01-02"), who(r) + r.Content + holds(r)})
 	}
 	header := "SCORE WHY CATEGORY DATE MEMORY"
 	if len(response.Layers) > 0 {
@@ -227,7 +230,8 @@ func results(t *app.Text, response schema.RecallResponse, minScore *float64) {
 	selections(t, response.Selections)
 	t.Line("")
 	layersLine(t, response.Layers)
-	t.Line("found %d in %.1f ms (retrieval %s; * pinned)", len(rows), response.Meta.TimingsMS["total"], response.RetrievalID)
+	t.Line("found %d in %.1f ms (retrieval %s; * pinned)", len(rows), response.Meta.TimingsMS["total"],
+		response.RetrievalID)
 }
 
 // why names the channels that found a result, strongest first. What no channel found came in with another

@@ -31,7 +31,8 @@ archived before is so again. One that had faded starts afresh, with full salienc
 
 Each memory has a status: recovered, not_found, not_deleted, retention_expired, erased,
 version_conflict, duplicate_content_hash, active_fact_exists or mutations_frozen. Of one memory, not
-found exits with 3 and refused with 6; of several, some that were refused exit with 5.`, int(revision.RecoveryWindow.Hours()/24)),
+found exits with 3 and refused with 6; of several, some that were refused exit with 5.`,
+			int(revision.RecoveryWindow.Hours()/24)),
 		Example: `  mneme recover 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "deleted by mistake"`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,7 +83,8 @@ func (r Recovered) problem() error {
 func (r Recovered) text(t *app.Text) {
 	rows := make([][]string, 0, len(r.Items))
 	for _, item := range r.Items {
-		rows = append(rows, []string{item.ID, string(item.Status), versions(item.CurrentVersion, item.NewVersion), recoverNote(item)})
+		rows = append(rows, []string{item.ID, string(item.Status), versions(item.CurrentVersion, item.NewVersion),
+			recoverNote(item)})
 	}
 	t.Table("MEMORY STATUS VERSION NOTE", rows)
 }
@@ -95,7 +97,8 @@ func recoverNote(r schema.RecoverItem) string {
 	case schema.RecoverNotDeleted:
 		return "it is not deleted"
 	case schema.RecoverExpired:
-		return "the window in which it could be taken back is over (" + strconv.Itoa(int(revision.RecoveryWindow.Hours()/24)) + " days, unless a retention policy says otherwise)"
+		return "the window in which it could be taken back is over (" +
+			strconv.Itoa(int(revision.RecoveryWindow.Hours()/24)) + " days, unless a retention policy says otherwise)"
 	case schema.RecoverErased:
 		return "it is erased: nothing is left"
 	case schema.RecoverVersionConflict:

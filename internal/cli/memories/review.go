@@ -22,15 +22,16 @@ import (
 func NewReview(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{
 		Use:   "review",
-		Short: "Decide on changes that the pipeline may not make by itself: list, show, approve, reject",
-		Long: `Decide on changes that the pipeline may not make by itself: updates and deletes that a rule holds back, and
+		Short: "Decide on changes that the pipeline may not make alone: list, show, approve, reject",
+		Long: `Decide on changes that the pipeline may not make alone: updates and deletes that a rule holds back, and
 contradictions. Each is a proposal that waits. What is approved is applied with the reviewer as actor,
 only if what the reviewer looked at is unchanged. A proposal that is not decided expires.`,
 		Example: `  mneme review list --contradictions
   mneme review show 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b
   mneme review approve 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "she told me herself"`,
 	})
-	cmd.AddCommand(newReviewList(a), newReviewShow(a), newReviewDecide(a, schema.DecisionApprove), newReviewDecide(a, schema.DecisionReject))
+	cmd.AddCommand(newReviewList(a), newReviewShow(a), newReviewDecide(a, schema.DecisionApprove),
+		newReviewDecide(a, schema.DecisionReject))
 	return cmd
 }
 
@@ -73,7 +74,8 @@ func newReviewList(a *app.App) *cobra.Command {
 			return a.Print(out, func(t *app.Text) {
 				rows := make([][]string, 0, len(found))
 				for _, r := range found {
-					rows = append(rows, []string{r.ProposalID, string(r.Action), stateOfReview(r), r.Outcome, app.When(r.ExpiresAt), proposedChange(r)})
+					rows = append(rows, []string{r.ProposalID, string(r.Action), stateOfReview(r), r.Outcome,
+						app.When(r.ExpiresAt), proposedChange(r)})
 				}
 				t.Table("PROPOSAL ACTION STATE WHY EXPIRES CHANGE", rows)
 				if out.Next != "" {
@@ -172,8 +174,11 @@ func claimHolder(ctx context.Context, a *app.App, r schema.ReviewItem, seen poli
 	if err != nil {
 		return nil, err
 	}
-	live := m.DeletedAt == nil && m.ArchivedAt == nil && (m.Status == schema.StatusActive || m.Status == schema.StatusContested) // as the column live
-	return &schema.Side{ID: m.ID, Version: m.Version, Status: m.Status, Live: live, Pinned: m.Lifecycle.Pinned, Content: m.Content, Confidence: m.Confidence}, nil
+	// as the column live
+	live := m.DeletedAt == nil && m.ArchivedAt == nil &&
+		(m.Status == schema.StatusActive || m.Status == schema.StatusContested)
+	return &schema.Side{ID: m.ID, Version: m.Version, Status: m.Status, Live: live, Pinned: m.Lifecycle.Pinned,
+		Content: m.Content, Confidence: m.Confidence}, nil
 }
 
 // reviewText prints a proposal in full.
@@ -224,7 +229,8 @@ func reviewText(a *app.App, t *app.Text, r ShownReview) {
 	side("proposed:", r.Fact)
 	switch now := r.TargetNow; {
 	case now != nil:
-		side(fmt.Sprintf("target %s, %s (the proposal is about version %d):", now.ID, sideState(*now), r.TargetVersion), now.Content)
+		side(fmt.Sprintf("target %s, %s (the proposal is about version %d):", now.ID, sideState(*now), r.TargetVersion),
+			now.Content)
 	case r.TargetID != "":
 		t.Line("")
 		t.Line("target %s is gone (the proposal is about version %d)", r.TargetID, r.TargetVersion)
@@ -272,7 +278,8 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 			}
 			requests := make([]schema.ReviewRequest, len(args))
 			for i, id := range args { // all of them are checked before any is decided
-				requests[i] = schema.ReviewRequest{Operation: f.Operation(a.Cfg.Principal), ProposalID: id, Decision: decision, TargetVersion: targetVersion}
+				requests[i] = schema.ReviewRequest{Operation: f.Operation(a.Cfg.Principal), ProposalID: id,
+					Decision: decision, TargetVersion: targetVersion}
 				if err := requests[i].Validate(); err != nil {
 					return err
 				}
@@ -286,7 +293,8 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 	flags.StringVar(&f.Actor, "by", app.Operator(), "who decides, for history")
 	_ = flags.MarkHidden("actor") // what --by is called elsewhere
 	if decision == schema.DecisionApprove {
-		flags.IntVar(&targetVersion, "target-version", 0, "the version of the target that was looked at, where it has changed since the proposal")
+		flags.IntVar(&targetVersion, "target-version", 0,
+			"the version of the target that was looked at, where it has changed since the proposal")
 		cmd.Short = "Apply proposals, if what they are about still stands"
 		cmd.Long = `Apply proposals, one after another, with the reviewer as actor. Nothing is changed where the target has
 changed since: look at it (review show) and name its version with --target-version.`
@@ -351,7 +359,8 @@ func decideOne(ctx context.Context, a *app.App, req schema.ReviewRequest) (Revie
 	}
 	limited, cancel := a.Within(ctx)
 	defer cancel()
-	item, err := st.GetReview(limited, req.Principal, id, policy.UpTo(schema.SensitivityHyper)) // which batch it belongs to
+	// which batch it belongs to
+	item, err := st.GetReview(limited, req.Principal, id, policy.UpTo(schema.SensitivityHyper))
 	if errors.Is(err, pg.ErrNotFound) {
 		return out, nil
 	}
@@ -367,7 +376,8 @@ func decideOne(ctx context.Context, a *app.App, req schema.ReviewRequest) (Revie
 	out.URL = a.RunURL(out.WorkflowID, "")
 	out.ReviewResult, err = mneme.Decide(limited, c, a.Cfg.TaskQueue, req, item.BatchID)
 	if err != nil && ctx.Err() == nil && (limited.Err() != nil || app.TimedOut(err)) {
-		return out, app.Unavailable("no worker has answered within %s (is one up? `make worker`); the decision may be carried out all the same, and deciding again is harmless", a.Timeout)
+		return out, app.Unavailable("no worker has answered within %s (is one up? `make worker`); "+
+			"the decision may be carried out all the same, and deciding again is harmless", a.Timeout)
 	}
 	return out, err
 }

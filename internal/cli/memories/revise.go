@@ -35,16 +35,24 @@ var reviseCommands = []struct {
 	use, short, long   string
 	record, named, one bool // takes a new record; takes one that is there; takes one target only
 }{
-	{schema.ReviseSupersede, "ID...", "Replace memories by what is true now", `The memories are superseded by a new one, or by one that is there (--by). They stay, marked, and lineage
+	{schema.ReviseSupersede, "ID...", "Replace memories by what is true now",
+		`The memories are superseded by a new one, or by one that is there (--by). They stay, marked, and lineage
 leads from one to the other.`, true, true, false},
-	{schema.ReviseFork, "ID", "Add a statement that holds under other conditions", `Both hold, each on its own ground: the conditions must be disjoint. A memory that is global, or whose
+	{schema.ReviseFork, "ID", "Add a statement that holds under other conditions",
+		`Both hold, each on its own ground: the conditions must be disjoint. A memory that is global, or whose
 conditions overlap, needs --target-conditions: where it still holds. It is then replaced by a copy that
 says so. A competence or a plan gets a second one.`, true, false, true},
-	{schema.ReviseRetract, "ID...", "Say that memories are no longer true", "Nothing takes their place. They stay on record, and no reader returns them.", false, false, false},
-	{schema.ReviseMerge, "ID ID...", "Unite memories in one", "The memories, of one type, are superseded by a new one, or by one that is there (--by).", true, true, false},
-	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until it is resolved", "Memory and record are both contested: readers return them and say so.", true, true, false},
-	{schema.ReviseResolve, "ID...", "Say what holds of memories that contradict each other", `One of them (--winner), or a new record, becomes what is true; the others are superseded by it.`, true, false, false},
-	{schema.ReviseReconcile, "ID", "Replace, fork or contest, as policy and evidence say", `Chooses by the memory's revision policy (replace, fork or contest) and by what speaks for each side:
+	{schema.ReviseRetract, "ID...", "Say that memories are no longer true",
+		"Nothing takes their place. They stay on record, and no reader returns them.", false, false, false},
+	{schema.ReviseMerge, "ID ID...", "Unite memories in one",
+		"The memories, of one type, are superseded by a new one, or by one that is there (--by).", true, true, false},
+	{schema.ReviseContest, "ID...", "Mark memories as contradicted, until it is resolved",
+		"Memory and record are both contested: readers return them and say so.", true, true, false},
+	{schema.ReviseResolve, "ID...", "Say what holds of memories that contradict each other",
+		`One of them (--winner), or a new record, becomes what is true; the others are superseded by it.`,
+		true, false, false},
+	{schema.ReviseReconcile, "ID", "Replace, fork or contest, as policy and evidence say",
+		`Chooses by the memory's revision policy (replace, fork or contest) and by what speaks for each side:
 confidence, trust and the number of sources. JSON says what was chosen and why.`, true, false, true},
 }
 
@@ -57,11 +65,15 @@ all that it touches keeps its versions and its history.
 
 A memory is named as ID or ID@VERSION; the revision is refused if that is not the current version. Without a
 version, it is the version that is current when the command begins.`,
-		Example: `  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --object Porto --evidence human=Ana --reason "she moved"
-  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --replace Lisbon --object Porto --evidence human=Ana --reason "she moved"
-  mneme revise fork 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b@2 --object python --conditions '{"project_kind":"data_science"}' \
+		Example: `  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --object Porto \
+    --evidence human=Ana --reason "she moved"
+  mneme revise supersede 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --replace Lisbon --object Porto \
+    --evidence human=Ana --reason "she moved"
+  mneme revise fork 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b@2 --object python \
+    --conditions '{"project_kind":"data_science"}' \
     --target-conditions '{"project_kind":"backend_service"}' --evidence event=evt://42 --reason "said so"
-  mneme revise retract 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --evidence observation=log://7 --reason "was never so" --json`,
+  mneme revise retract 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --evidence observation=log://7 \
+    --reason "was never so" --json`,
 	})
 	for _, c := range reviseCommands {
 		var f reviseFlags
@@ -71,7 +83,8 @@ version, it is the version that is current when the command begins.`,
 		}
 		sub := &cobra.Command{
 			Use: string(c.action) + " " + c.use, Short: c.short, Args: args,
-			Long: c.long + "\n\nExits with 3 where a memory is not found, and with 6 where the revision is refused: then nothing has changed.",
+			Long: c.long + "\n\nExits with 3 where a memory is not found, and with 6 where the " +
+				"revision is refused: then nothing has changed.",
 			RunE: func(cmd *cobra.Command, args []string) error {
 				return revise(cmd.Context(), a, cmd.Flags(), c.action, args, f)
 			},
@@ -79,10 +92,13 @@ version, it is the version that is current when the command begins.`,
 		flags := sub.Flags()
 		if c.record {
 			flags.StringVar(&f.with, "with", "", "the new record: a file with its JSON, or - for standard input")
-			flags.StringVar(&f.object, "object", "", "the new record is the (first) memory with this object, in its sentence too: text, or JSON that is not text")
-			flags.StringVar(&f.replace, "replace", "", "with --object: the words of the memory's sentence that it takes the place of; by default those of its object")
+			flags.StringVar(&f.object, "object", "",
+				"the new record is the (first) memory with this object, in its sentence too: text, or JSON that is not text")
+			flags.StringVar(&f.replace, "replace", "",
+				"with --object: the words of the memory's sentence that it takes the place of; by default those of its object")
 			flags.StringVar(&f.content, "content", "", "its text; without --object, a semantic memory becomes a statement of it")
-			flags.StringVar(&f.conditions, "conditions", "", "where it holds: key=value or a JSON object; a list admits any of its elements")
+			flags.StringVar(&f.conditions, "conditions", "",
+				"where it holds: key=value or a JSON object; a list admits any of its elements")
 			flags.StringVar(&f.from, "valid-from", "", "from when on it holds (RFC 3339, or a date)")
 			flags.StringVar(&f.until, "valid-until", "", "until when")
 			flags.Float64Var(&f.confidence, "confidence", 0, "how certain it is, 0 to 1; default that of the memory")
@@ -91,12 +107,15 @@ version, it is the version that is current when the command begins.`,
 			flags.StringVar(&f.by, "by", "", "the memory that is there already, as ID or ID@VERSION")
 		}
 		if c.action == schema.ReviseFork || c.action == schema.ReviseReconcile {
-			flags.StringVar(&f.targetConditions, "target-conditions", "", "where the memory still holds: key=value or a JSON object")
+			flags.StringVar(&f.targetConditions, "target-conditions", "",
+				"where the memory still holds: key=value or a JSON object")
 		}
 		if c.action == schema.ReviseResolve {
 			flags.StringVar(&f.winner, "winner", "", "which of the memories holds")
 		}
-		flags.StringArrayVar(&f.evidence, "evidence", nil, "what justifies it, as KIND=REF (repeatable): event, artifact, tool_call, observation, outcome, human or retrieval; REF may be a memory's id")
+		flags.StringArrayVar(&f.evidence, "evidence", nil,
+			"what justifies it, as KIND=REF (repeatable): event, artifact, tool_call, observation, "+
+				"outcome, human or retrieval; REF may be a memory's id")
 		f.RegisterRequired(flags)
 		cmd.AddCommand(sub)
 	}
@@ -104,7 +123,14 @@ version, it is the version that is current when the command begins.`,
 }
 
 // revise reads what the flags leave out, and carries the revision out.
-func revise(ctx context.Context, a *app.App, flags *pflag.FlagSet, action schema.ReviseAction, args []string, f reviseFlags) error {
+func revise(
+	ctx context.Context,
+	a *app.App,
+	flags *pflag.FlagSet,
+	action schema.ReviseAction,
+	args []string,
+	f reviseFlags,
+) error {
 	req := schema.ReviseRequest{Operation: f.Operation(a.Cfg.Principal), Action: action, Winner: f.winner}
 	var err error
 	if req.Evidence, err = parseEvidence(f.evidence); err != nil {
@@ -158,7 +184,8 @@ func (f *reviseFlags) combine(flags *pflag.FlagSet) error {
 		if !flags.Changed(source) {
 			continue
 		}
-		for _, other := range []string{"with", "by", "object", "replace", "content", "conditions", "valid-from", "valid-until", "confidence"} {
+		for _, other := range []string{"with", "by", "object", "replace", "content", "conditions",
+			"valid-from", "valid-until", "confidence"} {
 			if other != source && flags.Changed(other) {
 				return app.Invalid(other, "does not go with --%s", source)
 			}
@@ -194,7 +221,12 @@ func storedRecord(ctx context.Context, a *app.App, id uuid.UUID) (schema.MemoryR
 }
 
 // newRecord is the record that the flags name or describe, nil where they do neither.
-func newRecord(a *app.App, flags *pflag.FlagSet, target schema.MemoryRecord, f reviseFlags) (*schema.MemoryRecord, error) {
+func newRecord(
+	a *app.App,
+	flags *pflag.FlagSet,
+	target schema.MemoryRecord,
+	f reviseFlags,
+) (*schema.MemoryRecord, error) {
 	switch {
 	case f.with != "":
 		return readRecord(a, f.with)
@@ -265,16 +297,21 @@ func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) 
 	if v != nil {
 		payload["validity"] = app.JsonOf(v)
 	}
-	out := schema.MemoryRecord{Type: target.Type, Sensitivity: target.Sensitivity, Confidence: target.Confidence, Importance: target.Importance,
-		Salience: schema.DefaultSalience, SourceTrust: schema.DefaultSourceTrust, Tags: target.Tags, Category: target.Category, Tier: target.Tier,
-		Typology: target.Typology, Who: target.Who, Language: target.Language, Content: f.content, Payload: app.JsonOf(payload)}
-	out.Lifecycle.Decay, out.Lifecycle.Pinned, out.Lifecycle.DeletionPolicy = target.Lifecycle.Decay, target.Lifecycle.Pinned, target.Lifecycle.DeletionPolicy
+	out := schema.MemoryRecord{Type: target.Type, Sensitivity: target.Sensitivity, Confidence: target.Confidence,
+		Importance: target.Importance,
+		Salience:   schema.DefaultSalience, SourceTrust: schema.DefaultSourceTrust, Tags: target.Tags,
+		Category: target.Category, Tier: target.Tier,
+		Typology: target.Typology, Who: target.Who, Language: target.Language, Content: f.content,
+		Payload: app.JsonOf(payload)}
+	out.Lifecycle.Decay, out.Lifecycle.Pinned, out.Lifecycle.DeletionPolicy = target.Lifecycle.Decay,
+		target.Lifecycle.Pinned, target.Lifecycle.DeletionPolicy
 	if flags.Changed("confidence") {
 		out.Confidence = f.confidence
 	}
 	var refused *revision.RewriteError
 	if _, err := revision.RewrittenRecord(out, target, f.replace); errors.As(err, &refused) {
-		return nil, app.Invalid("object", "%s; give the whole sentence with --content, or name the words that it replaces with --replace", refused.Problem)
+		return nil, app.Invalid("object",
+			"%s; give the whole sentence with --content, or name the words that it replaces with --replace", refused.Problem)
 	}
 	return &out, nil
 }
@@ -286,8 +323,9 @@ func (f *reviseFlags) refuseSentence(flags *pflag.FlagSet, predicate json.RawMes
 	if json.Unmarshal(predicate, &name) != nil || name != schema.PredicateStates || flags.Changed("replace") {
 		return nil
 	}
-	return app.Invalid("object", "would take the place of the whole sentence, since the memory has no subject, predicate and object of its own; "+
-		"name the words that it replaces with --replace, or give the whole sentence with --content alone")
+	return app.Invalid("object",
+		"would take the place of the whole sentence, since the memory has no subject, predicate and object of its own; "+
+			"name the words that it replaces with --replace, or give the whole sentence with --content alone")
 }
 
 // objectOf reads an object: JSON that is not a string, or else text.

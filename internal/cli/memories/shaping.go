@@ -20,11 +20,14 @@ type shapingFlags struct {
 
 func (f *shapingFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.keywords, "keyword-query", "", "what full text and hints look for, instead of the query")
-	flags.StringVar(&f.traversal, "traversal", "", "how far the graph of entities is believed: flat (the default) or primary")
-	flags.StringSliceVar(&f.without, "without", nil, "channels and stages to leave out, such as vector or speaker (docs/recall.md)")
+	flags.StringVar(&f.traversal, "traversal", "",
+		"how far the graph of entities is believed: flat (the default) or primary")
+	flags.StringSliceVar(&f.without, "without", nil,
+		"channels and stages to leave out, such as vector or speaker (docs/recall.md)")
 	flags.StringSliceVar(&f.with, "with", nil, "stages to use that are off by default, such as rehearse")
 	flags.BoolVar(&f.superseded, "superseded", false, "also what was superseded, marked, below what replaced it")
-	flags.Float64Var(&f.minScore, "min-score", 0, "least relevance of a result, 0 to 1; 0: no floor (default: a floor for the best, by the kind of question)")
+	flags.Float64Var(&f.minScore, "min-score", 0,
+		"least relevance of a result, 0 to 1; 0: no floor (default: a floor for the best, by the kind of question)")
 	flags.BoolVar(&f.explain, "explain", false, "say of each result how its score came about")
 }
 

@@ -65,7 +65,8 @@ func newJobsList(a *app.App) *cobra.Command {
 			return a.Print(out, func(t *app.Text) {
 				rows := make([][]string, 0, len(found))
 				for _, j := range found {
-					rows = append(rows, []string{j.ID, string(j.State), j.Phase, fmt.Sprintf("%d/%d", j.Attempts, j.MaxAttempts), app.When(j.UpdatedAt), j.LastError})
+					rows = append(rows, []string{j.ID, string(j.State), j.Phase, fmt.Sprintf("%d/%d", j.Attempts, j.MaxAttempts),
+						app.When(j.UpdatedAt), j.LastError})
 				}
 				t.Table("ID STATE PHASE FAILED UPDATED ERROR", rows)
 				if out.Next != "" {
@@ -106,7 +107,8 @@ func newJobsShow(a *app.App) *cobra.Command {
 				t.Fields("id", j.ID, "kind", j.Kind, "state", string(j.State), "phase", j.Phase,
 					"attempts", fmt.Sprintf("%d of %d", j.Attempts, j.MaxAttempts), "error", j.LastError,
 					"memory", j.MemoryID, "batch", j.BatchID, "workflow", j.WorkflowID, "ui", a.RunURL(j.WorkflowID, ""),
-					"created", app.When(j.CreatedAt), "updated", app.When(j.UpdatedAt), "finished", app.WhenSet(j.FinishedAt), "replayed", app.WhenSet(j.RevivedAt))
+					"created", app.When(j.CreatedAt), "updated", app.When(j.UpdatedAt), "finished", app.WhenSet(j.FinishedAt),
+					"replayed", app.WhenSet(j.RevivedAt))
 				if len(j.Log) == 0 {
 					return
 				}
@@ -182,7 +184,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 				}
 				ids = append(ids, id.String())
 			}
-			for after := ""; all; { // those that are dead now, so that what dies again is not replayed for ever
+			for after := ""; all; { // those that are dead now, so that a job that dies again is not replayed without end
 				limited, cancel := a.Within(ctx)
 				found, err := st.Jobs(limited, tenant, pipeline.JobFilter{State: schema.JobDead, After: after, Limit: pg.MaxPage})
 				cancel()
@@ -207,12 +209,14 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 			out := app.Page[Retried]{Items: []Retried{}}
 			for _, id := range ids {
 				limited, cancel := a.Within(ctx)
-				run, err := mneme.StartResume(limited, c, a.Cfg.TaskQueue, api.ResumeInput{Tenant: tenant, JobID: id, Actor: app.Operator()})
+				run, err := mneme.StartResume(limited, c, a.Cfg.TaskQueue,
+					api.ResumeInput{Tenant: tenant, JobID: id, Actor: app.Operator()})
 				cancel()
 				if err != nil {
 					return errors.Join(err, a.Print(out, func(t *app.Text) { retriedText(t, out.Items) }))
 				}
-				out.Items = append(out.Items, Retried{JobID: id, WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.RunURL(run.GetID(), run.GetRunID()), run: run})
+				out.Items = append(out.Items, Retried{JobID: id, WorkflowID: run.GetID(), RunID: run.GetRunID(),
+					URL: a.RunURL(run.GetID(), run.GetRunID()), run: run})
 			}
 			dead := 0
 			if wait {
@@ -245,7 +249,8 @@ func retriedText(t *app.Text, items []Retried) {
 		outcome := "started"
 		if r.Result != nil {
 			w := r.Result.Written
-			outcome = fmt.Sprintf("%d facts: %d added, %d updated, %d skipped, %d blocked", r.Result.Extracted.Facts, w.Added, w.Updated, w.Skipped, w.Blocked)
+			outcome = fmt.Sprintf("%d facts: %d added, %d updated, %d skipped, %d blocked", r.Result.Extracted.Facts,
+				w.Added, w.Updated, w.Skipped, w.Blocked)
 			if r.Result.Dead > 0 {
 				outcome = "dead again"
 			}

@@ -60,7 +60,9 @@ func NewMigrate(a *app.App) *cobra.Command {
 					}
 					rows = append(rows, []string{fmt.Sprint(s.Version), s.Name, state})
 				}
-				if err := a.Print(app.Page[migrations.Status]{Items: found}, func(t *app.Text) { t.Table("VERSION NAME APPLIED", rows) }); err != nil {
+				if err := a.Print(app.Page[migrations.Status]{Items: found}, func(t *app.Text) {
+					t.Table("VERSION NAME APPLIED", rows)
+				}); err != nil {
 					return err
 				}
 				if pending > 0 {

@@ -63,9 +63,12 @@ alone, with exit code 6, unless --retarget is given: its callers may expect anot
 		}
 		ctx, cancel := a.Within(cmd.Context())
 		defer cancel()
-		there, changed, err := mneme.EnsureNexusEndpoint(ctx, c, mneme.Endpoint{Name: *name, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue}, retarget)
+		there, changed, err := mneme.EnsureNexusEndpoint(ctx, c,
+			mneme.Endpoint{Name: *name, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue}, retarget)
 		if errors.Is(err, mneme.ErrEndpointElsewhere) {
-			return app.WithCode(app.ExitConflict, fmt.Errorf("endpoint %s leads to task queue %s of namespace %s: use another name, or --retarget", *name, there.TaskQueue, there.Namespace))
+			return app.WithCode(app.ExitConflict,
+				fmt.Errorf("endpoint %s leads to task queue %s of namespace %s: use another name, or --retarget",
+					*name, there.TaskQueue, there.Namespace))
 		}
 		if err != nil {
 			return nexusError(err)
@@ -94,7 +97,8 @@ func newNexusShow(a *app.App) *cobra.Command {
 			return nexusError(err)
 		}
 		if !found {
-			return app.WithCode(app.ExitNotFound, errors.New("the server has no endpoint of that name: `mneme nexus apply` makes one"))
+			return app.WithCode(app.ExitNotFound,
+				errors.New("the server has no endpoint of that name: `mneme nexus apply` makes one"))
 		}
 		return printEndpoint(ctx, a, there, false)
 	}

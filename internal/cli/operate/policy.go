@@ -104,7 +104,8 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 			if err != nil {
 				return err
 			}
-			req := schema.IngestRequest{Principal: a.Cfg.Principal, Visibility: schema.Visibility(visibility), Candidates: []schema.Candidate{c}}
+			req := schema.IngestRequest{Principal: a.Cfg.Principal, Visibility: schema.Visibility(visibility),
+				Candidates: []schema.Candidate{c}}
 			if err := req.Validate(); err != nil {
 				return exchange.ForFlags(err)
 			}
@@ -132,7 +133,8 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&file, "file", "", "rules file; that of MNEME_POLICY_FILE by default")
-	flags.StringVar(&input, "candidate", "", "JSON file with a candidate, in place of CONTENT and its flags; - is standard input")
+	flags.StringVar(&input, "candidate", "",
+		"JSON file with a candidate, in place of CONTENT and its flags; - is standard input")
 	flags.StringVar(&record, "record", "", "JSON file with a full record")
 	flags.StringVar(&visibility, "visibility", "", "of the request: private (the default), group, shared or global")
 	flags.StringVar(&kind, "kind", string(policy.KindCandidate), "candidate, or fact: one that the pipeline drew from it")
@@ -180,7 +182,8 @@ func explainRecord(a *app.App, path string, rules *policy.Policy) error {
 }
 
 func explainPolicy(a *app.App, kind policy.Kind, e policy.Explanation, recalled bool) error {
-	out := Explained{Policy: e.Policy, Kind: kind, Recalled: recalled, Decisions: e.Decisions, Matched: e.Matched, Problems: e.Problems,
+	out := Explained{Policy: e.Policy, Kind: kind, Recalled: recalled, Decisions: e.Decisions,
+		Matched: e.Matched, Problems: e.Problems,
 		Detected: append([]string{}, e.Classification.Detected...)}
 	return a.Print(out, out.text)
 }
@@ -194,7 +197,8 @@ func (e Explained) text(t *app.Text) {
 	if e.Recalled {
 		note = "came out of recall: it would be recorded, not stored"
 	}
-	t.Fields("policy", policy, "kind", string(e.Kind), "detected", strings.Join(e.Detected, ", "), "matched", strings.Join(e.Matched, ", "), "note", note)
+	t.Fields("policy", policy, "kind", string(e.Kind), "detected", strings.Join(e.Detected, ", "),
+		"matched", strings.Join(e.Matched, ", "), "note", note)
 	t.Line("")
 	rows := make([][]string, 0, len(e.Decisions))
 	for _, d := range e.Decisions {

@@ -75,9 +75,11 @@ answers from the old model's generation.`,
 			return a.Print(out, out.text)
 		},
 	}
-	cmd.Flags().StringVar(&model, "model", "", "embedding model; the worker must have an embedder for it (default: the configured one)")
+	cmd.Flags().StringVar(&model, "model", "",
+		"embedding model; the worker must have an embedder for it (default: the configured one)")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
-	cmd.Flags().DurationVar(&grace, "grace", vector.DropGrace, "how long the generation before is kept after the switch, for those who still search it")
+	cmd.Flags().DurationVar(&grace, "grace", vector.DropGrace,
+		"how long the generation before is kept after the switch, for those who still search it")
 	return cmd
 }
 
@@ -91,9 +93,11 @@ func (r Reindexed) text(t *app.Text) {
 	if p.Resumed {
 		resumed = "an earlier run's"
 	}
-	t.Fields("generation", p.Generation.ID, "model", fmt.Sprintf("%s, %d dimensions", p.Generation.Model, p.Generation.Dimensions), "took up", resumed,
+	t.Fields("generation", p.Generation.ID, "model", fmt.Sprintf("%s, %d dimensions", p.Generation.Model,
+		p.Generation.Dimensions), "took up", resumed,
 		"memories", fmt.Sprintf("%d (%d embedded, %d refused by the embedder)", p.Filled, p.Embedded, p.Refused),
-		"verified", fmt.Sprintf("%d memories, %d points; %d of %d found by their own vectors", p.Verified.Memories, p.Verified.Points, p.Verified.Found, p.Verified.Sampled),
+		"verified", fmt.Sprintf("%d memories, %d points; %d of %d found by their own vectors",
+			p.Verified.Memories, p.Verified.Points, p.Verified.Found, p.Verified.Sampled),
 		"dropped", fmt.Sprintf("%d", p.Dropped))
 }
 
@@ -131,7 +135,8 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 }
 
 func NewIndex(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "index", Short: "Show the vector index, compare it with Postgres, and retry what it refused"})
+	cmd := app.Group(&cobra.Command{Use: "index",
+		Short: "Show the vector index, compare it with Postgres, and retry what it refused"})
 	cmd.AddCommand(newIndexStatus(a), newIndexDrift(a), newIndexParked(a), newIndexRetry(a))
 	return cmd
 }
@@ -196,7 +201,8 @@ func indexState(ctx context.Context, a *app.App, st *store.Store) (IndexStatus, 
 	if err != nil {
 		return IndexStatus{}, err
 	}
-	s := IndexStatus{Index: index.Name(), Configured: brain.Embedder.Model().Name, Tenant: a.Cfg.Principal.Tenant, Generations: []generationStatus{}}
+	s := IndexStatus{Index: index.Name(), Configured: brain.Embedder.Model().Name, Tenant: a.Cfg.Principal.Tenant,
+		Generations: []generationStatus{}}
 	if s.Lag, err = st.OutboxLag(ctx); err != nil {
 		return s, err
 	}
@@ -208,7 +214,8 @@ func indexState(ctx context.Context, a *app.App, st *store.Store) (IndexStatus, 
 		return s, err
 	}
 	for _, g := range known {
-		s.Generations = append(s.Generations, generationStatus{ID: g.ID.String(), State: g.State, Model: g.Model.Name, Dimensions: g.Model.Dimensions, CreatedAt: g.CreatedAt})
+		s.Generations = append(s.Generations, generationStatus{ID: g.ID.String(), State: g.State,
+			Model: g.Model.Name, Dimensions: g.Model.Dimensions, CreatedAt: g.CreatedAt})
 		if g.State != vectorindex.GenerationActive {
 			continue
 		}
@@ -237,7 +244,8 @@ func (s IndexStatus) text(t *app.Text) {
 	if s.Lag.Oldest != nil {
 		oldest = fmt.Sprintf(", the oldest %s old", (time.Duration(s.AgeSeconds) * time.Second).String())
 	}
-	if len(s.Generations) > 0 && s.Generations[0].State == vectorindex.GenerationActive && s.Generations[0].Model != s.Configured {
+	if len(s.Generations) > 0 && s.Generations[0].State == vectorindex.GenerationActive &&
+		s.Generations[0].Model != s.Configured {
 		hint = " (the index is of " + s.Generations[0].Model + ": run `mneme reindex`)"
 	}
 	t.Fields("index", s.Index, "error", s.Error, "configured model", s.Configured+hint, "points", points,
@@ -276,7 +284,8 @@ The exit code is 5 when differences are left.`,
 				return err
 			}
 			limited, cancel := a.Within(ctx)
-			run, err := mneme.StartDrift(limited, c, a.Cfg.TaskQueue, api.DriftInput{Index: a.IndexName(), LookOnly: lookOnly, Actor: app.Operator()})
+			run, err := mneme.StartDrift(limited, c, a.Cfg.TaskQueue,
+				api.DriftInput{Index: a.IndexName(), LookOnly: lookOnly, Actor: app.Operator()})
 			cancel()
 			if err != nil {
 				return err
@@ -300,10 +309,12 @@ The exit code is 5 when differences are left.`,
 
 func (d Drifted) text(t *app.Text) {
 	row := func(name string, d api.Drift) []string {
-		return []string{name, fmt.Sprint(d.Memories), fmt.Sprint(d.Points), fmt.Sprint(d.Missing), fmt.Sprint(d.Behind), fmt.Sprint(d.Ahead), fmt.Sprint(d.Dead),
+		return []string{name, fmt.Sprint(d.Memories), fmt.Sprint(d.Points), fmt.Sprint(d.Missing),
+			fmt.Sprint(d.Behind), fmt.Sprint(d.Ahead), fmt.Sprint(d.Dead),
 			fmt.Sprint(d.Pending), fmt.Sprint(d.Parked)}
 	}
-	t.Table("ROUND MEMORIES POINTS MISSING BEHIND AHEAD DEAD PENDING PARKED", [][]string{row("first", d.Result.Found), row("last", d.Result.Left)})
+	t.Table("ROUND MEMORIES POINTS MISSING BEHIND AHEAD DEAD PENDING PARKED",
+		[][]string{row("first", d.Result.Found), row("last", d.Result.Left)})
 	t.Line("%d rounds, %d repaired", d.Result.Rounds, d.Result.Repaired)
 }
 

@@ -23,7 +23,8 @@ func NewRetention(a *app.App) *cobra.Command {
 Deleted memories can be recovered until their window ends. Then a purge removes them for good, or archives
 them, by the policy of their class. Everything else that grows has a window of its own.
 A schedule purges every six hours.`})
-	cmd.AddCommand(newRetentionList(a), newRetentionSet(a), newRetentionReset(a), newRetentionChanges(a), newRetentionPreview(a), newRetentionRun(a))
+	cmd.AddCommand(newRetentionList(a), newRetentionSet(a), newRetentionReset(a), newRetentionChanges(a),
+		newRetentionPreview(a), newRetentionRun(a))
 	return cmd
 }
 
@@ -73,7 +74,8 @@ func inForce(rules lifecycle.RetentionRules) []schema.RetentionPolicy {
 			continue
 		}
 		add(lifecycle.DefaultRetention(domain, schema.Any, schema.Any))
-		if lasting := rules.For(domain, schema.TierPersistent, schema.TypologyProcedural); domain == schema.RetainWorld && lasting.DecayExempt {
+		if lasting := rules.For(domain, schema.TierPersistent, schema.TypologyProcedural); domain == schema.RetainWorld &&
+			lasting.DecayExempt {
 			lasting.Tier, lasting.Typology = schema.TierPersistent, schema.TypologyProcedural
 			add(lasting)
 		}
@@ -94,7 +96,8 @@ func (l RetentionList) text(t *app.Text) {
 		} else if p.DecayExempt {
 			decays = "exempt"
 		}
-		rows[i] = []string{string(p.Domain), string(p.Tier), string(p.Typology), keepFor(p.KeepSeconds), string(p.OnExpiry), decays, by}
+		rows[i] = []string{string(p.Domain), string(p.Tier), string(p.Typology), keepFor(p.KeepSeconds),
+			string(p.OnExpiry), decays, by}
 	}
 	t.Table("DOMAIN TIER TYPOLOGY KEPT THEN DECAYS SET_BY", rows)
 }
@@ -132,14 +135,17 @@ func parseKeep(s string) (int64, error) {
 type classFlags struct{ tier, typology, reason, actor string }
 
 func (f *classFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tier, "tier", schema.Any, "of memories of this tier: interaction, session, persistent, or any")
-	cmd.Flags().StringVar(&f.typology, "typology", schema.Any, "of memories of this typology: episodic, semantic, procedural, or any")
+	cmd.Flags().StringVar(&f.tier, "tier", schema.Any,
+		"of memories of this tier: interaction, session, persistent, or any")
+	cmd.Flags().StringVar(&f.typology, "typology", schema.Any,
+		"of memories of this typology: episodic, semantic, procedural, or any")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit (required)")
 	cmd.Flags().StringVar(&f.actor, "actor", app.Operator(), "who, for the audit")
 }
 
 func (f *classFlags) policy(domain string) schema.RetentionPolicy {
-	return schema.RetentionPolicy{Domain: schema.RetentionDomain(domain), Tier: schema.Tier(f.tier), Typology: schema.Typology(f.typology),
+	return schema.RetentionPolicy{Domain: schema.RetentionDomain(domain), Tier: schema.Tier(f.tier),
+		Typology: schema.Typology(f.typology),
 		OnExpiry: schema.ExpiryPurge, UpdatedBy: f.actor, Reason: f.reason}
 }
 
@@ -177,7 +183,8 @@ the tenant has stored asks first (mneme sweeps).`,
 			}
 			var saysThen *schema.OnExpiry
 			var saysExempt *bool
-			p.OnExpiry = lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry // valid for the class, until it is known what is in force
+			// valid for the class, until it is known what is in force
+			p.OnExpiry = lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
 			if cmd.Flags().Changed("then") {
 				p.OnExpiry = schema.OnExpiry(then)
 				saysThen = &p.OnExpiry
@@ -205,8 +212,10 @@ the tenant has stored asks first (mneme sweeps).`,
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&keep, "keep", "", "how long: 30d, 36h, or forever")
-	cmd.Flags().StringVar(&then, "then", "", "what becomes of it: purge, or archive for memories (default: as it is in force)")
-	cmd.Flags().BoolVar(&exempt, "decay-exempt", false, "decay takes none of them, whatever their salience (default: as it is in force)")
+	cmd.Flags().StringVar(&then, "then", "",
+		"what becomes of it: purge, or archive for memories (default: as it is in force)")
+	cmd.Flags().BoolVar(&exempt, "decay-exempt", false,
+		"decay takes none of them, whatever their salience (default: as it is in force)")
 	_ = cmd.MarkFlagRequired("keep")
 	return cmd
 }
@@ -219,7 +228,8 @@ func newRetentionReset(a *app.App) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := f.policy(args[0])
-			p.KeepSeconds, p.OnExpiry = int64(lifecycle.TombstoneWindow/time.Second), lifecycle.DefaultRetention(p.Domain, p.Tier, p.Typology).OnExpiry
+			p.KeepSeconds, p.OnExpiry = int64(lifecycle.TombstoneWindow/time.Second), lifecycle.DefaultRetention(p.Domain,
+				p.Tier, p.Typology).OnExpiry
 			if err := p.Validate(); err != nil {
 				return err
 			}
@@ -272,10 +282,12 @@ func newRetentionChanges(a *app.App) *cobra.Command {
 					if p == nil {
 						return "default"
 					}
-					return strings.TrimSpace(keepFor(p.KeepSeconds) + ", " + string(p.OnExpiry) + map[bool]string{true: ", exempt"}[p.DecayExempt])
+					return strings.TrimSpace(keepFor(p.KeepSeconds) + ", " + string(p.OnExpiry) +
+						map[bool]string{true: ", exempt"}[p.DecayExempt])
 				}
 				for i, c := range changes {
-					rows[i] = []string{app.When(c.ChangedAt), string(c.Domain), string(c.Tier), string(c.Typology), says(c.Before), says(c.After), c.ChangedBy, c.Reason, c.ID}
+					rows[i] = []string{app.When(c.ChangedAt), string(c.Domain), string(c.Tier), string(c.Typology),
+						says(c.Before), says(c.After), c.ChangedBy, c.Reason, c.ID}
 				}
 				t.Table("AT DOMAIN TIER TYPOLOGY BEFORE AFTER BY REASON ID", rows)
 			})
@@ -310,7 +322,8 @@ func newRetentionPreview(a *app.App) *cobra.Command {
 				rows = append(rows, []string{"archived_for_good", strconv.FormatInt(out.Archived, 10)})
 				t.Table("STEP WOULD_GO", rows)
 				if out.Held != nil {
-					t.Line("The purge would ask first (%s): %d of %d is more than its share (%.0f %%).", out.Held.Sweep, out.Held.WouldTake, out.Held.Stored, 100*out.Held.Share)
+					t.Line("The purge would ask first (%s): %d of %d is more than its share (%.0f %%).",
+						out.Held.Sweep, out.Held.WouldTake, out.Held.Stored, 100*out.Held.Share)
 				}
 			})
 		},

@@ -19,8 +19,10 @@ import (
 )
 
 func NewSchedules(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "schedules", Short: "Show and change what runs on a schedule: decay, retention, index maintenance"})
-	cmd.AddCommand(newSchedulesApply(a), newSchedulesList(a), newSchedulesPause(a), newSchedulesResume(a), newSchedulesTrigger(a), newSchedulesBackfill(a))
+	cmd := app.Group(&cobra.Command{Use: "schedules",
+		Short: "Show and change what runs on a schedule: decay, retention, index maintenance"})
+	cmd.AddCommand(newSchedulesApply(a), newSchedulesList(a), newSchedulesPause(a), newSchedulesResume(a),
+		newSchedulesTrigger(a), newSchedulesBackfill(a))
 	return cmd
 }
 
@@ -34,7 +36,8 @@ func Schedules(ctx context.Context, a *app.App) (mneme.Schedules, error) {
 	if err := config.Encrypt(&options, a.Cfg.PayloadKey); err != nil {
 		return mneme.Schedules{}, err
 	}
-	return mneme.Schedules{Client: c, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue, Index: a.IndexName(), Converter: options.DataConverter}, nil
+	return mneme.Schedules{Client: c, Namespace: a.Cfg.Namespace, TaskQueue: a.Cfg.TaskQueue,
+		Index: a.IndexName(), Converter: options.DataConverter}, nil
 }
 
 // scheduleError gives an error of a schedule its exit code.
@@ -184,7 +187,11 @@ type ScheduleDone struct {
 }
 
 // onSchedule makes a command that does something with one schedule.
-func onSchedule(a *app.App, cmd *cobra.Command, do func(context.Context, mneme.Schedules, string) (any, func(*app.Text), error)) *cobra.Command {
+func onSchedule(
+	a *app.App,
+	cmd *cobra.Command,
+	do func(context.Context, mneme.Schedules, string) (any, func(*app.Text), error),
+) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgs = mneme.ScheduleNames()
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -229,7 +236,9 @@ is under way is not stopped: cancel it in the UI.`,
 		if err := s.Pause(ctx, name, note); err != nil {
 			return nil, nil, err
 		}
-		return ScheduleDone{Schedule: name, Done: "paused", Reason: note}, func(t *app.Text) { t.Line("%s is paused: %s", name, app.OneLine(note)) }, nil
+		return ScheduleDone{Schedule: name, Done: "paused", Reason: note}, func(t *app.Text) {
+			t.Line("%s is paused: %s", name, app.OneLine(note))
+		}, nil
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for who finds it paused (default: paused by hand)")
 	return cmd
@@ -251,7 +260,9 @@ due: ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
 		if err := s.Resume(ctx, name, note); err != nil {
 			return nil, nil, err
 		}
-		return ScheduleDone{Schedule: name, Done: "resumed"}, func(t *app.Text) { t.Line("%s runs by itself again", name) }, nil
+		return ScheduleDone{Schedule: name, Done: "resumed"}, func(t *app.Text) {
+			t.Line("%s runs by itself again", name)
+		}, nil
 	})
 }
 
@@ -311,7 +322,9 @@ workflow that looks at its own time, and to see one work repeatedly.`,
 		if err != nil {
 			return nil, nil, err
 		}
-		return ScheduleDone{Schedule: name, Done: "backfilled", Runs: n}, func(t *app.Text) { t.Line("%d runs of %s are started, one after the other", n, name) }, nil
+		return ScheduleDone{Schedule: name, Done: "backfilled", Runs: n}, func(t *app.Text) {
+			t.Line("%d runs of %s are started, one after the other", n, name)
+		}, nil
 	})
 	cmd.Flags().StringVar(&from, "from", "", "begin (RFC 3339, or a date; required)")
 	cmd.Flags().StringVar(&to, "to", "", "end (RFC 3339, or a date; default now)")

@@ -63,8 +63,9 @@ func NewStats(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Show statistics of a tenant's memory: growth, value, usefulness, contradictions, decay",
-		Long: `Show statistics of a tenant's memory: the numbers that workers give Prometheus for it (docs/operations.md), with the
-last days as charts. Of more than 2,000 live memories, types and salience are taken from a sample.
+		Long: `Show statistics of a tenant's memory: the numbers that workers give Prometheus for it
+(docs/operations.md), with the last days as charts. Of more than 2,000 live memories, types and
+salience are taken from a sample.
 
 Contradictions and revisions count each operation once, however many memories it touches. "created" and "gone" count
 memories: those made, and those deleted, archived or erased. What is superseded, merged or retracted is in neither, so
@@ -105,20 +106,31 @@ Days are UTC. Charts need a terminal; without one, with --plain and with NO_COLO
 	return cmd
 }
 
-func StatsOf(tenant string, at time.Time, m admin.TenantMetrics, series admin.TenantDays, whole admin.SystemMetrics) TenantStats {
-	s := TenantStats{Tenant: tenant, At: at, Live: m.Live, ByType: m.ByType, Contested: m.Contested, Retrievals: m.Retrievals, Judged: m.Judged,
-		Useful: m.Useful, Verdicts: m.Verdicts, Contests: m.Revisions[schema.AuditContest], Revisions: revisions(m.Revisions), ToReview: m.ToReview,
-		Disputed: m.Disputed, Due: m.Due, OldestDue: m.OldestDue, Swept: map[string]map[string]int64{}, DeadJobs: m.DeadJobs, Recall: series.Recall,
+func StatsOf(
+	tenant string,
+	at time.Time,
+	m admin.TenantMetrics,
+	series admin.TenantDays,
+	whole admin.SystemMetrics,
+) TenantStats {
+	s := TenantStats{Tenant: tenant, At: at, Live: m.Live, ByType: m.ByType, Contested: m.Contested,
+		Retrievals: m.Retrievals, Judged: m.Judged,
+		Useful: m.Useful, Verdicts: m.Verdicts, Contests: m.Revisions[schema.AuditContest],
+		Revisions: revisions(m.Revisions), ToReview: m.ToReview,
+		Disputed: m.Disputed, Due: m.Due, OldestDue: m.OldestDue, Swept: map[string]map[string]int64{},
+		DeadJobs: m.DeadJobs, Recall: series.Recall,
 		Tokens: series.Tokens, Days: series.Days, WholeSystem: whole}
 	for i, n := range m.Salience {
-		s.Salience = append(s.Salience, salienceBucket{From: float64(i) / admin.SalienceBuckets, To: float64(i+1) / admin.SalienceBuckets, Memories: n})
+		s.Salience = append(s.Salience, salienceBucket{From: float64(i) / admin.SalienceBuckets,
+			To: float64(i+1) / admin.SalienceBuckets, Memories: n})
 	}
 	if m.Live > 0 {
 		s.MeanWorth = m.SalienceSum / float64(m.Live)
 	}
 	for _, t := range []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph} {
 		s.Procedures = append(s.Procedures, procedureStats{Type: t, Reused: m.Reused[t].Day,
-			Successes: m.Outcomes[admin.ProcedureOutcome{Type: t, Outcome: "success"}], Failures: m.Outcomes[admin.ProcedureOutcome{Type: t, Outcome: "failure"}]})
+			Successes: m.Outcomes[admin.ProcedureOutcome{Type: t, Outcome: "success"}],
+			Failures:  m.Outcomes[admin.ProcedureOutcome{Type: t, Outcome: "failure"}]})
 	}
 	for of, n := range m.Swept {
 		if s.Swept[of.Sweep] == nil {
@@ -132,7 +144,8 @@ func StatsOf(tenant string, at time.Time, m admin.TenantMetrics, series admin.Te
 // revisions are the operations that say that something known does not hold as it did (document 004 §7). A contest is a
 // contradiction, and counts as that.
 func revisions(of map[schema.AuditAction]int64) int64 {
-	return of[schema.AuditRevise] + of[schema.AuditFork] + of[schema.AuditMerge] + of[schema.AuditRetract] + of[schema.AuditResolve]
+	return of[schema.AuditRevise] + of[schema.AuditFork] + of[schema.AuditMerge] + of[schema.AuditRetract] +
+		of[schema.AuditResolve]
 }
 
 // gone are the changes after which a memory is not recalled any more.
@@ -152,24 +165,29 @@ func (s TenantStats) Text(t *app.Text, c Charts) {
 		return func(d admin.DayMetrics) int64 { return d.Changes[action] }
 	}
 	today := s.Days[len(s.Days)-1]
-	t.Fields("tenant", s.Tenant, "at", app.When(s.At), "live memories", fmt.Sprintf("%d: %s", s.Live, app.Counts(s.ByType)))
+	t.Fields("tenant", s.Tenant, "at", app.When(s.At), "live memories",
+		fmt.Sprintf("%d: %s", s.Live, app.Counts(s.ByType)))
 	t.Line("")
 	t.Table(strings.TrimSpace("MEASURE TODAY 24H 7D "+c.header(len(s.Days))), trim(c.Drawn, [][]string{
 		{"created", fmt.Sprint(today.Changes[schema.AuditCreate]), "", "", days(change(schema.AuditCreate))},
 		{"gone", fmt.Sprint(gone(today.Changes)), "", "", days(func(d admin.DayMetrics) int64 { return gone(d.Changes) })},
-		{"recalls", fmt.Sprint(today.Retrievals), fmt.Sprint(s.Retrievals.Day), fmt.Sprint(s.Retrievals.Week), days(func(d admin.DayMetrics) int64 { return d.Retrievals })},
+		{"recalls", fmt.Sprint(today.Retrievals), fmt.Sprint(s.Retrievals.Day), fmt.Sprint(s.Retrievals.Week),
+			days(func(d admin.DayMetrics) int64 { return d.Retrievals })},
 		{"degraded", fmt.Sprint(today.Degraded), "", "", days(func(d admin.DayMetrics) int64 { return d.Degraded })},
 		{"judged", "", fmt.Sprint(s.Judged.Day), fmt.Sprint(s.Judged.Week), ""},
 		{"useful", "", share(s.Useful.Day, s.Judged.Day), share(s.Useful.Week, s.Judged.Week), ""},
-		{"contradictions", fmt.Sprint(today.Revisions[schema.AuditContest]), fmt.Sprint(s.Contests), "", days(func(d admin.DayMetrics) int64 { return d.Revisions[schema.AuditContest] })},
-		{"revisions", fmt.Sprint(revisions(today.Revisions)), fmt.Sprint(s.Revisions), "", days(func(d admin.DayMetrics) int64 { return revisions(d.Revisions) })},
+		{"contradictions", fmt.Sprint(today.Revisions[schema.AuditContest]), fmt.Sprint(s.Contests),
+			"", days(func(d admin.DayMetrics) int64 { return d.Revisions[schema.AuditContest] })},
+		{"revisions", fmt.Sprint(revisions(today.Revisions)), fmt.Sprint(s.Revisions), "",
+			days(func(d admin.DayMetrics) int64 { return revisions(d.Revisions) })},
 		{"reinforced", fmt.Sprint(today.Changes[schema.AuditReinforce]), "", "", days(change(schema.AuditReinforce))},
 		{"penalised", fmt.Sprint(today.Changes[schema.AuditPenalise]), "", "", days(change(schema.AuditPenalise))},
 	}))
 	t.Line("")
 	rows := make([][]string, 0, len(s.Procedures))
 	for _, p := range s.Procedures {
-		rows = append(rows, []string{string(p.Type), fmt.Sprint(p.Reused), share(p.Successes.Day, p.Successes.Day+p.Failures.Day), share(p.Successes.Week, p.Successes.Week+p.Failures.Week)})
+		rows = append(rows, []string{string(p.Type), fmt.Sprint(p.Reused),
+			share(p.Successes.Day, p.Successes.Day+p.Failures.Day), share(p.Successes.Week, p.Successes.Week+p.Failures.Week)})
 	}
 	t.Table("PROCEDURES RECALLED_24H SUCCESS_24H SUCCESS_7D", rows)
 	t.Line("")
@@ -200,7 +218,8 @@ func (s TenantStats) Text(t *app.Text, c Charts) {
 		"recall, 24 h", fmt.Sprintf("p50 %.1f ms, p95 %.1f ms, p99 %.1f ms", s.Recall.P50, s.Recall.P95, s.Recall.P99),
 		"tokens, 24 h", spent(s.Tokens),
 		"dead jobs", fmt.Sprint(s.DeadJobs),
-		"all tenants", fmt.Sprintf("%d jobs wait (oldest %s), %d are dead; %d changes to index (oldest %s)", s.WholeSystem.Jobs.Waiting, orNone(s.WholeSystem.Jobs.Oldest),
+		"all tenants", fmt.Sprintf("%d jobs wait (oldest %s), %d are dead; %d changes to index (oldest %s)",
+			s.WholeSystem.Jobs.Waiting, orNone(s.WholeSystem.Jobs.Oldest),
 			s.WholeSystem.Jobs.Dead, s.WholeSystem.Index.Pending, orNone(s.WholeSystem.Index.Oldest)),
 	)
 }

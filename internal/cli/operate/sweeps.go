@@ -25,7 +25,11 @@ type swept struct {
 }
 
 // sweepCommand runs a sweep of the tenant, or of all.
-func sweepCommand(a *app.App, use, short string, start func(context.Context, client.Client, string, api.SweepInput) (client.WorkflowRun, error)) *cobra.Command {
+func sweepCommand(
+	a *app.App,
+	use, short string,
+	start func(context.Context, client.Client, string, api.SweepInput) (client.WorkflowRun, error),
+) *cobra.Command {
 	var all, detach bool
 	var batch int
 	cmd := &cobra.Command{
@@ -50,14 +54,17 @@ func sweepCommand(a *app.App, use, short string, start func(context.Context, cli
 				return err
 			}
 			if result != nil && len(result.Held) > 0 {
-				return app.WithCode(app.ExitConflict, fmt.Errorf("it would remove too much of %d tenants, and waits for an answer: `mneme sweeps`", result.Counts["held"]))
+				return app.WithCode(app.ExitConflict,
+					fmt.Errorf("it would remove too much of %d tenants, and waits for an answer: `mneme sweeps`",
+						result.Counts["held"]))
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all-tenants", false, "of every tenant, as the schedule does")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the end")
-	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (%d, which is the most)", sweeping.SweepBatchSize))
+	cmd.Flags().IntVar(&batch, "batch-size", 0, fmt.Sprintf("rows in one transaction (%d, which is the most)",
+		sweeping.SweepBatchSize))
 	return cmd
 }
 
@@ -121,7 +128,8 @@ func (s sweepsShown) text(t *app.Text) {
 	} else {
 		rows := make([][]string, len(s.Holds))
 		for i, h := range s.Holds {
-			rows[i] = []string{h.Tenant, string(h.Sweep), strconv.FormatInt(h.WouldTake, 10), strconv.FormatInt(h.Stored, 10), app.When(h.AskedAt)}
+			rows[i] = []string{h.Tenant, string(h.Sweep), strconv.FormatInt(h.WouldTake, 10), strconv.FormatInt(h.Stored, 10),
+				app.When(h.AskedAt)}
 		}
 		t.Table("TENANT WAITS WOULD_TAKE OF ASKED", rows)
 	}
@@ -171,7 +179,8 @@ history, for what a retention purge would remove from history.`,
 				return err
 			}
 			return a.Print(hold, func(t *app.Text) {
-				t.Fields("tenant", hold.Tenant, "sweep", string(hold.Sweep), "admitted", strconv.FormatInt(*hold.Admitted, 10), "by", hold.AnsweredBy)
+				t.Fields("tenant", hold.Tenant, "sweep", string(hold.Sweep), "admitted", strconv.FormatInt(*hold.Admitted, 10),
+					"by", hold.AnsweredBy)
 				schedule := sweep
 				if sweep == schema.SweepHistory {
 					schedule = schema.SweepRetention

@@ -286,7 +286,7 @@ func TestRefusals(t *testing.T) {
 	require.Empty(t, s.found(nil))
 }
 
-// What nobody waits for is acknowledged first and applied in order, if it can be; who waits, waits for what came before.
+// What no one waits for is acknowledged first and applied in order, if it can be; who waits, waits for what came before.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	s := connect(t)
@@ -307,7 +307,7 @@ func TestWaiting(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Points().Upsert(ctx, &qd.UpsertPoints{CollectionName: s.name, Points: []*qd.PointStruct{{Id: qd.NewIDNum(4),
 		Vectors: qd.NewVectorsMap(map[string]*qd.Vector{"v": qd.NewVector(1, 1, 1)})}}})
-	require.NoError(t, err, "nobody waits to hear that it is of another length")
+	require.NoError(t, err, "no one waits to hear that it is of another length")
 	require.NoError(t, s.put(qd.NewIDNum(3), 0, 1, nil))
 	require.Equal(t, []uint64{1, 2, 3}, s.found(nil))
 }

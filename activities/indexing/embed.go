@@ -1,0 +1,106 @@
+package indexing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/store/vectorindex"
+)
+
+// embedderOf returns the embedder of a model, or vector.ErrNoEmbedder.
+func (a *Indexing) embedderOf(model inference.EmbeddingModel) (inference.Embedder, error) {
+	a.once.Do(func() { a.embedders.Configured, a.embedders.Other = a.Embedder, a.Others })
+	return a.embedders.For(model)
+}
+
+// probe finds out whether it is an embedder that fails or a text. It asks for another text each time: a cache
+// knows what the embedder has said before.
+func probe(ctx context.Context, e inference.Embedder) error {
+	_, err := step.Vectors(ctx, e, []string{"ok " + uuid.NewString()})
+	return err
+}
+
+// embed makes vectors of what entries hold. A text that the embedder does not take, though it takes another,
+// is refused alone, so that it does not hold up the others; when the embedder takes none, embed fails.
+//
+// A generation whose model no worker here can embed for gets nothing new, and no one here asks it: the rebuild
+// that replaces it starts from Postgres. An endpoint that takes the configured model and refuses this one is
+// such a worker.
+func (a *Indexing) embed(
+	ctx context.Context,
+	model inference.EmbeddingModel,
+	entries []vectorindex.OutboxEntry,
+) (map[uuid.UUID][]float32, []vectorindex.OutboxFailure, error) {
+	made := make(map[uuid.UUID][]float32, len(entries))
+	embedder, err := a.embedderOf(model)
+	var refused []vectorindex.OutboxFailure
+	works := false // the embedder has taken something
+	var halve func([]vectorindex.OutboxEntry) error
+	halve = func(part []vectorindex.OutboxEntry) error {
+		err := embedInto(ctx, embedder, part, made)
+		step.Advance(ctx) // also a refusal: it is an answer
+		if err == nil {
+			works = true
+			return nil
+		}
+		var limited *inference.RateLimitError
+		if ctx.Err() != nil || errors.As(err, &limited) {
+			return err
+		}
+		if !works {
+			if probeErr := probe(ctx, embedder); probeErr != nil {
+				if inference.IsPermanent(probeErr) && model != a.Embedder.Model() && probe(ctx, a.Embedder) == nil {
+					return fmt.Errorf("%w: %w", vector.ErrNoEmbedder, probeErr) // the endpoint does not know the model
+				}
+				return err // it takes nothing
+			}
+			works = true
+		}
+		if len(part) == 1 {
+			_, _, _, reason := step.Classify(err)
+			refused = append(refused, vectorindex.OutboxFailure{OutboxEntry: part[0], Reason: reason})
+			return nil
+		}
+		middle := len(part) / 2
+		if err := halve(part[:middle]); err != nil {
+			return err
+		}
+		return halve(part[middle:])
+	}
+	if err == nil {
+		err = halve(entries)
+	}
+	if errors.Is(err, vector.ErrNoEmbedder) {
+		activity.GetLogger(ctx).Warn("a generation of the index is not kept up", "model", model.Name, "error", err)
+		return made, nil, nil
+	}
+	return made, refused, err
+}
+
+// embedInto embeds the contents of entries, all or nothing.
+func embedInto(
+	ctx context.Context,
+	e inference.Embedder,
+	entries []vectorindex.OutboxEntry,
+	into map[uuid.UUID][]float32,
+) error {
+	texts := make([]string, len(entries))
+	for i := range entries {
+		texts[i] = entries[i].Content
+	}
+	vectors, err := step.Vectors(ctx, e, texts)
+	if err != nil {
+		return err
+	}
+	for i, v := range vectors {
+		into[entries[i].MemoryID] = v
+	}
+	return nil
+}
