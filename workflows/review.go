@@ -168,8 +168,8 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 	info := workflow.GetInfo(ctx)
 	ref := run.decisionRef(info.WorkflowExecution.ID, workflow.GetCurrentUpdateInfo(ctx).ID, req)
 	var result schema.ReviewResult
-	// workflowcheck:ignore: encoding a struct gives the same bytes every time
-	body, err := json.Marshal(activities.ReviewBody{BatchID: run.in.BatchID, Request: req})
+	decision := activities.ReviewBody{BatchID: run.in.BatchID, Request: req}
+	body, err := json.Marshal(decision) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
 		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded",
 			api.ErrTypeInvalidRequest, nil)

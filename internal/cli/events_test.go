@@ -63,9 +63,9 @@ func TestEventsAppendRefuses(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	for line, want := range map[string]string{
-		`{"stream": "run/x", "kind": "agent.spoke", "secret": 1}`:           "line 2",
-		`nonsense`:                                                          "line 2",
-		`{"stream": "x", "kind": "agent.spoke"}`:                            "stream",
+		`{"stream": "run/x", "kind": "agent.spoke", "secret": 1}`: "line 2",
+		`nonsense`:                               "line 2",
+		`{"stream": "x", "kind": "agent.spoke"}`: "stream",
 		`{"stream": "run/x", "kind": "tool.called", "payload": {"tool":1}}`: "payload",
 	} {
 		o := c.runWith(t.Context(), "\n"+line+"\n", "events", "append", "-", "--json").is(app.ExitUsage)
