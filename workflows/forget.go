@@ -3,7 +3,6 @@ package workflows
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -156,10 +155,7 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
 	ref, err := accept(ctx, operation{kind: api.KindForget, common: req.Operation, request: &req}, run.lean)
 	if err == nil {
-		options := embedOptions("select what to forget", infrastructureAttempts)
-		options.StartToCloseTimeout = 10 * time.Minute // all that is stored may be looked through
-		options.WaitForCancellation = true             // what it has written by then is closed
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), forgetting.SelectForget,
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, selectOptions()), forgetting.SelectForget,
 			ref).Get(ctx, &run.preview)
 		if err != nil && ctx.Err() != nil {
 			err = ctx.Err() // whatever the attempt ended with

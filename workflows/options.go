@@ -181,3 +181,36 @@ var drainOptions = workflow.ActivityOptions{
 	RetryPolicy:            backoff(indexAttempts),
 	Summary:                "drain the index outbox",
 }
+
+// indexOptions: many pages with a heartbeat each, against an index that may be away for a quarter of an
+// hour: a rebuild is worth waiting for.
+func indexOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    30 * time.Minute,
+		ScheduleToCloseTimeout: overall(infrastructureAttempts, 30*time.Minute, longestWait),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(infrastructureAttempts),
+		Summary:                summary,
+	}
+}
+
+// buildOptions: what it does may begin with five index builds in Postgres, an hour each at most. An index that is built
+// stays, so that an attempt that is cut off there is not lost.
+func buildOptions(summary string, attempts int32) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    6 * time.Hour,
+		ScheduleToCloseTimeout: overall(attempts, 6*time.Hour, longestWait),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(attempts),
+		Summary:                summary,
+	}
+}
+
+// selectOptions: what is to be forgotten may be looked for in all that is stored. What an attempt has written when it is
+// cancelled is closed.
+func selectOptions() workflow.ActivityOptions {
+	options := embedOptions("select what to forget", infrastructureAttempts)
+	options.StartToCloseTimeout = 10 * time.Minute
+	options.WaitForCancellation = true
+	return options
+}
