@@ -34,7 +34,7 @@ func (c *Change) Relate(source uuid.UUID, predicate string, target uuid.UUID) {
 
 // RelateAs adds an edge; an existing one keeps its weight and reason.
 func (c *Change) RelateAs(source uuid.UUID, r Relation) {
-	c.Queue.Queue(relateSQL, pgx.StrictNamedArgs{
+	c.Queue.Queue(relateSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"source_id":  source,
 		"predicate":  r.Predicate,
@@ -50,7 +50,7 @@ var relateSQL = Insert("memory_links", "tenant, source_id, predicate, target_id,
 
 // Claim records what a memory states, so that later statements about the same subject find it.
 func (c *Change) Claim(id uuid.UUID, cl memory.Claim) {
-	c.Queue.Queue(claimSQL, pgx.StrictNamedArgs{
+	c.Queue.Queue(claimSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"memory_id":  id,
 		"subject":    cl.Subject,
@@ -66,7 +66,7 @@ var claimSQL = Insert("entity_claims", "tenant, memory_id, subject, predicate, o
 
 // Embed stores a vector of a memory. It replaces an earlier vector of the same model for another content.
 func (c *Change) Embed(id uuid.UUID, tier schema.Tier, typology schema.Typology, hash []byte, e *pg.Embedding) {
-	c.Queue.Queue(embedSQL, pgx.StrictNamedArgs{
+	c.Queue.Queue(embedSQL, pg.Args{
 		"tenant":       c.Tenant,
 		"id":           pg.NewID(),
 		"memory_id":    id,
@@ -91,7 +91,7 @@ var embedSQL = Insert("memory_embeddings", `tenant, id, memory_id, model, dims, 
 
 // Outbox queues a change of the vector index: upsert or delete.
 func (c *Change) Outbox(id uuid.UUID, version int, op string) {
-	c.Queue.Queue(outboxSQL, pgx.StrictNamedArgs{
+	c.Queue.Queue(outboxSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"memory_id":  id,
 		"version":    version,
@@ -128,7 +128,7 @@ func (c *Change) History(h HistoryRow) {
 	if h.Version > 0 {
 		version = h.Version
 	}
-	c.Queue.Queue(historySQL, pgx.StrictNamedArgs{
+	c.Queue.Queue(historySQL, pg.Args{
 		"tenant":      c.Tenant,
 		"id":          pg.NewID(),
 		"memory_id":   h.MemoryID,
@@ -169,7 +169,7 @@ func (c *Change) ForgottenIDs(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID
 			AND EXISTS (
 				SELECT FROM memory_history h
 				WHERE h.tenant = @tenant AND h.memory_id = x.id AND h.event = 'deleted' AND h.version IS NOT NULL)`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids})
+		pg.Args{"tenant": c.Tenant, "ids": ids})
 }
 
 // DedupKey is unique among live memories. The type is part of it: an episode fades and is pruned, and a fact in
@@ -214,7 +214,7 @@ func (c *Change) findByHash(ctx context.Context, k DedupKey, lock string) (uuid.
 			AND content_hash = @hash
 			AND type = @type
 			AND live`+lock,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":     c.Tenant,
 			"agent":      k.Owner.Agent,
 			"project":    k.Owner.Project,
@@ -284,13 +284,13 @@ func (c *Change) finish(ctx context.Context) error {
 	if len(c.Counted) == 0 && len(c.Uncounted) == 0 && c.lostDocs == 0 {
 		return nil
 	}
-	c.Queue.Queue(countLexemes, pgx.StrictNamedArgs{
+	c.Queue.Queue(countLexemes, pg.Args{
 		"tenant":    c.Tenant,
 		"counted":   c.Counted,
 		"uncounted": c.Uncounted,
 		"lost":      pg.TagList(c.lost),
 	})
-	c.Queue.Queue(countTexts, pgx.StrictNamedArgs{
+	c.Queue.Queue(countTexts, pg.Args{
 		"tenant":       c.Tenant,
 		"counted":      c.Counted,
 		"uncounted":    c.Uncounted,
@@ -330,7 +330,7 @@ func (c *Change) AddEvidence(id uuid.UUID, ref schema.Ref) {
 				SELECT FROM memory_provenance
 				WHERE tenant = @tenant AND memory_id = @memory_id AND kind = @kind AND ref = @ref)
 			AND (SELECT count(*) FROM memory_provenance WHERE tenant = @tenant AND memory_id = @memory_id) < @most`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":    c.Tenant,
 			"memory_id": id,
 			"kind":      ref.Kind,

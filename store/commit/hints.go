@@ -2,9 +2,9 @@ package commit
 
 import (
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Hint adds questions that a memory answers, after those that it has, up to memory.MaxHints.
@@ -26,7 +26,7 @@ func (c *Change) Hint(id uuid.UUID, hints []memory.Hint) {
 				SELECT FROM memory_hints o
 				WHERE o.tenant = @tenant AND o.memory_id = @memory_id AND o.hint = h.hint)
 		ON CONFLICT DO NOTHING`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":    c.Tenant,
 			"memory_id": id,
 			"hints":     texts,

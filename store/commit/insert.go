@@ -173,7 +173,7 @@ func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) 
 }
 
 // memoryArgs are the values of memoryColumns.
-func (c *Change) memoryArgs(r *NewMemory) (pgx.StrictNamedArgs, error) {
+func (c *Change) memoryArgs(r *NewMemory) (pg.Args, error) {
 	payload, err := json.Marshal(r.Payload)
 	if err != nil {
 		return nil, fmt.Errorf("payload: %w", err)
@@ -204,7 +204,7 @@ func (c *Change) memoryArgs(r *NewMemory) (pgx.StrictNamedArgs, error) {
 	if len(r.Validity.Conditions) > 0 {
 		conditions = string(r.Validity.Conditions)
 	}
-	return pgx.StrictNamedArgs{
+	return pg.Args{
 		"tenant":       c.Tenant,
 		"id":           r.ID,
 		"external_id":  Nullable(r.ExternalID),
@@ -309,7 +309,7 @@ var (
 // queueDependents queues what commits with an inserted memory.
 func (c *Change) queueDependents(r *NewMemory) {
 	for i, ref := range r.Refs {
-		c.Queue.Queue(provenanceSQL, pgx.StrictNamedArgs{
+		c.Queue.Queue(provenanceSQL, pg.Args{
 			"tenant":     c.Tenant,
 			"memory_id":  r.ID,
 			"position":   i,
@@ -324,7 +324,7 @@ func (c *Change) queueDependents(r *NewMemory) {
 		c.RelateAs(r.ID, edge)
 	}
 	for _, sum := range r.Artifacts {
-		c.Queue.Queue(artifactSQL, pgx.StrictNamedArgs{"tenant": c.Tenant, "memory_id": r.ID, "sha256": sum})
+		c.Queue.Queue(artifactSQL, pg.Args{"tenant": c.Tenant, "memory_id": r.ID, "sha256": sum})
 	}
 	if r.DerivedFrom != nil {
 		c.Relate(r.ID, revision.RelationDerivedFrom, *r.DerivedFrom)

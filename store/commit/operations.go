@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Operation reads the first result of an operation into result and reports whether there is one under any of its
@@ -26,7 +27,7 @@ func (c *Change) Operation(ctx context.Context, keys []string, kind string, resu
 		FROM operations
 		WHERE tenant = @tenant AND id = ANY(@keys)
 		ORDER BY array_position(@keys, id)
-		LIMIT 1`, pgx.StrictNamedArgs{"tenant": c.Tenant, "keys": keys}).Scan(&first, &encoded)
+		LIMIT 1`, pg.Args{"tenant": c.Tenant, "keys": keys}).Scan(&first, &encoded)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return false, nil
@@ -44,7 +45,7 @@ func (c *Change) LockOperations(ctx context.Context, keys []string) error {
 	_, err := c.Tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended(@tenant || '/operation/' || k, hashtext(current_schema())))
 		FROM (SELECT DISTINCT k FROM unnest(@keys::text[]) k ORDER BY k) keys`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "keys": keys})
+		pg.Args{"tenant": c.Tenant, "keys": keys})
 	return err
 }
 
@@ -59,7 +60,7 @@ func (c *Change) RecordOperation(id, kind string, result any) error {
 		VALUES (@tenant, @id, @kind,
 			(SELECT digest FROM staged_requests WHERE tenant = @tenant AND id = @id AND kind = @kind), @result, @now)
 		ON CONFLICT DO NOTHING`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "id": id, "kind": kind, "result": string(encoded), "now": c.Now})
+		pg.Args{"tenant": c.Tenant, "id": id, "kind": kind, "result": string(encoded), "now": c.Now})
 	return nil
 }
 
@@ -80,7 +81,7 @@ func (c *Change) Secret(ctx context.Context, name string) ([]byte, error) {
 		INSERT INTO tenant_secrets (tenant, name, secret, created_at)
 		VALUES (@tenant, @name, @secret, @now)
 		ON CONFLICT DO NOTHING`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "name": name, "secret": fresh, "now": c.Now})
+		pg.Args{"tenant": c.Tenant, "name": name, "secret": fresh, "now": c.Now})
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Rows reads all rows of a query into structs, each column into the field of its name.
-func Rows[T any](ctx context.Context, tx pgx.Tx, query string, args pgx.StrictNamedArgs) ([]T, error) {
+func Rows[T any](ctx context.Context, tx pgx.Tx, query string, args pg.Args) ([]T, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func Rows[T any](ctx context.Context, tx pgx.Tx, query string, args pgx.StrictNa
 
 // Row reads the only row of a query into a struct, each column into the field of its name. It returns pgx.ErrNoRows
 // where there is none.
-func Row[T any](ctx context.Context, tx pgx.Tx, query string, args pgx.StrictNamedArgs) (T, error) {
+func Row[T any](ctx context.Context, tx pgx.Tx, query string, args pg.Args) (T, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {
 		var none T
@@ -30,7 +30,7 @@ func Row[T any](ctx context.Context, tx pgx.Tx, query string, args pgx.StrictNam
 }
 
 // Values reads all rows of a query with one column.
-func Values[T any](ctx context.Context, tx pgx.Tx, query string, args pgx.StrictNamedArgs) ([]T, error) {
+func Values[T any](ctx context.Context, tx pgx.Tx, query string, args pg.Args) ([]T, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {
 		return nil, err

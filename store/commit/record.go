@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
@@ -297,7 +296,7 @@ func (c *Change) aliases(ctx context.Context, m schema.MemoryRecord, d RecordDef
 		SELECT external_id, id
 		FROM memories
 		WHERE tenant = @tenant AND external_id = ANY(@external_ids)`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "external_ids": ask})
+		pg.Args{"tenant": c.Tenant, "external_ids": ask})
 	for _, m := range found {
 		out[m.ExternalID] = m.ID
 	}
@@ -344,7 +343,7 @@ func (c *Change) checkTargets(ctx context.Context, d RecordDefaults, named map[u
 			AND `+mayRead+`
 		ORDER BY m.id
 		FOR SHARE OF m`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":  c.Tenant,
 			"ids":     ids,
 			"agent":   d.Owner.Agent,
@@ -392,7 +391,7 @@ func (c *Change) checkArtifacts(ctx context.Context, p schema.Principal, m schem
 		SELECT a.sha256
 		FROM artifacts a
 		WHERE a.tenant = @tenant AND a.sha256 = ANY(@sums) AND `+MaySeeArtifact,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":  c.Tenant,
 			"sums":    sums,
 			"agent":   p.Agent,

@@ -152,7 +152,7 @@ func (c *Change) rows(ctx context.Context, p schema.Principal, grants []string, 
 	rows, err := c.Tx.Query(ctx, `SELECT `+RowColumns+`
 		FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND `+mayRead+lock,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":  c.Tenant,
 			"ids":     ids,
 			"agent":   p.Agent,
@@ -207,7 +207,7 @@ func (c *Change) ApplyStep(ctx context.Context, m MemoryRow, s Step) (int, error
 		columns = append(columns, name)
 	}
 	slices.Sort(columns) // one statement for one kind of step
-	args := pgx.StrictNamedArgs{"tenant": c.Tenant, "id": m.ID, "now": c.Now}
+	args := pg.Args{"tenant": c.Tenant, "id": m.ID, "now": c.Now}
 	var set strings.Builder
 	for _, name := range columns {
 		args[name] = s.Set[name]
@@ -248,7 +248,7 @@ func (c *Change) NoteLostText(ctx context.Context, ids []uuid.UUID) error {
 		SELECT tsvector_to_array(tsv)
 		FROM memories
 		WHERE tenant = @tenant AND id = ANY(@ids) AND live`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids})
+		pg.Args{"tenant": c.Tenant, "ids": ids})
 	for _, lexemes := range texts {
 		c.lost = append(c.lost, lexemes...)
 		c.lostDocs++
@@ -278,7 +278,7 @@ func (c *Change) LockClaims(ctx context.Context, claims []ClaimOf) error {
 			FROM unnest(@scopes::text[], @spaces::text[], @subjects::text[], @predicates::text[])
 				x(scope, space, subject, predicate)
 			ORDER BY 1) k`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":     c.Tenant,
 			"scopes":     scopes,
 			"spaces":     spaces,
@@ -335,7 +335,7 @@ func (c *Change) holdersIn(ctx context.Context, p schema.Principal, v schema.Vis
 			AND m.live
 			AND m.deleted_at IS NULL
 			AND m.status = '`+status+`'`+forUpdate,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":      c.Tenant,
 			"scope":       p.Scope,
 			"claim_space": ClaimSpace(p, v),
@@ -357,7 +357,7 @@ func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uui
 		FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND `+mayRead+`
 		ORDER BY 1, 2`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":  c.Tenant,
 			"ids":     ids,
 			"agent":   p.Agent,
@@ -379,6 +379,6 @@ func (c *Change) LockScopesOf(ctx context.Context, p schema.Principal, ids []uui
 func (c *Change) LockScope(ctx context.Context, p schema.Principal) error {
 	_, err := c.Tx.Exec(ctx, `
 		SELECT pg_advisory_xact_lock(hashtextextended(@tenant || '/scope/' || @scope, hashtext(current_schema())))`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "scope": p.Project + "/" + p.Scope})
+		pg.Args{"tenant": c.Tenant, "scope": p.Project + "/" + p.Scope})
 	return err
 }

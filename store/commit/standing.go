@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
@@ -48,7 +47,7 @@ func (c *Change) CountSources(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 					AND e.target_id = id
 					AND e.predicate IN ('supports', 'restates')) AS n
 		FROM unnest(@ids::uuid[]) id`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids})
+		pg.Args{"tenant": c.Tenant, "ids": ids})
 	if err != nil {
 		return nil, err
 	}

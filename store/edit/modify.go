@@ -181,7 +181,7 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 		set["subject"], set["predicate"], set["object"], set["functional"] = nil, nil, nil, false
 	}
 	return uuid.Nil, func() {
-		ofMemory := pgx.StrictNamedArgs{"tenant": m.Tenant, "id": row.ID}
+		ofMemory := pg.Args{"tenant": m.Tenant, "id": row.ID}
 		// Vectors of every model go: none is of the new text. The outbox asks for those that are missing.
 		m.Queue.Queue(`DELETE FROM memory_embeddings WHERE tenant = @tenant AND memory_id = @id`, ofMemory)
 		if e != nil {

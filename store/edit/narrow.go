@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // copiedColumns are what a narrowed copy has in common with its target.
@@ -117,7 +116,7 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 		due = &at
 	}
 	hash, by := narrowedHash(m, v), r.in.Request.By()
-	_, err = r.Tx.Exec(ctx, insertNarrowedSQL, pgx.StrictNamedArgs{
+	_, err = r.Tx.Exec(ctx, insertNarrowedSQL, pg.Args{
 		"tenant":          r.Tenant,
 		"target":          m.ID,
 		"copy":            r.narrowed,
@@ -156,18 +155,18 @@ func (r *revising) insertNarrowed(ctx context.Context) error {
 // copyBelongings copies what belongs to the target of a fork to its narrowed copy, which has another content hash.
 func (r *revising) copyBelongings(hash []byte) {
 	target := r.ids[0]
-	r.Queue.Queue(copyEmbeddingsSQL, pgx.StrictNamedArgs{
+	r.Queue.Queue(copyEmbeddingsSQL, pg.Args{
 		"tenant": r.Tenant,
 		"target": target,
 		"copy":   r.narrowed,
 		"hash":   hash,
 		"now":    r.Now,
 	})
-	dated := pgx.StrictNamedArgs{"tenant": r.Tenant, "target": target, "copy": r.narrowed, "now": r.Now}
+	dated := pg.Args{"tenant": r.Tenant, "target": target, "copy": r.narrowed, "now": r.Now}
 	r.Queue.Queue(copyProvenanceSQL, dated)
 	r.Queue.Queue(copyClaimsSQL, dated)
 	r.Queue.Queue(copyHintsSQL, dated)
-	r.Queue.Queue(copyArtifactsSQL, pgx.StrictNamedArgs{"tenant": r.Tenant, "target": target, "copy": r.narrowed})
+	r.Queue.Queue(copyArtifactsSQL, pg.Args{"tenant": r.Tenant, "target": target, "copy": r.narrowed})
 	r.Queue.Queue(copyMentionsSQL, dated)
 	r.Queue.Queue(copyEntityRelationsSQL, dated)
 }

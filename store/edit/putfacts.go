@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // lockStoredSQL locks the tenant's memories under the ids that records bring.
@@ -41,7 +42,7 @@ func (p *putting) readStored(ctx context.Context) error {
 		}
 	}
 	rows, _ := p.Tx.Query(ctx, lockStoredSQL,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "ids": ids, "external_ids": externals})
+		pg.Args{"tenant": p.Tenant, "ids": ids, "external_ids": externals})
 	locked, err := pgx.CollectRows(rows, commit.ScanRow)
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (p *putting) readStored(ctx context.Context) error {
 		p.stored[m.ID] = putStored{row: m}
 		ids = append(ids, m.ID)
 	}
-	rows, _ = p.Tx.Query(ctx, recordsSQL, pgx.StrictNamedArgs{"tenant": p.Tenant, "ids": ids})
+	rows, _ = p.Tx.Query(ctx, recordsSQL, pg.Args{"tenant": p.Tenant, "ids": ids})
 	records, err := pgx.CollectRows(rows, commit.ScanRecord)
 	if err != nil {
 		return err
@@ -222,7 +223,7 @@ func (p *putting) readLinks(ctx context.Context, put *revision.Put) error {
 	if err != nil || len(named) == 0 {
 		return err
 	}
-	args := pgx.StrictNamedArgs{"tenant": p.Tenant, "ids": named}
+	args := pg.Args{"tenant": p.Tenant, "ids": named}
 	type link struct {
 		ID      uuid.UUID
 		Version int

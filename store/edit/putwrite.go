@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/revision"
@@ -187,15 +186,15 @@ func (p *putting) replace(ctx context.Context, it *putItem, m commit.MemoryRow) 
 	if err != nil {
 		return 0, err
 	}
-	ofMemory := pgx.StrictNamedArgs{"tenant": p.Tenant, "id": m.ID}
-	p.Queue.Queue(removeRelationsSQL, pgx.StrictNamedArgs{
+	ofMemory := pg.Args{"tenant": p.Tenant, "id": m.ID}
+	p.Queue.Queue(removeRelationsSQL, pg.Args{
 		"tenant": p.Tenant,
 		"id":     m.ID,
 		"kept":   []string{revision.RelationSupersedes, revision.RelationContradicts},
 	})
 	p.Queue.Queue(removeProvenanceSQL, ofMemory)
 	p.Queue.Queue(removeArtifactsSQL, ofMemory)
-	p.Queue.Queue(removeStaleSQL, pgx.StrictNamedArgs{"tenant": p.Tenant, "id": m.ID, "hash": row.Text.Hash})
+	p.Queue.Queue(removeStaleSQL, pg.Args{"tenant": p.Tenant, "id": m.ID, "hash": row.Text.Hash})
 	p.evidence(m.ID, 0, row)
 	if row.Embedding != nil {
 		p.Embed(m.ID, row.Classification.Tier, row.Classification.Typology, row.Text.Hash, row.Embedding)
@@ -261,7 +260,7 @@ const (
 // evidence writes provenance from a position on, and the artifacts.
 func (p *putting) evidence(id uuid.UUID, from int, row *commit.NewMemory) {
 	for i, ref := range row.Refs {
-		p.Queue.Queue(addProvenanceSQL, pgx.StrictNamedArgs{
+		p.Queue.Queue(addProvenanceSQL, pg.Args{
 			"tenant":   p.Tenant,
 			"id":       id,
 			"position": from + i,
@@ -273,7 +272,7 @@ func (p *putting) evidence(id uuid.UUID, from int, row *commit.NewMemory) {
 		})
 	}
 	for _, sum := range row.Artifacts {
-		p.Queue.Queue(addArtifactSQL, pgx.StrictNamedArgs{"tenant": p.Tenant, "id": id, "sha256": sum})
+		p.Queue.Queue(addArtifactSQL, pg.Args{"tenant": p.Tenant, "id": id, "sha256": sum})
 	}
 }
 
@@ -364,5 +363,5 @@ func (it *putItem) accessed(c *commit.Change) {
 		last = m.LastAccessed.UTC()
 	}
 	c.Queue.Queue(addAccessSQL,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "id": it.key, "count": m.AccessCount, "last": last})
+		pg.Args{"tenant": c.Tenant, "id": it.key, "count": m.AccessCount, "last": last})
 }

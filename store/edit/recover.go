@@ -119,7 +119,7 @@ func (r claimRow) claim() commit.ClaimOf {
 // lockDeletedClaims takes the locks of the claims that recovery would put in force again, ahead of the
 // rows.
 func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
-	rows, _ := r.Tx.Query(ctx, goneClaimsSQL, pgx.StrictNamedArgs{
+	rows, _ := r.Tx.Query(ctx, goneClaimsSQL, pg.Args{
 		"tenant":  r.Tenant,
 		"ids":     ids,
 		"agent":   p.Agent,

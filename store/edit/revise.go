@@ -207,7 +207,7 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	}
 	r.record = &row
 	var taken bool
-	err = r.Tx.QueryRow(ctx, takenSQL, pgx.StrictNamedArgs{
+	err = r.Tx.QueryRow(ctx, takenSQL, pg.Args{
 		"tenant":      r.Tenant,
 		"id":          row.ID,
 		"external_id": commit.Nullable(row.ExternalID),
@@ -355,7 +355,7 @@ const successorsSQL = `
 
 // chainOf lists what supersedes a memory, nearest first. It ends where it meets itself.
 func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) {
-	rows, _ := r.Tx.Query(ctx, successorsSQL, pgx.StrictNamedArgs{"tenant": r.Tenant, "id": id})
+	rows, _ := r.Tx.Query(ctx, successorsSQL, pg.Args{"tenant": r.Tenant, "id": id})
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil {
 		return nil, err
@@ -389,7 +389,7 @@ func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMem
 		return nil, nil
 	}
 	p := r.in.Request.Principal
-	rows, _ := r.Tx.Query(ctx, evidenceSQL, pgx.StrictNamedArgs{
+	rows, _ := r.Tx.Query(ctx, evidenceSQL, pg.Args{
 		"tenant":  r.Tenant,
 		"ids":     ids,
 		"agent":   p.Agent,

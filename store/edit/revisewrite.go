@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/revision"
@@ -212,7 +211,7 @@ func (r *revising) addEvidence(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	for _, ref := range r.in.Request.Evidence {
-		r.Queue.Queue(appendProvenanceSQL, pgx.StrictNamedArgs{
+		r.Queue.Queue(appendProvenanceSQL, pg.Args{
 			"tenant": r.Tenant,
 			"id":     id,
 			"kind":   ref.Kind,

@@ -100,7 +100,7 @@ func distrustDerived(ctx context.Context, c *commit.Change, id uuid.UUID, trust 
 	if err := c.Flush(ctx); err != nil { // relations
 		return nil, err
 	}
-	rows, _ := c.Tx.Query(ctx, lockDerivedSQL, pgx.StrictNamedArgs{"tenant": c.Tenant, "id": id, "trust": trust})
+	rows, _ := c.Tx.Query(ctx, lockDerivedSQL, pg.Args{"tenant": c.Tenant, "id": id, "trust": trust})
 	derived, err := pgx.CollectRows(rows, pgx.RowToStructByName[derivedRow])
 	if err != nil || len(derived) == 0 {
 		return nil, err
@@ -113,7 +113,7 @@ func distrustDerived(ctx context.Context, c *commit.Change, id uuid.UUID, trust 
 	if err != nil {
 		return nil, err
 	}
-	rows, _ = c.Tx.Query(ctx, lowerTrustSQL, pgx.StrictNamedArgs{
+	rows, _ = c.Tx.Query(ctx, lowerTrustSQL, pg.Args{
 		"tenant":   c.Tenant,
 		"ids":      ids,
 		"entries":  pg.NewIDs(len(ids)),

@@ -52,7 +52,7 @@ func Queue(batch *pgx.Batch, rows []Row) error {
 	if err != nil {
 		return fmt.Errorf("events: %w", err)
 	}
-	batch.Queue(appendSQL, pgx.StrictNamedArgs{"batch": string(encoded)})
+	batch.Queue(appendSQL, pg.Args{"batch": string(encoded)})
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (s *Events) append(ctx context.Context, in AppendInput, batch string) ([]le
 	}
 	out := make([]ledger.Appended, 0, len(in.Events))
 	err := commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
-		rows, err := c.Tx.Query(ctx, appendSQL, pgx.StrictNamedArgs{"batch": batch})
+		rows, err := c.Tx.Query(ctx, appendSQL, pg.Args{"batch": batch})
 		if err != nil {
 			return err
 		}

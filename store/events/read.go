@@ -52,7 +52,7 @@ func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, l
 		WHERE e.tenant = @tenant AND e.stream = @stream AND e.seq > @after
 		ORDER BY e.seq
 		LIMIT @limit`,
-		pgx.StrictNamedArgs{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
+		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s *Events) Latest(ctx context.Context, in LatestInput) ([]ledger.Event, er
 	if before <= 0 {
 		before = 1 << 62
 	}
-	out, err := s.query(ctx, in.Principal.Tenant, latestSQL, pgx.StrictNamedArgs{
+	out, err := s.query(ctx, in.Principal.Tenant, latestSQL, pg.Args{
 		"tenant":        in.Principal.Tenant,
 		"stream":        in.Stream,
 		"agent":         in.Principal.Agent,
@@ -125,14 +125,14 @@ func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledge
 				WHERE tenant = @tenant AND stream = i.stream AND seq = i.seq AND recorded_at = i.recorded_at
 				OFFSET 0) e
 		WHERE i.tenant = @tenant AND i.id = ANY(@ids)`,
-		pgx.StrictNamedArgs{"tenant": tenant, "ids": ids})
+		pg.Args{"tenant": tenant, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read events by id: %w", err)
 	}
 	return out, nil
 }
 
-func (s *Events) query(ctx context.Context, tenant, sql string, args pgx.StrictNamedArgs) ([]ledger.Event, error) {
+func (s *Events) query(ctx context.Context, tenant, sql string, args pg.Args) ([]ledger.Event, error) {
 	var out []ledger.Event
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, sql, args)
@@ -165,7 +165,7 @@ func (s *Events) Streams(ctx context.Context, tenant, after string, limit int) (
 			WHERE tenant = @tenant AND stream > @after
 			ORDER BY stream
 			LIMIT @limit`,
-			pgx.StrictNamedArgs{"tenant": tenant, "after": after, "limit": max(1, min(limit, MaxPage))})
+			pg.Args{"tenant": tenant, "after": after, "limit": max(1, min(limit, MaxPage))})
 		if err != nil {
 			return err
 		}

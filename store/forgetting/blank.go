@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/store/pg"
 )
 
 // blankPipeline empties what the pipeline keeps: the candidates that became these memories, and what was
@@ -88,7 +90,7 @@ func (f *Forgetting) blankCandidates(ctx context.Context, limit int) (int, error
 			tags = '{}',
 			state = CASE WHEN state = 'staged' THEN 'dead' ELSE state END
 		WHERE tenant = @tenant AND id = ANY(@candidates)`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "candidates": ids})
+		pg.Args{"tenant": f.Tenant, "candidates": ids})
 	f.Run.Receipt.Remove("memory_candidates", len(ids))
 	return len(ids), err
 }
@@ -108,12 +110,12 @@ func (f *Forgetting) blankProposals(ctx context.Context, limit int) (int, error)
 	if err != nil || len(proposals) == 0 {
 		return 0, err
 	}
-	of := pgx.StrictNamedArgs{"proposals": proposals}
+	of := pg.Args{"proposals": proposals}
 	if err := f.exec(ctx, "memory_candidates", blankExtractions, of); err != nil {
 		return 0, err
 	}
 	reasons := 0
-	err = f.Tx.QueryRow(ctx, blankReasons, pgx.StrictNamedArgs{
+	err = f.Tx.QueryRow(ctx, blankReasons, pg.Args{
 		"tenant":       f.Tenant,
 		"memories":     f.Gone,
 		"proposals":    proposals,
@@ -124,7 +126,7 @@ func (f *Forgetting) blankProposals(ctx context.Context, limit int) (int, error)
 		return 0, fmt.Errorf("reasons: %w", err)
 	}
 	f.Run.Receipt.Remove("memory_history", reasons)
-	err = f.exec(ctx, "proposals", blankFacts, pgx.StrictNamedArgs{"proposals": proposals, "outcome": reasonForgotten})
+	err = f.exec(ctx, "proposals", blankFacts, pg.Args{"proposals": proposals, "outcome": reasonForgotten})
 	if err != nil {
 		return 0, err
 	}
@@ -132,7 +134,7 @@ func (f *Forgetting) blankProposals(ctx context.Context, limit int) (int, error)
 		UPDATE proposals
 		SET reason = ''
 		WHERE tenant = @tenant AND id = ANY(@proposals) AND state IN ('proposed', 'stale')`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "proposals": proposals})
+		pg.Args{"tenant": f.Tenant, "proposals": proposals})
 	return len(proposals), err
 }
 
@@ -233,7 +235,7 @@ func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit i
 		FROM chosen
 		ORDER BY id
 		LIMIT @limit`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": f.Gone, "limit": upTo(limit)})
+		pg.Args{"tenant": f.Tenant, "memories": f.Gone, "limit": upTo(limit)})
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +249,7 @@ func (f *Forgetting) lockSome(ctx context.Context, table, choose string, limit i
 		WHERE tenant = @tenant AND id = ANY(@ids)
 		ORDER BY id
 		FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "ids": ids})
+		pg.Args{"tenant": f.Tenant, "ids": ids})
 	return ids, err
 }
 

@@ -20,7 +20,7 @@ func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.U
 			SELECT mode <> 'soft' AND coalesce((receipt->>'forgotten')::integer, 0) > 0
 			FROM forget_runs
 			WHERE tenant = @tenant AND id = @run`,
-			pgx.StrictNamedArgs{"tenant": tenant, "run": run}).Scan(&removed)
+			pg.Args{"tenant": tenant, "run": run}).Scan(&removed)
 	})
 	if err != nil {
 		return false, fmt.Errorf("read run %s: %w", run, err)
@@ -103,12 +103,12 @@ func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run u
 				WHERE tenant = @tenant AND run_id = @run AND ordinal >= @first
 				ORDER BY ordinal
 				LIMIT @limit) i`,
-			pgx.StrictNamedArgs{"tenant": tenant, "run": run, "first": from, "limit": limit}).Scan(&last)
+			pg.Args{"tenant": tenant, "run": run, "first": from, "limit": limit}).Scan(&last)
 		if err != nil || last == nil {
 			return err
 		}
 		out.Next = *last + 1
-		items := pgx.StrictNamedArgs{
+		items := pg.Args{
 			"tenant":    tenant,
 			"run":       run,
 			"first":     from,

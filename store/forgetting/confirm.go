@@ -97,7 +97,7 @@ func (s *Forgetter) ConfirmForget(ctx context.Context, tenant string, run uuid.U
 				confirmed_at = @now,
 				reason = CASE WHEN @reason = '' THEN reason ELSE @reason END
 			WHERE tenant = @tenant AND id = @run`,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant":       c.Tenant,
 				"run":          run,
 				"state":        out.State,
@@ -132,7 +132,7 @@ func (s *Forgetter) CloseForget(ctx context.Context, tenant string, run uuid.UUI
 				UPDATE forget_runs
 				SET state = @state, finished_at = @now
 				WHERE tenant = @tenant AND id = @run`,
-				pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run, "state": state, "now": c.Now})
+				pg.Args{"tenant": c.Tenant, "run": run, "state": state, "now": c.Now})
 			if err := conclude(ctx, c, &r); err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func conclude(ctx context.Context, c *commit.Change, r *ForgetRow) error {
 		WHERE tenant = @tenant AND run_id = @run AND outcome = @forgotten
 		ORDER BY ordinal
 		LIMIT @limit`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":    c.Tenant,
 			"run":       r.ID,
 			"forgotten": lifecycle.OutcomeForgotten,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // removeDependents removes the rows that belong to a memory.
@@ -37,7 +38,7 @@ func (f *Forgetting) removeDependents(ctx context.Context) error {
 		}
 	}
 	rows, err := f.Tx.Query(ctx, `DELETE FROM memory_artifacts`+ofMemories+` RETURNING sha256`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": f.Gone})
+		pg.Args{"tenant": f.Tenant, "memories": f.Gone})
 	if err != nil {
 		return fmt.Errorf("artifacts: %w", err)
 	}
@@ -59,7 +60,7 @@ func DropArtifacts(ctx context.Context, c *commit.Change, sums [][]byte) (int, e
 			AND NOT EXISTS (
 				SELECT FROM memory_artifacts x
 				WHERE x.tenant = @tenant AND x.sha256 = a.sha256)`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "sums": sums})
+		pg.Args{"tenant": c.Tenant, "sums": sums})
 	if err != nil {
 		return 0, fmt.Errorf("artifacts: %w", err)
 	}
@@ -71,8 +72,8 @@ func DropArtifacts(ctx context.Context, c *commit.Change, sums [][]byte) (int, e
 // others come from.
 func RemovePart(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit int) (int, error) {
 	removed := 0
-	left := func() pgx.StrictNamedArgs {
-		return pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "limit": limit - removed}
+	left := func() pg.Args {
+		return pg.Args{"tenant": c.Tenant, "memories": memories, "limit": limit - removed}
 	}
 	for _, remove := range []string{removeVersions, removeRelationsFrom, removeRelationsTo, removeProvenance,
 		removeHints} {

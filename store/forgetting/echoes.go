@@ -74,7 +74,7 @@ type countedEcho struct {
 // what was derived what else it was drawn from.
 func (s *echoSearch) countOthers(ctx context.Context) error {
 	rows, err := s.Tx.Query(ctx, countOthersSQL,
-		pgx.StrictNamedArgs{"tenant": s.Tenant, "run": s.run, "limit": schema.MaxForgetSample})
+		pg.Args{"tenant": s.Tenant, "run": s.run, "limit": schema.MaxForgetSample})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *echoSearch) countOthers(ctx context.Context) error {
 		SET also_says = x.also_says
 		FROM unnest(@ids::uuid[], @also_says::integer[]) x(id, also_says)
 		WHERE e.tenant = @tenant AND e.run_id = @run AND e.memory_id = x.id`,
-		pgx.StrictNamedArgs{"tenant": s.Tenant, "run": s.run, "ids": ids, "also_says": alsoSays})
+		pg.Args{"tenant": s.Tenant, "run": s.run, "ids": ids, "also_says": alsoSays})
 	return err
 }
 
@@ -118,7 +118,7 @@ func takeEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, first int)
 		SELECT @tenant, @run, @first + row_number() OVER (ORDER BY t.position) - 1, m.id, m.version
 		FROM taken t
 		JOIN memories m ON m.tenant = @tenant AND m.id = t.memory_id`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run, "first": first})
+		pg.Args{"tenant": c.Tenant, "run": run, "first": first})
 	return int(tag.RowsAffected()), err
 }
 
@@ -128,7 +128,7 @@ func showEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, preview *s
 		SELECT count(*) FILTER (WHERE NOT foreign_owner), count(*) FILTER (WHERE foreign_owner)
 		FROM forget_echoes
 		WHERE tenant = @tenant AND run_id = @run`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run}).Scan(&preview.SaysSame, &preview.SaysSameNotOwner)
+		pg.Args{"tenant": c.Tenant, "run": run}).Scan(&preview.SaysSame, &preview.SaysSameNotOwner)
 	if err != nil || preview.SaysSame == 0 {
 		return err
 	}
@@ -148,7 +148,7 @@ func remainingEchoes(ctx context.Context, c *commit.Change, r *ForgetRow) (int, 
 		FROM forget_echoes e
 		WHERE e.tenant = @tenant AND e.run_id = @run AND NOT e.foreign_owner
 			AND `+left,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": r.ID}).Scan(&n)
+		pg.Args{"tenant": c.Tenant, "run": r.ID}).Scan(&n)
 	if err != nil || n == 0 {
 		return n, nil, err
 	}
@@ -165,7 +165,7 @@ func listEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, where stri
 			AND `+where+`
 		ORDER BY e.position
 		LIMIT @limit`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run, "limit": schema.MaxForgetSample})
+		pg.Args{"tenant": c.Tenant, "run": run, "limit": schema.MaxForgetSample})
 	if err != nil {
 		return nil, err
 	}

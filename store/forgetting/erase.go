@@ -35,8 +35,8 @@ func (f *Forgetting) remove(ctx context.Context) error {
 
 // exec runs a statement whose arguments are @tenant, @memories (those that are forgotten) and more, and counts the
 // rows that it touched on the receipt.
-func (f *Forgetting) exec(ctx context.Context, place, sql string, more pgx.StrictNamedArgs) error {
-	args := pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": f.Gone}
+func (f *Forgetting) exec(ctx context.Context, place, sql string, more pg.Args) error {
+	args := pg.Args{"tenant": f.Tenant, "memories": f.Gone}
 	maps.Copy(args, more)
 	tag, err := f.Tx.Exec(ctx, sql, args)
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *Forgetting) blankRevised(ctx context.Context) error {
 		SELECT coalesce(mneme_erase_evidence(@memories, array_agg(id)), 0)
 		FROM revised
 		WHERE id <> ALL(@memories)`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": f.Gone}).Scan(&n)
+		pg.Args{"tenant": f.Tenant, "memories": f.Gone}).Scan(&n)
 	if err != nil {
 		return fmt.Errorf("evidence: %w", err)
 	}
@@ -97,7 +97,7 @@ func (f *Forgetting) dropStaged(ctx context.Context) error {
 				AND EXISTS (
 					SELECT FROM unnest(@memories::uuid[]) x(id)
 					WHERE position(x.id::text IN r.body::text) > 0))`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"abandoned_before": f.Now.Add(-pipeline.AbandonedAfter),
 			"stale_before":     f.Now.Add(-pipeline.StaleAfter),
 		})
@@ -162,7 +162,7 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 		return err
 	}
 	action, remove := schema.AuditErase, emptyRows
-	args := pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": f.Gone}
+	args := pg.Args{"tenant": f.Tenant, "memories": f.Gone}
 	if lifecycle.DeletesRows(f.Run.Mode) {
 		action, remove = schema.AuditDelete, deleteRows
 	} else {
@@ -200,7 +200,7 @@ func (f *Forgetting) removeRows(ctx context.Context) error {
 		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
 		SELECT @tenant, r.id, r.version, 'delete', @now
 		FROM removed r`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":     f.Tenant,
 			"memories":   ids,
 			"entries":    pg.NewIDs(len(ids)), // of history

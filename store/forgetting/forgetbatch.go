@@ -105,7 +105,7 @@ func (f *Forgetting) batch(ctx context.Context, limit int) error {
 		SET outcome = x.outcome
 		FROM unnest(@ordinals::integer[], @outcomes::text[]) x(ordinal, outcome)
 		WHERE i.tenant = @tenant AND i.run_id = @run AND i.ordinal = x.ordinal`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "run": f.Run.ID, "ordinals": ordinals, "outcomes": outcomes})
+		pg.Args{"tenant": f.Tenant, "run": f.Run.ID, "ordinals": ordinals, "outcomes": outcomes})
 	for _, outcome := range outcomes {
 		if outcome == lifecycle.OutcomeForgotten {
 			f.Run.Receipt.Forgotten++
@@ -132,7 +132,7 @@ func (f *Forgetting) nextItems(ctx context.Context, limit int) ([]waitingItem, e
 		ORDER BY ordinal
 		LIMIT @limit
 		FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "run": f.Run.ID, "limit": limit})
+		pg.Args{"tenant": f.Tenant, "run": f.Run.ID, "limit": limit})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (f *Forgetting) LockJobs(ctx context.Context, ids []uuid.UUID) error {
 			AND state IN ('pending', 'leased', 'failed')
 		ORDER BY id
 		FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": ids})
+		pg.Args{"tenant": f.Tenant, "memories": ids})
 	return err
 }
 
@@ -163,7 +163,7 @@ func (f *Forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
 		WHERE tenant = @tenant AND memory_id = ANY(@memories)
 		ORDER BY id
 		FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": ids})
+		pg.Args{"tenant": f.Tenant, "memories": ids})
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func (f *Forgetting) lockAhead(ctx context.Context, ids []uuid.UUID) error {
 			AND (candidate_id = ANY(@candidates) OR memory_id = ANY(@memories) OR target_id = ANY(@memories))
 		ORDER BY id
 		FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "candidates": candidates, "memories": ids})
+		pg.Args{"tenant": f.Tenant, "candidates": candidates, "memories": ids})
 	return err
 }
 
@@ -202,7 +202,7 @@ func (f *Forgetting) judge(ctx context.Context, items []waitingItem, ids []uuid.
 		WHERE tenant = @tenant AND id = ANY(@ids)
 		ORDER BY id
 		FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "ids": ids, "agent": f.Run.Agent})
+		pg.Args{"tenant": f.Tenant, "ids": ids, "agent": f.Run.Agent})
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (f *Forgetting) closeJobs(ctx context.Context) error {
 		)
 		SELECT DISTINCT batch_id, workflow_id
 		FROM closed`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "memories": f.Gone, "now": f.Now})
+		pg.Args{"tenant": f.Tenant, "memories": f.Gone, "now": f.Now})
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (f *Forgetting) closeJobs(ctx context.Context) error {
 			SELECT FROM jobs j
 			WHERE j.tenant = @tenant AND j.batch_id = x.batch_id AND j.state IN ('pending', 'leased', 'failed'))
 		ORDER BY 1`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "batches": batches, "workflows": workflows})
+		pg.Args{"tenant": f.Tenant, "batches": batches, "workflows": workflows})
 	if err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func (f *Forgetting) markDead(ctx context.Context) error {
 		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
 		SELECT @tenant, d.id, d.version, 'delete', @now
 		FROM dead d`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":     f.Tenant,
 			"memories":   f.Gone,
 			"entries":    pg.NewIDs(len(f.Gone)), // of history
@@ -360,7 +360,7 @@ func (s *Forgetter) ForgottenVectors(ctx context.Context, tenant string, run uui
 			WHERE i.tenant = @tenant AND i.run_id = @run AND i.outcome = @forgotten AND m.live IS NOT TRUE
 			GROUP BY 1
 			LIMIT @limit`,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant":    tenant,
 				"run":       run,
 				"forgotten": lifecycle.OutcomeForgotten,

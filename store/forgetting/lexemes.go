@@ -37,7 +37,7 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 					)
 					SELECT count(*), coalesce(max(lexeme), '')
 					FROM unused`,
-					pgx.StrictNamedArgs{"tenant": c.Tenant, "last": last, "limit": sweepPage}).Scan(&n, &next)
+					pg.Args{"tenant": c.Tenant, "last": last, "limit": sweepPage}).Scan(&n, &next)
 			})
 		})
 		if err != nil {
@@ -82,7 +82,7 @@ func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now t
 			UPDATE sweep_runs
 			SET counts = counts || jsonb_build_object('without_words', counts->'tombstones')
 			WHERE tenant = @tenant AND id = ANY(@runs)`,
-			pgx.StrictNamedArgs{"tenant": c.Tenant, "runs": runs})
+			pg.Args{"tenant": c.Tenant, "runs": runs})
 		return nil
 	})
 	if err != nil {

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // ActionLinked renders that the memory whose id is in a column of the row is action-linked: something that was done
@@ -38,5 +38,5 @@ func ActionLinkedAmong(ctx context.Context, c *commit.Change, ids []uuid.UUID) (
 		return nil, nil
 	}
 	return c.IdSet(ctx, actionLinkedAmong,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids, "action_links": lifecycle.ActionLinks})
+		pg.Args{"tenant": c.Tenant, "ids": ids, "action_links": lifecycle.ActionLinks})
 }

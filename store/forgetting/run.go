@@ -43,12 +43,12 @@ const forgetRowColumns = `id, workflow_id, agent_id, scope, mode, state, digest,
 const ownRun = `tenant = @tenant AND id = @run AND agent_id = @agent AND (@user_scope = '' OR scope = @user_scope)`
 
 // ownRunArgs are the arguments of ownRun.
-func ownRunArgs(p schema.Principal, run uuid.UUID) pgx.StrictNamedArgs {
-	return pgx.StrictNamedArgs{"tenant": p.Tenant, "run": run, "agent": p.Agent, "user_scope": pg.UserScope(p)}
+func ownRunArgs(p schema.Principal, run uuid.UUID) pg.Args {
+	return pg.Args{"tenant": p.Tenant, "run": run, "agent": p.Agent, "user_scope": pg.UserScope(p)}
 }
 
 // readRun reads the one run that a query selects; ErrNotFound where there is none.
-func readRun(ctx context.Context, tx pgx.Tx, query string, args pgx.StrictNamedArgs) (ForgetRow, error) {
+func readRun(ctx context.Context, tx pgx.Tx, query string, args pg.Args) (ForgetRow, error) {
 	rows, err := tx.Query(ctx, query, args)
 	if err != nil {
 		return ForgetRow{}, err
@@ -66,7 +66,7 @@ func lockForget(ctx context.Context, c *commit.Change, run uuid.UUID) (ForgetRow
 		FROM forget_runs
 		WHERE tenant = @tenant AND id = @run
 		FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run})
+		pg.Args{"tenant": c.Tenant, "run": run})
 }
 
 // progress is the current receipt.
@@ -82,7 +82,7 @@ func saveReceipt(c *commit.Change, r *ForgetRow) error {
 		return err
 	}
 	c.Queue.Queue(`UPDATE forget_runs SET receipt = @receipt WHERE tenant = @tenant AND id = @run`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": r.ID, "receipt": string(encoded)})
+		pg.Args{"tenant": c.Tenant, "run": r.ID, "receipt": string(encoded)})
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (s *Forgetter) ForgetItems(ctx context.Context, p schema.Principal, run uui
 			WHERE i.tenant = @tenant AND i.run_id = @run AND i.ordinal >= @first
 			ORDER BY i.ordinal
 			LIMIT @limit`,
-			pgx.StrictNamedArgs{"tenant": p.Tenant, "run": run, "first": from, "limit": limit})
+			pg.Args{"tenant": p.Tenant, "run": run, "first": from, "limit": limit})
 		if err != nil {
 			return err
 		}

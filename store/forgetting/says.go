@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // Limits of the search for what says the same as a selection.
@@ -99,7 +100,7 @@ func findEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, req schema
 		FROM forget_items
 		WHERE tenant = @tenant AND run_id = @run AND outcome = ''
 		ORDER BY ordinal`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run})
+		pg.Args{"tenant": c.Tenant, "run": run})
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (s *echoSearch) step(ctx context.Context, frontier []echo) ([]echo, error) 
 			SELECT @tenant, @run, x.id, @found + x.n, x.tie, x.more::integer, x.other
 			FROM unnest(@ids::uuid[], @ties::text[], @more::boolean[], @others::boolean[])
 				WITH ORDINALITY x(id, tie, more, other, n)`,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant": s.Tenant,
 				"run":    s.run,
 				"found":  s.found,
@@ -211,7 +212,7 @@ func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[u
 			words[i] = proposals.TellingWords(seeds[id])
 		}
 	}
-	rows, err := s.Tx.Query(ctx, query, askerArgs(s.principal, pgx.StrictNamedArgs{
+	rows, err := s.Tx.Query(ctx, query, askerArgs(s.principal, pg.Args{
 		"tenant":    s.Tenant,
 		"run":       s.run,
 		"ids":       ids,
@@ -251,7 +252,7 @@ func (s *echoSearch) statements(ctx context.Context, frontier []echo) (map[uuid.
 		SELECT `+comparedColumns+`
 		FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@ids)`,
-		pgx.StrictNamedArgs{"tenant": s.Tenant, "ids": ids})
+		pg.Args{"tenant": s.Tenant, "ids": ids})
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (s *Forgetter) SelectForget(ctx context.Context, op schema.OperationRef, re
 	if err == nil {
 		err = s.Read(ctx, op.Tenant, func(tx pgx.Tx) error {
 			err := tx.QueryRow(ctx, `SELECT state FROM forget_runs WHERE tenant = @tenant AND id = @run`,
-				pgx.StrictNamedArgs{"tenant": op.Tenant, "run": preview.RunID}).Scan(&preview.State)
+				pg.Args{"tenant": op.Tenant, "run": preview.RunID}).Scan(&preview.State)
 			if errors.Is(err, pgx.ErrNoRows) { // its key is kept for longer than the run
 				return pg.ErrNotFound
 			}
@@ -119,7 +119,7 @@ func selectForget(ctx context.Context, c *commit.Change, op schema.OperationRef,
 			confirmed_by = @confirmed_by,
 			confirmed_at = @confirmed_at
 		WHERE tenant = @tenant AND id = @run`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":       c.Tenant,
 			"run":          run,
 			"total":        preview.Total,
@@ -140,7 +140,7 @@ func insertRun(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.
 			requested_by, expires_at, created_at)
 		VALUES (@tenant, @run, @workflow_id, @agent, @user_scope, @mode, @state, 0, '', @reason,
 			@requested_by, @expires_at, @now)`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":       c.Tenant,
 			"run":          run,
 			"workflow_id":  preview.WorkflowID,
@@ -164,7 +164,7 @@ func checkVersion(ctx context.Context, c *commit.Change, run uuid.UUID, req sche
 	}
 	var version int
 	err := c.Tx.QueryRow(ctx, `SELECT version FROM forget_items WHERE tenant = @tenant AND run_id = @run`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run}).Scan(&version)
+		pg.Args{"tenant": c.Tenant, "run": run}).Scan(&version)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil
@@ -178,7 +178,7 @@ func checkVersion(ctx context.Context, c *commit.Change, run uuid.UUID, req sche
 var mayChange = pg.SharedWith("m", "@agent", "@project", "@grants")
 
 // askerArgs are the arguments of mayChange, and more.
-func askerArgs(p schema.Principal, more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
+func askerArgs(p schema.Principal, more pg.Args) pg.Args {
 	more["agent"], more["project"], more["grants"] = p.Agent, p.Project, pg.ChangeGrants(p)
 	return more
 }
@@ -194,7 +194,7 @@ func noteNotFound(ctx context.Context, c *commit.Change, run uuid.UUID, req sche
 		WHERE NOT EXISTS (
 			SELECT FROM memories m
 			WHERE m.tenant = @tenant AND m.id = x.id AND `+mayChange+`)`,
-		askerArgs(req.Principal, pgx.StrictNamedArgs{
+		askerArgs(req.Principal, pg.Args{
 			"tenant":    c.Tenant,
 			"run":       run,
 			"first":     first,
@@ -214,7 +214,7 @@ func digestItems(ctx context.Context, c *commit.Change, run uuid.UUID) (digest [
 			coalesce((array_agg(i.memory_id::text ORDER BY i.ordinal))[:@sample], '{}')
 		FROM forget_items i
 		WHERE i.tenant = @tenant AND i.run_id = @run AND i.outcome = ''`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run, "sample": schema.MaxForgetSample}).
+		pg.Args{"tenant": c.Tenant, "run": run, "sample": schema.MaxForgetSample}).
 		Scan(&digest, &sample)
 	return digest, sample, err
 }
@@ -229,7 +229,7 @@ type itemsAlike struct {
 // the rule says what a state means. Links are looked for only where the rule needs them.
 func countItems(ctx context.Context, c *commit.Change, run uuid.UUID, mode schema.ForgetMode,
 	p schema.Principal) (counts lifecycle.ForgetCounts, err error) {
-	rows, err := c.Tx.Query(ctx, countItemsSQL, pgx.StrictNamedArgs{
+	rows, err := c.Tx.Query(ctx, countItemsSQL, pg.Args{
 		"tenant":       c.Tenant,
 		"run":          run,
 		"agent":        p.Agent,
@@ -287,7 +287,7 @@ func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema
 			SELECT memory_id
 			FROM forget_items
 			WHERE tenant = @tenant AND run_id = @run AND outcome = '')`,
-		askerArgs(p, pgx.StrictNamedArgs{"tenant": c.Tenant, "run": run})).Scan(&n)
+		askerArgs(p, pg.Args{"tenant": c.Tenant, "run": run})).Scan(&n)
 	return n, err
 }
 

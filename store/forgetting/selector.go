@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
@@ -153,7 +152,7 @@ func conditionsOfText(ctx context.Context, c *commit.Change, query string) (text
 			SELECT config, websearch_to_tsquery(config::regconfig, @query) AS q
 			FROM unnest(@configs::text[]) config) x
 		WHERE querytree(q) NOT IN ('', 'T')`,
-		pgx.StrictNamedArgs{"query": query, "configs": textConfigs}).Scan(&t.configs, &t.queries)
+		pg.Args{"query": query, "configs": textConfigs}).Scan(&t.configs, &t.queries)
 	if err == nil && len(t.queries) == 0 {
 		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "selector.query",
 			Problem: "has no word that must be there"}}}

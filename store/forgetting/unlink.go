@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // removeFromGraph takes back what the memories say of entities.
@@ -150,25 +150,25 @@ func Unlink(ctx context.Context, c *commit.Change, memories []uuid.UUID, limit i
 	}
 	var ends, mentioned []uuid.UUID
 	err := c.Tx.QueryRow(ctx, unlinkEdges,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": left()}).
+		pg.Args{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": left()}).
 		Scan(&u.Said, &u.Edges, &ends)
 	if err != nil {
 		return u, fmt.Errorf("entity relations: %w", err)
 	}
 	err = c.Tx.QueryRow(ctx, unlinkMentions,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": left()}).
+		pg.Args{"tenant": c.Tenant, "memories": memories, "now": c.Now, "limit": left()}).
 		Scan(&u.Mentions, &mentioned)
 	if err != nil {
 		return u, fmt.Errorf("entity mentions: %w", err)
 	}
 	tag, err := c.Tx.Exec(ctx, dropEntities,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "entities": append(ends, mentioned...)})
+		pg.Args{"tenant": c.Tenant, "entities": append(ends, mentioned...)})
 	if err != nil {
 		return u, fmt.Errorf("entities: %w", err)
 	}
 	u.Entities = int(tag.RowsAffected())
 	tag, err = c.Tx.Exec(ctx, unlinkClaims,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "limit": left()})
+		pg.Args{"tenant": c.Tenant, "memories": memories, "limit": left()})
 	if err != nil {
 		return u, fmt.Errorf("entity claims: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
@@ -146,7 +145,7 @@ func (w *writing) succeed(ctx context.Context, id uuid.UUID, p *pendingProposal,
 			UPDATE memories
 			SET superseded_by = @successor
 			WHERE tenant = @tenant AND id = @id`,
-			pgx.StrictNamedArgs{"tenant": w.Tenant, "id": old, "successor": id})
+			pg.Args{"tenant": w.Tenant, "id": old, "successor": id})
 		w.Relate(id, revision.RelationSupersedes, old)
 	}
 	if w.review != nil && w.review.why == "" {

@@ -78,7 +78,7 @@ func (s *Pipeline) PutArtifact(ctx context.Context, p schema.Principal, content 
 
 func putArtifact(ctx context.Context, c *commit.Change, p schema.Principal, sum, data []byte, mediaType string,
 	out *Artifact) error {
-	if _, err := c.Tx.Exec(ctx, artifactSQL, pgx.StrictNamedArgs{
+	if _, err := c.Tx.Exec(ctx, artifactSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"sha256":     sum,
 		"media_type": mediaType,
@@ -89,7 +89,7 @@ func putArtifact(ctx context.Context, c *commit.Change, p schema.Principal, sum,
 	}); err != nil {
 		return err
 	}
-	if _, err := c.Tx.Exec(ctx, artifactHolderSQL, pgx.StrictNamedArgs{
+	if _, err := c.Tx.Exec(ctx, artifactHolderSQL, pg.Args{
 		"tenant":   c.Tenant,
 		"sha256":   sum,
 		"agent_id": p.Agent,
@@ -131,7 +131,7 @@ func (s *Pipeline) GetArtifact(ctx context.Context, p schema.Principal, address 
 			SELECT a.media_type, a.size, a.created_at, a.content
 			FROM artifacts a
 			WHERE a.tenant = @tenant AND a.sha256 = @sum AND `+commit.MaySeeArtifact,
-			asking(p, pg.ReadGrants(p), pgx.StrictNamedArgs{"sum": sum}))
+			asking(p, pg.ReadGrants(p), pg.Args{"sum": sum}))
 		return err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {

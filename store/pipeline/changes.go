@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // applyContest keeps a fact and the memory that it probably changes, both marked as contested (document 004 §7). A
@@ -111,7 +111,7 @@ func (w *writing) decideAgain(p *pendingProposal) {
 		UPDATE proposals
 		SET state = 'stale', outcome = @outcome
 		WHERE tenant = @tenant AND id = @id`,
-		pgx.StrictNamedArgs{"tenant": w.Tenant, "id": p.ID, "outcome": proposals.ReasonCandidatesChanged})
+		pg.Args{"tenant": w.Tenant, "id": p.ID, "outcome": proposals.ReasonCandidatesChanged})
 	w.counts.Stale++
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
@@ -15,6 +14,7 @@ import (
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // lockFacts locks the functional claims that the proposals make, where their facts would be stored: the scope's lock
@@ -38,7 +38,7 @@ func (w *writing) lockFacts(ctx context.Context) error {
 		SELECT id, scope, visibility
 		FROM memories
 		WHERE tenant = @tenant AND id = ANY(@ids)`,
-		pgx.StrictNamedArgs{"tenant": w.Tenant, "ids": parents})
+		pg.Args{"tenant": w.Tenant, "ids": parents})
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Pri
 				AND status = '`+status+`'
 			ORDER BY id
 			FOR SHARE`,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant":      w.Tenant,
 				"scope":       o.Scope,
 				"subject":     cl.Subject,

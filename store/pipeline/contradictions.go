@@ -31,7 +31,7 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 	err = s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
 		if pairs {
 			found, err := commit.Rows[contestedPair](ctx, tx, contestedPairs, asking(p, pg.ReadGrants(p),
-				pgx.StrictNamedArgs{
+				pg.Args{
 					"left":          left,
 					"right":         right,
 					"sensitivities": pg.ClearedSensitivities(clearance),
@@ -48,7 +48,7 @@ func (s *Pipeline) Contradictions(ctx context.Context, p schema.Principal, page 
 			return nil
 		}
 		found, err := commit.Rows[contradictingProposal](ctx, tx, contradictingProposals, asking(p, pg.ReadGrants(p),
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"before":        proposal,
 				"sensitivities": pg.ClearedSensitivities(clearance),
 				"limit":         page.Limit - len(out),

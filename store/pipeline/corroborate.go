@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/memory/revision"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // restatement is a proposal whose fact a memory says already.
@@ -80,7 +81,7 @@ func (w *writing) edgesFrom(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID
 		FROM memory_links
 		WHERE tenant = @tenant AND source_id = ANY(@ids)
 		GROUP BY source_id`,
-		pgx.StrictNamedArgs{"tenant": w.Tenant, "ids": ids})
+		pg.Args{"tenant": w.Tenant, "ids": ids})
 	out := make(map[uuid.UUID]int, len(rows))
 	for _, r := range rows {
 		out[r.SourceID] = r.Edges
@@ -120,7 +121,7 @@ func (w *writing) relateSources(ctx context.Context, rows map[uuid.UUID]commit.M
 			INSERT INTO memory_links (tenant, source_id, predicate, target_id, weight, created_at)
 			VALUES (@tenant, @source, @predicate, @target, 1, @now)
 			ON CONFLICT DO NOTHING`,
-			pgx.StrictNamedArgs{"tenant": w.Tenant, "source": from, "predicate": t.predicate, "target": to,
+			pg.Args{"tenant": w.Tenant, "source": from, "predicate": t.predicate, "target": to,
 				"now": w.Now})
 		asked = append(asked, t)
 	}
@@ -154,7 +155,7 @@ func (w *writing) restate(m commit.MemoryRow, t newRelation) (commit.MemoryRow, 
 			decay_due_at = @due_at,
 			last_reinforced_at = greatest(last_reinforced_at, @at)
 		WHERE tenant = @tenant AND id = @id`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":      w.Tenant,
 			"id":          m.ID,
 			"salience":    r.Salience,

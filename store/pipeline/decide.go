@@ -77,7 +77,7 @@ var leaseDecide = `
 func (s *Pipeline) LeaseDecide(ctx context.Context, r schema.Range, now time.Time) ([]Undecided, error) {
 	var out []Undecided
 	err := commit.Write(ctx, s.DB, r.Tenant, now, func(c *commit.Change) error {
-		found, err := commit.Rows[undecidedRow](ctx, c.Tx, leaseDecide, rangeArgs(r, pgx.StrictNamedArgs{"now": c.Now}))
+		found, err := commit.Rows[undecidedRow](ctx, c.Tx, leaseDecide, rangeArgs(r, pg.Args{"now": c.Now}))
 		for _, u := range found {
 			u.Type = proposals.TypeOfSource(u.SourceKind)
 			if u.StoredType != nil {
@@ -164,7 +164,7 @@ func saveDecisions(
 		FROM memory_candidates
 		WHERE tenant = @tenant AND id = ANY(@ids) AND state = 'staged'
 		ORDER BY id
-		FOR NO KEY UPDATE`, pgx.StrictNamedArgs{"tenant": r.Tenant, "ids": candidates})
+		FOR NO KEY UPDATE`, pg.Args{"tenant": r.Tenant, "ids": candidates})
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func saveDecisions(
 		UPDATE memory_candidates
 		SET decided_at = @now
 		WHERE tenant = @tenant AND id = ANY(@ids)`,
-		pgx.StrictNamedArgs{"tenant": r.Tenant, "ids": staged, "now": c.Now})
+		pg.Args{"tenant": r.Tenant, "ids": staged, "now": c.Now})
 	return nil
 }
 
@@ -219,7 +219,7 @@ func queueDecision(c *commit.Change, r schema.Range, d Decided) error {
 		}
 		also = append(also, id)
 	}
-	c.Queue.Queue(proposalSQL, pgx.StrictNamedArgs{
+	c.Queue.Queue(proposalSQL, pg.Args{
 		"tenant":          c.Tenant,
 		"id":              pg.NewID(),
 		"batch_id":        r.BatchID,

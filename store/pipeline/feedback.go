@@ -107,8 +107,8 @@ func (f *feeding) run(ctx context.Context) (schema.FeedbackResult, error) {
 // ownRetrieval is the condition of a retrieval of an agent, or of one of its users.
 const ownRetrieval = `tenant = @tenant AND id = @id AND agent_id = @agent AND (@scope = '' OR scope = @scope)`
 
-func ownRetrievalArgs(p schema.Principal, retrieval uuid.UUID) pgx.StrictNamedArgs {
-	return pgx.StrictNamedArgs{"tenant": p.Tenant, "id": retrieval, "agent": p.Agent, "scope": pg.UserScope(p)}
+func ownRetrievalArgs(p schema.Principal, retrieval uuid.UUID) pg.Args {
+	return pg.Args{"tenant": p.Tenant, "id": retrieval, "agent": p.Agent, "scope": pg.UserScope(p)}
 }
 
 // priorVerdicts returns the earlier verdicts on the ids, on this retrieval.
@@ -120,7 +120,7 @@ func (f *feeding) priorVerdicts(ctx context.Context, ids []uuid.UUID) (map[uuid.
 		SELECT memory_id, verdict, moved, coalesce(counted, '') AS counted, effective_at AS at
 		FROM retrieval_feedback
 		WHERE tenant = @tenant AND retrieval_id = @retrieval AND memory_id = ANY(@ids)`,
-		pgx.StrictNamedArgs{"tenant": f.Tenant, "retrieval": f.retrieval, "ids": ids})
+		pg.Args{"tenant": f.Tenant, "retrieval": f.retrieval, "ids": ids})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 			last_reinforced_at = CASE WHEN @reinforced THEN greatest(last_reinforced_at, @at)
 				ELSE last_reinforced_at END
 		WHERE tenant = @tenant AND id = @id`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":      f.Tenant,
 			"id":          m.ID,
 			"salience":    r.Salience,
@@ -230,12 +230,12 @@ func (f *feeding) reinforce(m commit.MemoryRow, v schema.Verdict, r lifecycle.Re
 			UPDATE memories
 			SET confidence = @confidence, payload = @payload
 			WHERE tenant = @tenant AND id = @id`,
-			pgx.StrictNamedArgs{"tenant": f.Tenant, "id": m.ID, "confidence": r.Confidence,
+			pg.Args{"tenant": f.Tenant, "id": m.ID, "confidence": r.Confidence,
 				"payload": string(r.Payload)})
 		metadata["confidence_before"], metadata["confidence_after"] = m.Confidence, r.Confidence
 		metadata["success_count"], metadata["failure_count"] = r.Outcomes.Successes, r.Outcomes.Failures
 	}
-	f.Queue.Queue(feedbackSQL, pgx.StrictNamedArgs{
+	f.Queue.Queue(feedbackSQL, pg.Args{
 		"tenant":       f.Tenant,
 		"retrieval_id": f.retrieval,
 		"memory_id":    m.ID,
@@ -304,7 +304,7 @@ func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval 
 					ON f.tenant = r.tenant AND f.retrieval_id = r.id AND f.memory_id = x.id
 			WHERE r.tenant = @tenant AND r.id = @retrieval
 			ORDER BY x.n`,
-			pgx.StrictNamedArgs{"tenant": p.Tenant, "retrieval": retrieval})
+			pg.Args{"tenant": p.Tenant, "retrieval": retrieval})
 		out.Items = append(out.Items, found...)
 		return err
 	})

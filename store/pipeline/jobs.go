@@ -40,7 +40,7 @@ func (s *Pipeline) FailJobs(ctx context.Context, tenant string, failures []Failu
 			}
 			var state schema.JobState
 			var memoryID uuid.UUID
-			err = c.Tx.QueryRow(ctx, failJob, pgx.StrictNamedArgs{
+			err = c.Tx.QueryRow(ctx, failJob, pg.Args{
 				"tenant":       tenant,
 				"candidate_id": f.CandidateID,
 				"reason":       f.Reason,
@@ -109,7 +109,7 @@ func (s *Pipeline) MarkRangeDead(
 			SET state = 'dead', last_error = @reason, updated_at = @now, finished_at = @now
 			WHERE `+openOfRange+`
 			RETURNING candidate_id, memory_id`,
-			rangeArgs(r, pgx.StrictNamedArgs{"reason": reason, "now": c.Now}))
+			rangeArgs(r, pg.Args{"reason": reason, "now": c.Now}))
 		for _, j := range dead {
 			MarkDead(c, j.CandidateID, j.MemoryID, phase, reason)
 		}
@@ -136,7 +136,7 @@ func (s *Pipeline) AdvanceJobs(ctx context.Context, r schema.Range, phase string
 				updated_at = @now,
 				finished_at = CASE WHEN @phase = 'done' THEN @now::timestamptz END
 			WHERE `+openOfRange,
-			rangeArgs(r, pgx.StrictNamedArgs{"state": state, "phase": phase, "now": c.Now}))
+			rangeArgs(r, pg.Args{"state": state, "phase": phase, "now": c.Now}))
 		if phase == "done" {
 			c.Queue.Queue(`
 				UPDATE memory_candidates
@@ -163,7 +163,7 @@ func (s *Pipeline) NoteOnJobs(ctx context.Context, r schema.Range, note string, 
 			UPDATE jobs
 			SET last_error = @note, updated_at = @now
 			WHERE `+openOfRange,
-			rangeArgs(r, pgx.StrictNamedArgs{"note": note, "now": c.Now}))
+			rangeArgs(r, pg.Args{"note": note, "now": c.Now}))
 		return nil
 	})
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *Pipeline) ReviveJob(ctx context.Context, tenant string, id uuid.UUID, o
 			SET state = 'pending', attempts = 0, updated_at = @now, finished_at = NULL, revived_at = @now
 			WHERE tenant = @tenant AND id = @id AND state = 'dead'
 			RETURNING batch_id, candidate_id, memory_id`,
-			pgx.StrictNamedArgs{"tenant": tenant, "id": id, "now": c.Now})
+			pg.Args{"tenant": tenant, "id": id, "now": c.Now})
 		if errors.Is(err, pgx.ErrNoRows) {
 			if _, err := readJob(ctx, c.Tx, tenant, id); err != nil {
 				return err
@@ -255,7 +255,7 @@ func readJob(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (schem
 		SELECT `+jobColumns+`
 		FROM jobs
 		WHERE tenant = @tenant AND id = @id`,
-		pgx.StrictNamedArgs{"tenant": tenant, "id": id})
+		pg.Args{"tenant": tenant, "id": id})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return schema.Job{}, pg.ErrNotFound
 	}
@@ -273,7 +273,7 @@ type JobFilter struct {
 // Jobs lists jobs by id, which is by age, oldest first.
 func (s *Pipeline) Jobs(ctx context.Context, tenant string, f JobFilter) ([]schema.Job, error) {
 	f.Limit = pg.PageLimit(f.Limit)
-	args := pgx.StrictNamedArgs{"tenant": tenant, "limit": f.Limit}
+	args := pg.Args{"tenant": tenant, "limit": f.Limit}
 	query := `SELECT ` + jobColumns + `
 		FROM jobs
 		WHERE tenant = @tenant`
@@ -320,7 +320,7 @@ func (s *Pipeline) JobCounts(ctx context.Context, tenant string) (map[schema.Job
 			SELECT state, count(*) AS jobs
 			FROM jobs
 			WHERE tenant = @tenant
-			GROUP BY state`, pgx.StrictNamedArgs{"tenant": tenant})
+			GROUP BY state`, pg.Args{"tenant": tenant})
 		for _, r := range rows {
 			out[r.State] = r.Jobs
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
@@ -63,7 +62,7 @@ func link(ctx context.Context, c *commit.Change, r schema.Range, counts *schema.
 		UPDATE memory_candidates
 		SET linked_at = @now
 		WHERE tenant = @tenant AND id = ANY(@ids)`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": done, "now": c.Now})
+		pg.Args{"tenant": c.Tenant, "ids": done, "now": c.Now})
 	return nil
 }
 
@@ -102,7 +101,7 @@ func linkables(ctx context.Context, c *commit.Change, r schema.Range) ([]linkabl
 		SELECT DISTINCT candidate_id, memory_id
 		FROM proposals
 		WHERE tenant = @tenant AND candidate_id = ANY(@candidates) AND state = 'applied' AND memory_id IS NOT NULL`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "candidates": ids})
+		pg.Args{"tenant": c.Tenant, "candidates": ids})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +116,7 @@ func linkables(ctx context.Context, c *commit.Change, r schema.Range) ([]linkabl
 		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live
 		ORDER BY m.id
 		FOR SHARE OF m`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": slices.Collect(maps.Keys(named))})
+		pg.Args{"tenant": c.Tenant, "ids": slices.Collect(maps.Keys(named))})
 	for _, m := range live {
 		for _, i := range named[m.ID] {
 			out[i].memories = append(out[i].memories, m)
@@ -160,7 +159,7 @@ func upsertEntities(ctx context.Context, c *commit.Change, batch []linkable,
 		}](ctx, c.Tx, `SELECT canonical_name, id FROM entities
 			WHERE tenant = @tenant AND canonical_name = ANY(@names)
 			ORDER BY canonical_name
-			FOR NO KEY UPDATE`, pgx.StrictNamedArgs{"tenant": c.Tenant, "names": names})
+			FOR NO KEY UPDATE`, pg.Args{"tenant": c.Tenant, "names": names})
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +182,7 @@ func insertEntities(ctx context.Context, c *commit.Change, names []string, displ
 		SELECT @tenant, e.id, e.canonical, e.name, @now, @now
 		FROM unnest(@ids::uuid[], @canonical::text[], @shown::text[]) e(id, canonical, name)
 		ON CONFLICT (tenant, canonical_name) DO NOTHING`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "ids": ids, "canonical": names, "shown": shown, "now": c.Now})
+		pg.Args{"tenant": c.Tenant, "ids": ids, "canonical": names, "shown": shown, "now": c.Now})
 	counts.Entities += int(tag.RowsAffected())
 	return err
 }
@@ -238,7 +237,7 @@ func upsertMentions(ctx context.Context, c *commit.Change, batch []linkable, ids
 			WHERE e.tenant = @tenant AND e.id = ANY(ARRAY(SELECT id FROM locked))
 		)
 		SELECT count(*) FROM fresh`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "memories": memories, "entities": entities, "now": c.Now}).Scan(&added)
+		pg.Args{"tenant": c.Tenant, "memories": memories, "entities": entities, "now": c.Now}).Scan(&added)
 	counts.Mentions += int(added)
 	return err
 }
@@ -301,7 +300,7 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
 		SET confidence = greatest(r.confidence, excluded.confidence),
 			updated_at = excluded.updated_at`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":        c.Tenant,
 			"sources":       sources,
 			"relationships": relationships,
@@ -330,7 +329,7 @@ func upsertRelations(ctx context.Context, c *commit.Change, batch []linkable, id
 		ORDER BY 2, 3, 4
 		ON CONFLICT (tenant, source_id, relationship, target_id) DO UPDATE
 		SET mentions = r.mentions + excluded.mentions`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":        c.Tenant,
 			"memories":      memories,
 			"sources":       bySource,

@@ -66,7 +66,7 @@ func (s *Pipeline) FactOutcomes(ctx context.Context, tenant string, batchID uuid
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	out := []schema.FactOutcome{}
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, factOutcomes, pgx.StrictNamedArgs{
+		rows, err := tx.Query(ctx, factOutcomes, pg.Args{
 			"tenant":        tenant,
 			"batch_id":      batchID,
 			"sensitivities": pg.SensitivitiesUpTo(""),
@@ -109,7 +109,7 @@ func (s *Pipeline) CandidateOutcomes(ctx context.Context, tenant string, batchID
 				LEFT JOIN memories m ON m.tenant = c.tenant AND m.id = c.memory_id
 			WHERE c.tenant = @tenant AND c.batch_id = @batch_id
 			ORDER BY c.ordinal`,
-			pgx.StrictNamedArgs{"tenant": tenant, "batch_id": batchID})
+			pg.Args{"tenant": tenant, "batch_id": batchID})
 		for _, r := range found {
 			out = append(out, r.outcome())
 		}

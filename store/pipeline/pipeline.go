@@ -34,15 +34,15 @@ var InRange = strings.NewReplacer("@tenant", "$1", "@batch_id", "$2", "@from", "
 	Replace(candidatesInRange)
 
 // rangeArgs adds the range to the arguments of a statement.
-func rangeArgs(r schema.Range, more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
-	out := pgx.StrictNamedArgs{"tenant": r.Tenant, "batch_id": r.BatchID, "from": r.From, "to": r.To}
+func rangeArgs(r schema.Range, more pg.Args) pg.Args {
+	out := pg.Args{"tenant": r.Tenant, "batch_id": r.BatchID, "from": r.From, "to": r.To}
 	maps.Copy(out, more)
 	return out
 }
 
 // asking adds to the arguments of a statement the principal that asks, as commit.MayReadAs names it.
-func asking(p schema.Principal, grants []string, more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
-	out := pgx.StrictNamedArgs{"tenant": p.Tenant, "agent": p.Agent, "project": p.Project, "grants": grants}
+func asking(p schema.Principal, grants []string, more pg.Args) pg.Args {
+	out := pg.Args{"tenant": p.Tenant, "agent": p.Agent, "project": p.Project, "grants": grants}
 	maps.Copy(out, more)
 	return out
 }
@@ -91,7 +91,7 @@ func readBatch(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (Bat
 			min_fact_confidence, supersede, size
 		FROM ingest_batches
 		WHERE tenant = @tenant AND id = @id`,
-		pgx.StrictNamedArgs{"tenant": tenant, "id": id})
+		pg.Args{"tenant": tenant, "id": id})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Batch{}, pg.ErrNotFound
 	}
@@ -152,7 +152,7 @@ func (s *Pipeline) LeaseExtract(ctx context.Context, r schema.Range, now time.Ti
 			Attempts    int
 			MaxAttempts int
 			inference.Source
-		}](ctx, c.Tx, leaseExtract, rangeArgs(r, pgx.StrictNamedArgs{"now": c.Now}))
+		}](ctx, c.Tx, leaseExtract, rangeArgs(r, pg.Args{"now": c.Now}))
 		for _, e := range found {
 			out = append(out, Extractable{CandidateID: e.ID, Attempts: e.Attempts, MaxAttempts: e.MaxAttempts,
 				Source: e.Source})
@@ -189,7 +189,7 @@ func (s *Pipeline) SaveExtractions(ctx context.Context, tenant string, results [
 			UPDATE memory_candidates
 			SET extraction = (@extractions::text[])[array_position(@ids::uuid[], id)]::jsonb
 			WHERE tenant = @tenant AND id = ANY(@ids::uuid[]) AND extraction IS NULL AND state = 'staged'`,
-			pgx.StrictNamedArgs{"tenant": tenant, "ids": ids, "extractions": encoded})
+			pg.Args{"tenant": tenant, "ids": ids, "extractions": encoded})
 		return nil
 	})
 	if err != nil {
@@ -214,7 +214,7 @@ func logUsage(c *commit.Change, candidate uuid.UUID, phase string, u inference.U
 		SET log = log || jsonb_set(@entry::jsonb, '{attempt}', to_jsonb(greatest(attempts, 1))),
 			updated_at = @now
 		WHERE tenant = @tenant AND candidate_id = @candidate_id`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "candidate_id": candidate, "entry": string(entry), "now": c.Now})
+		pg.Args{"tenant": c.Tenant, "candidate_id": candidate, "entry": string(entry), "now": c.Now})
 }
 
 // ExtractCounts counts the stored extractions of a range and the jobs that died extracting; a job that

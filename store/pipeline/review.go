@@ -60,7 +60,7 @@ func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.U
 				AND p.batch_id = @batch_id
 				AND p.expires_at IS NULL
 				AND `+pg.WaitsForReview,
-			pgx.StrictNamedArgs{"tenant": tenant, "batch_id": batchID, "expires_at": c.Now.Add(window)}); err != nil {
+			pg.Args{"tenant": tenant, "batch_id": batchID, "expires_at": c.Now.Add(window)}); err != nil {
 			return err
 		}
 		found, err := commit.Row[ReviewState](ctx, c.Tx, `
@@ -74,7 +74,7 @@ func (s *Pipeline) OpenReview(ctx context.Context, tenant string, batchID uuid.U
 				LEFT JOIN proposals p ON p.tenant = b.tenant AND p.batch_id = b.id
 			WHERE b.tenant = @tenant AND b.id = @batch_id
 			GROUP BY b.agent_id, b.project`,
-			pgx.StrictNamedArgs{"tenant": tenant, "batch_id": batchID})
+			pg.Args{"tenant": tenant, "batch_id": batchID})
 		st = found
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
@@ -145,7 +145,7 @@ func decideProposal(ctx context.Context, c *commit.Change, in DecideInput) (sche
 				AND p.id = @id
 				AND p.batch_id = @batch_id
 				AND `+mayReview+`)`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":   c.Tenant,
 			"id":       in.ProposalID,
 			"batch_id": in.BatchID,
@@ -235,7 +235,7 @@ func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedP
 			p.state, p.outcome, coalesce(p.target_version, 0) AS target_version, p.memory_id, p.reviewed_by`+
 		proposalTables+`
 		WHERE p.tenant = @tenant AND p.id = @id
-		FOR UPDATE OF p`, pgx.StrictNamedArgs{"tenant": c.Tenant, "id": id})
+		FOR UPDATE OF p`, pg.Args{"tenant": c.Tenant, "id": id})
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (w *writing) settleReview(p *pendingProposal, state schema.ProposalState, m
 			embedding = NULL,
 			embedding_model = NULL
 		WHERE tenant = @tenant AND id = @id`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":    w.Tenant,
 			"id":        p.ID,
 			"state":     state,

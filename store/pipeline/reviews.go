@@ -140,7 +140,7 @@ func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f Review
 	}
 	out := []schema.ReviewItem{}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, asking(p, pg.ReadGrants(p), pgx.StrictNamedArgs{
+		rows, err := tx.Query(ctx, query, asking(p, pg.ReadGrants(p), pg.Args{
 			"sensitivities": pg.ClearedSensitivities(clearance),
 			"before":        before,
 			"limit":         page.Limit,
@@ -169,7 +169,7 @@ func (s *Pipeline) GetReview(ctx context.Context, p schema.Principal, id uuid.UU
 				AND p.id = @id
 				AND `+mayReview+`
 				AND `+mayReadSides,
-			asking(p, pg.ReadGrants(p), pgx.StrictNamedArgs{
+			asking(p, pg.ReadGrants(p), pg.Args{
 				"id":            id,
 				"sensitivities": pg.ClearedSensitivities(clearance),
 			}))

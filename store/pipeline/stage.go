@@ -195,7 +195,7 @@ func (st *staging) knownKeys(ctx context.Context) (map[string]uuid.UUID, error) 
 		SELECT id, (result->>'memory_id')::uuid AS memory_id
 		FROM operations
 		WHERE tenant = @tenant AND id = ANY(@keys)`,
-		pgx.StrictNamedArgs{"tenant": st.Tenant, "keys": keys})
+		pg.Args{"tenant": st.Tenant, "keys": keys})
 	for _, r := range results {
 		known[r.ID] = r.MemoryID
 	}
@@ -218,7 +218,7 @@ func (st *staging) insert(ctx context.Context) error {
 	if err := st.settleDuplicates(ctx, shadow); err != nil {
 		return err
 	}
-	st.Queue.Queue(batchSQL, pgx.StrictNamedArgs{
+	st.Queue.Queue(batchSQL, pg.Args{
 		"tenant":              st.Tenant,
 		"id":                  st.batchID,
 		"workflow_id":         st.in.WorkflowID,
@@ -386,7 +386,7 @@ func (st *staging) queueItem(i int) error {
 		return fmt.Errorf("refs: %w", err)
 	}
 	kind, at := sourceKind(c), occurredAt(c, st.Now)
-	st.Queue.Queue(candidateSQL, pgx.StrictNamedArgs{
+	st.Queue.Queue(candidateSQL, pg.Args{
 		"tenant":      st.Tenant,
 		"id":          it.id,
 		"batch_id":    st.batchID,
@@ -438,7 +438,7 @@ func (st *staging) queueItem(i int) error {
 		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by,
 			Reason: "came out of recall: not learned again", Metadata: metadata})
 	case stateStaged:
-		st.Queue.Queue(jobSQL, pgx.StrictNamedArgs{
+		st.Queue.Queue(jobSQL, pg.Args{
 			"tenant":       st.Tenant,
 			"id":           pg.NewID(),
 			"kind":         kindIngest,

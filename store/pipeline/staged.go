@@ -73,7 +73,7 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 				SELECT id = @id, kind, digest
 				FROM staged_requests
 				WHERE tenant = @tenant AND id = ANY(@keys)) x`,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant": c.Tenant,
 				"id":     op.ID,
 				"keys":   op.Keys(),
@@ -88,7 +88,7 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 		case known: // a body delivered again after the result is not kept: no run would drop it
 			return nil
 		}
-		c.Queue.Queue(requestSQL, pgx.StrictNamedArgs{
+		c.Queue.Queue(requestSQL, pg.Args{
 			"tenant":     c.Tenant,
 			"id":         op.ID,
 			"kind":       kind,

@@ -65,7 +65,7 @@ func (s *Pipeline) Unembedded(
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var out []Unembedded
 	err := s.Read(ctx, r.Tenant, func(tx pgx.Tx) error {
-		found, err := commit.Rows[unembeddedRow](ctx, tx, unembedded, rangeArgs(r, pgx.StrictNamedArgs{"model": model.Name}))
+		found, err := commit.Rows[unembeddedRow](ctx, tx, unembedded, rangeArgs(r, pg.Args{"model": model.Name}))
 		for _, u := range found {
 			if u.Embedding != nil {
 				u.Vector = u.Embedding.Slice()

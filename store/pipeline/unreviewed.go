@@ -106,7 +106,7 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 				AND `+pg.WaitsForReview+`
 			ORDER BY p.id
 			LIMIT @limit`,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant":   in.Tenant,
 				"batch_id": in.BatchID,
 				"before":   in.Before.UTC(),
@@ -143,7 +143,7 @@ func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID)
 				AND p.id = ANY(@ids)
 				AND `+pg.WaitsForReview+`
 			RETURNING p.id, p.candidate_id, c.memory_id, p.action, p.ordinal, p.fact`,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant":   in.Tenant,
 				"batch_id": in.BatchID,
 				"before":   in.Before.UTC(),

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/pgvector/pgvector-go"
 
 	"github.com/mneme/mneme/memory"
@@ -242,7 +241,7 @@ func (w *writing) lockRows(ctx context.Context, ids []uuid.UUID, lock string) er
 		WHERE tenant = @tenant AND id = ANY(@ids)
 		ORDER BY id
 		FOR `+lock,
-		pgx.StrictNamedArgs{"tenant": w.Tenant, "ids": slices.Compact(ids)})
+		pg.Args{"tenant": w.Tenant, "ids": slices.Compact(ids)})
 	for _, r := range rows {
 		w.known[r.ID] = r.state()
 	}
@@ -407,7 +406,7 @@ func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid
 			embedding = NULL,
 			embedding_model = NULL
 		WHERE tenant = @tenant AND id = @id`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":             w.Tenant,
 			"id":                 p.ID,
 			"state":              v.State,

@@ -151,7 +151,7 @@ func entryBefore(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, en
 		SELECT seq
 		FROM memory_history
 		WHERE tenant = @tenant AND id = @entry AND memory_id = @memory`,
-		pgx.StrictNamedArgs{"tenant": tenant, "entry": parsed, "memory": id})
+		pg.Args{"tenant": tenant, "entry": parsed, "memory": id})
 	seq, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[int64])
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, badCursor

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // edgesSQL reads the edges of a frontier. Supersession is told by the columns as well as by relations: what was put
@@ -93,7 +94,7 @@ func (w *lineageWalk) level(ctx context.Context, frontier []lineageStep) ([]foun
 		}
 		return out
 	}
-	rows, _ := w.tx.Query(ctx, edgesSQL, pgx.StrictNamedArgs{
+	rows, _ := w.tx.Query(ctx, edgesSQL, pg.Args{
 		"tenant":  w.p.Tenant,
 		"ids":     ids,
 		"sources": follows(revision.RelationDerivedFrom, true),
@@ -186,7 +187,7 @@ func (w *lineageWalk) findOthers(ctx context.Context, ids []uuid.UUID) error {
 		return nil
 	}
 	rows, _ := w.tx.Query(ctx, othersSQL,
-		pgx.StrictNamedArgs{"tenant": w.p.Tenant, "ids": ids, "scopes": w.p.ReadScopes()})
+		pg.Args{"tenant": w.p.Tenant, "ids": ids, "scopes": w.p.ReadScopes()})
 	others, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	for _, id := range others {
 		w.others[id] = true

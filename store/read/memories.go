@@ -33,8 +33,8 @@ func mayLook(agent, project, grants, cleared string) looks {
 var askerLooks = mayLook("@agent", "@project", "@grants", "@cleared")
 
 // askerArgs are the arguments of a statement that uses askerLooks.
-func askerArgs(p schema.Principal, cleared []schema.Sensitivity) pgx.StrictNamedArgs {
-	return pgx.StrictNamedArgs{
+func askerArgs(p schema.Principal, cleared []schema.Sensitivity) pg.Args {
+	return pg.Args{
 		"tenant":  p.Tenant,
 		"agent":   p.Agent,
 		"project": p.Project,
@@ -114,7 +114,7 @@ func (s *Reading) GetAsOf(ctx context.Context, p schema.Principal, id uuid.UUID,
 }
 
 func (s *Reading) get(ctx context.Context, tenant string, id uuid.UUID, query string,
-	args pgx.StrictNamedArgs) (schema.MemoryRecord, error) {
+	args pg.Args) (schema.MemoryRecord, error) {
 	var m schema.MemoryRecord
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		var err error

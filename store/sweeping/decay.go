@@ -51,7 +51,7 @@ func decayVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Retenti
 		return nil, err
 	}
 	stays := stayingOf(rules)
-	err = c.Tx.QueryRow(ctx, countDue, pgx.StrictNamedArgs{
+	err = c.Tx.QueryRow(ctx, countDue, pg.Args{
 		"tenant":           c.Tenant,
 		"now":              c.Now,
 		"limit":            lifecycle.SweepAllowance(t.Stored, share) + 1,
@@ -249,7 +249,7 @@ func (d *decaying) due(ctx context.Context, limit int) ([]dueMemory, error) {
 		ORDER BY m.decay_due_at, m.id
 		LIMIT @limit
 		FOR UPDATE OF m SKIP LOCKED`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":       d.Tenant,
 			"until":        d.in.Until,
 			"after_due_at": d.in.After.DueAt,
@@ -288,7 +288,7 @@ func (d *decaying) inPipeline(ctx context.Context, ids []uuid.UUID) (map[uuid.UU
 		FROM jobs
 		WHERE tenant = @tenant AND kind = 'ingest' AND memory_id = ANY(@memories)
 			AND state IN ('pending', 'leased', 'failed')`,
-		pgx.StrictNamedArgs{"tenant": d.Tenant, "memories": ids})
+		pg.Args{"tenant": d.Tenant, "memories": ids})
 }
 
 // prune makes tombstones, as a soft deletion does (document 004 §15B: safe deletion via decay rather than
@@ -334,7 +334,7 @@ func (d *decaying) takeAway(j *judged, statement string, event schema.HistoryEve
 	if len(j.ids) == 0 {
 		return
 	}
-	d.Queue.Queue(statement, pgx.StrictNamedArgs{
+	d.Queue.Queue(statement, pg.Args{
 		"tenant":   d.Tenant,
 		"memories": j.ids,
 		"entries":  pg.NewIDs(len(j.ids)), // of history
@@ -357,7 +357,7 @@ func (d *decaying) keep(kept, notDue *judged) {
 				SET decay_due_at = x.next
 				FROM unnest(@memories::uuid[], @next::timestamptz[]) x(id, next)
 				WHERE m.tenant = @tenant AND m.id = x.id`,
-				pgx.StrictNamedArgs{"tenant": d.Tenant, "memories": j.ids, "next": j.next})
+				pg.Args{"tenant": d.Tenant, "memories": j.ids, "next": j.next})
 		}
 	}
 	if len(kept.ids) > 0 {
@@ -366,7 +366,7 @@ func (d *decaying) keep(kept, notDue *judged) {
 			SELECT @tenant, x.entry, x.id, 'none', @actor, x.reason, x.metadata, @now, 'keep'
 			FROM unnest(@memories::uuid[], @entries::uuid[], @reasons::text[], @metadata::jsonb[])
 				x(id, entry, reason, metadata)`,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant":   d.Tenant,
 				"memories": kept.ids,
 				"entries":  pg.NewIDs(len(kept.ids)), // of history
@@ -403,7 +403,7 @@ func (s *Sweeping) DecayOutlook(ctx context.Context, tenant string, now time.Tim
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var out DecayOutlook
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, decayOutlook, pgx.StrictNamedArgs{
+		rows, err := tx.Query(ctx, decayOutlook, pg.Args{
 			"tenant": tenant,
 			"now":    now,
 			"soon":   now.Add(24 * time.Hour),

@@ -74,7 +74,7 @@ func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Ret
 		if err != nil {
 			return nil, err
 		}
-		err = c.Tx.QueryRow(ctx, countExpired, w.args(pgx.StrictNamedArgs{
+		err = c.Tx.QueryRow(ctx, countExpired, w.args(pg.Args{
 			"tenant":       c.Tenant,
 			"last_before":  w.last,
 			"action_links": lifecycle.ActionLinks,
@@ -92,7 +92,7 @@ func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Ret
 			c.Tenant).Scan(&t.Stored); err != nil {
 			return nil, err
 		}
-		err := c.Tx.QueryRow(ctx, countAgedHistory, windowsOf(rules, c.Now).args(pgx.StrictNamedArgs{
+		err := c.Tx.QueryRow(ctx, countAgedHistory, windowsOf(rules, c.Now).args(pg.Args{
 			"tenant":       c.Tenant,
 			"before":       before,
 			"action_links": lifecycle.ActionLinks,
@@ -148,7 +148,7 @@ func (s *Sweeping) PreviewPurge(ctx context.Context, tenant string, share float6
 				SELECT EXISTS (
 					SELECT FROM sweep_holds
 					WHERE tenant = @tenant AND sweep = @sweep AND admitted > 0)`,
-				pgx.StrictNamedArgs{"tenant": tenant, "sweep": t.Question}).Scan(&answered)
+				pg.Args{"tenant": tenant, "sweep": t.Question}).Scan(&answered)
 			if err != nil {
 				return err
 			}
@@ -188,7 +188,7 @@ func (p *PurgePreview) countTombstones(ctx context.Context, tx pgx.Tx, rules lif
 	if len(w.before) == 0 {
 		return nil
 	}
-	args := w.args(pgx.StrictNamedArgs{
+	args := w.args(pg.Args{
 		"tenant":       p.Tenant,
 		"last_before":  w.last,
 		"action_links": lifecycle.ActionLinks,
@@ -269,7 +269,7 @@ func (p *PurgePreview) countAged(ctx context.Context, tx pgx.Tx, rules lifecycle
 		if !ends {
 			continue
 		}
-		args := pgx.StrictNamedArgs{"tenant": p.Tenant, "before": before, "limit": PreviewLimit}
+		args := pg.Args{"tenant": p.Tenant, "before": before, "limit": PreviewLimit}
 		if aged.linked {
 			args["action_links"] = lifecycle.ActionLinks
 		}
@@ -283,7 +283,7 @@ func (p *PurgePreview) countAged(ctx context.Context, tx pgx.Tx, rules lifecycle
 
 // count notes what a query counts for a step.
 func (p *PurgePreview) count(ctx context.Context, tx pgx.Tx, step schema.PurgeStep, query string,
-	args pgx.StrictNamedArgs) error {
+	args pg.Args) error {
 	var n int64
 	if err := tx.QueryRow(ctx, query, args).Scan(&n); err != nil {
 		return fmt.Errorf("%s: %w", step, err)

@@ -158,7 +158,7 @@ func (p *purging) history(ctx context.Context) error {
 	rows, err := p.Tx.Query(ctx, `
 		SELECT removed, coalesce(last_at, @after_at) AS last_at, coalesce(last_id, @after_id) AS last_id, more
 		FROM mneme_purge_history(@before, @limit, @action_links, @after_at, @after_id, @scan)`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"before":       before,
 			"limit":        p.in.Limit,
 			"action_links": lifecycle.ActionLinks,
@@ -211,7 +211,7 @@ func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state sche
 		ORDER BY j.finished_at, j.id
 		LIMIT @limit
 		FOR UPDATE OF j SKIP LOCKED`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "state": state, "before": before, "limit": p.in.Limit})
+		pg.Args{"tenant": p.Tenant, "state": state, "before": before, "limit": p.in.Limit})
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (p *purging) jobs(ctx context.Context, d schema.RetentionDomain, state sche
 		return nil
 	}
 	tag, err := p.Tx.Exec(ctx, `DELETE FROM jobs WHERE tenant = @tenant AND id = ANY(@jobs)`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "jobs": ids})
+		pg.Args{"tenant": p.Tenant, "jobs": ids})
 	p.removed(int(tag.RowsAffected()))
 	return err
 }

@@ -64,7 +64,7 @@ type scannedRow struct {
 
 // page looks at the next rows after the run's position, which the query gives in order, scanFactor times the limit at
 // most. It returns those that are to go, up to the limit, and notes the row after which the next page begins.
-func (p *purging) page(ctx context.Context, query string, args pgx.StrictNamedArgs) ([]scannedRow, error) {
+func (p *purging) page(ctx context.Context, query string, args pg.Args) ([]scannedRow, error) {
 	rows, err := p.Tx.Query(ctx, query, args)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (p *purging) events(ctx context.Context) error {
 			AND (e.recorded_at, e.stream, e.seq) > (@after_at, @after_stream, @after_seq)
 		ORDER BY e.recorded_at, e.stream, e.seq
 		LIMIT @scan`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":       p.Tenant,
 			"before":       before,
 			"after_at":     p.in.After.CreatedAt,
@@ -127,7 +127,7 @@ func (p *purging) events(ctx context.Context) error {
 	}
 	n := 0
 	err = p.Tx.QueryRow(ctx, `SELECT mneme_purge_events(@streams, @seqs, @before)`,
-		pgx.StrictNamedArgs{"streams": streams, "seqs": seqs, "before": before}).Scan(&n)
+		pg.Args{"streams": streams, "seqs": seqs, "before": before}).Scan(&n)
 	p.removed(n)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (p *purging) events(ctx context.Context) error {
 		DELETE FROM event_streams s
 		WHERE s.tenant = @tenant AND s.stream = ANY(@streams) AND s.updated_at < @before
 			AND NOT EXISTS (SELECT FROM events e WHERE e.tenant = @tenant AND e.stream = s.stream)`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "streams": streams, "before": before})
+		pg.Args{"tenant": p.Tenant, "streams": streams, "before": before})
 	return err
 }
 
@@ -155,7 +155,7 @@ func (p *purging) versions(ctx context.Context) error {
 			AND (v.until, v.memory_id, v.version) > (@after_at, @after_id, @after_version)
 		ORDER BY v.until, v.memory_id, v.version
 		LIMIT @scan`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":        p.Tenant,
 			"before":        before,
 			"action_links":  lifecycle.ActionLinks,
@@ -176,7 +176,7 @@ func (p *purging) versions(ctx context.Context) error {
 		USING unnest(@memories::uuid[], @versions::integer[]) old(memory_id, version)
 		WHERE v.tenant = @tenant AND v.memory_id = old.memory_id AND v.version = old.version
 			AND `+freeVersion,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":       p.Tenant,
 			"memories":     ids,
 			"versions":     versions,
@@ -211,7 +211,7 @@ func (p *purging) operations(ctx context.Context) error {
 		WHERE o.tenant = @tenant AND o.created_at < @before AND (o.created_at, o.id) > (@after_at, @after_key)
 		ORDER BY o.created_at, o.id
 		LIMIT @scan`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":    p.Tenant,
 			"before":    before,
 			"after_at":  p.in.After.CreatedAt,
@@ -226,7 +226,7 @@ func (p *purging) operations(ctx context.Context) error {
 		keys[i] = row.Key
 	}
 	tag, err := p.Tx.Exec(ctx, `DELETE FROM operations WHERE tenant = @tenant AND id = ANY(@keys)`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "keys": keys})
+		pg.Args{"tenant": p.Tenant, "keys": keys})
 	p.removed(int(tag.RowsAffected()))
 	return err
 }
@@ -260,7 +260,7 @@ func (p *purging) ingest(ctx context.Context) error {
 		WHERE b.tenant = @tenant AND b.created_at < @before AND (b.created_at, b.id) > (@after_at, @after_id)
 		ORDER BY b.created_at, b.id
 		LIMIT @limit`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":   p.Tenant,
 			"before":   before,
 			"after_at": p.in.After.CreatedAt,
@@ -336,7 +336,7 @@ func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (i
 			WHERE c.tenant = @tenant AND c.id = ANY(@candidates)
 			ORDER BY c.id
 			ON CONFLICT DO NOTHING`,
-			pgx.StrictNamedArgs{"tenant": p.Tenant, "candidates": candidates})
+			pg.Args{"tenant": p.Tenant, "candidates": candidates})
 		if err != nil {
 			return 0, fmt.Errorf("source kinds: %w", err)
 		}
@@ -368,7 +368,7 @@ func (p *purging) batches(ctx context.Context, settled []uuid.UUID, left int) (i
 
 // lockIDs runs a query that locks rows of @of, at most @limit, and returns their ids.
 func (p *purging) lockIDs(ctx context.Context, query string, of []uuid.UUID, limit int) ([]uuid.UUID, error) {
-	rows, err := p.Tx.Query(ctx, query, pgx.StrictNamedArgs{"tenant": p.Tenant, "of": of, "limit": limit})
+	rows, err := p.Tx.Query(ctx, query, pg.Args{"tenant": p.Tenant, "of": of, "limit": limit})
 	if err != nil {
 		return nil, err
 	}
@@ -380,7 +380,7 @@ func (p *purging) deleteIDs(ctx context.Context, query, name string, ids []uuid.
 	if len(ids) == 0 {
 		return nil
 	}
-	tag, err := p.Tx.Exec(ctx, query, pgx.StrictNamedArgs{"tenant": p.Tenant, "ids": ids})
+	tag, err := p.Tx.Exec(ctx, query, pg.Args{"tenant": p.Tenant, "ids": ids})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -407,7 +407,7 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 		ORDER BY created_at, id
 		LIMIT @limit
 		FOR UPDATE SKIP LOCKED`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "before": before, "limit": p.in.Limit})
+		pg.Args{"tenant": p.Tenant, "before": before, "limit": p.in.Limit})
 	if err != nil {
 		return err
 	}
@@ -432,7 +432,7 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 			DELETE FROM `+table.name+` d
 			USING old
 			WHERE d.tenant = @tenant AND d.run_id = old.run_id AND d.`+table.key+` = old.`+table.key,
-			pgx.StrictNamedArgs{"tenant": p.Tenant, "runs": ids, "limit": left})
+			pg.Args{"tenant": p.Tenant, "runs": ids, "limit": left})
 		if err != nil {
 			return fmt.Errorf("%s: %w", table.name, err)
 		}
@@ -465,7 +465,7 @@ func (p *purging) artifacts(ctx context.Context) error {
 		WHERE a.tenant = @tenant AND a.created_at < @before AND (a.created_at, a.sha256) > (@after_at, @after_sum)
 		ORDER BY a.created_at, a.sha256
 		LIMIT @scan`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":    p.Tenant,
 			"before":    before,
 			"after_at":  p.in.After.CreatedAt,

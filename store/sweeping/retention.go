@@ -114,7 +114,7 @@ func setPolicy(ctx context.Context, c *commit.Change, p schema.RetentionPolicy) 
 			reason = excluded.reason,
 			version = r.version + 1
 		RETURNING `+policyColumns,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":       c.Tenant,
 			"domain":       p.Domain,
 			"tier":         p.Tier,
@@ -173,8 +173,8 @@ func lockPolicies(ctx context.Context, c *commit.Change) error {
 const ofClass = `tenant = @tenant AND domain = @domain AND tier = @tier AND typology = @typology`
 
 // ofClassArgs are the arguments of ofClass, for a policy's class.
-func ofClassArgs(c *commit.Change, p schema.RetentionPolicy) pgx.StrictNamedArgs {
-	return pgx.StrictNamedArgs{"tenant": c.Tenant, "domain": p.Domain, "tier": p.Tier, "typology": p.Typology}
+func ofClassArgs(c *commit.Change, p schema.RetentionPolicy) pg.Args {
+	return pg.Args{"tenant": c.Tenant, "domain": p.Domain, "tier": p.Tier, "typology": p.Typology}
 }
 
 // policy returns what is set for exactly a policy's class; nil when nothing is.
@@ -214,7 +214,7 @@ func auditPolicy(c *commit.Change, before, after *schema.RetentionPolicy, by, re
 		INSERT INTO retention_policy_changes (tenant, id, domain, tier, typology, before, after, changed_by, reason,
 			changed_at)
 		VALUES (@tenant, @id, @domain, @tier, @typology, @before, @after, @changed_by, @reason, @now)`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":     c.Tenant,
 			"id":         pg.NewID(),
 			"domain":     class.Domain,
@@ -233,7 +233,7 @@ func auditPolicy(c *commit.Change, before, after *schema.RetentionPolicy, by, re
 // newest), limit at most.
 func (s *Sweeping) RetentionChanges(ctx context.Context, tenant string, after uuid.UUID,
 	limit int) ([]schema.RetentionChange, error) {
-	page, args := ``, pgx.StrictNamedArgs{"tenant": tenant, "limit": pg.PageLimit(limit)}
+	page, args := ``, pg.Args{"tenant": tenant, "limit": pg.PageLimit(limit)}
 	if after != uuid.Nil {
 		page = `
 			AND c.seq < (

@@ -24,16 +24,16 @@ const SweepBatchSize = 500
 // SweepTenants lists at most limit tenants after the given one, by name.
 func (s *Sweeping) SweepTenants(ctx context.Context, after string, limit int) ([]string, error) {
 	return s.tenantNames(ctx, `SELECT mneme_tenants(@after, @limit)`,
-		pgx.StrictNamedArgs{"after": after, "limit": limit})
+		pg.Args{"after": after, "limit": limit})
 }
 
 // DecayTenants lists at most limit tenants after the given one with a memory due at a time, by name.
 func (s *Sweeping) DecayTenants(ctx context.Context, after string, limit int, at time.Time) ([]string, error) {
 	return s.tenantNames(ctx, `SELECT mneme_decay_tenants(@after, @limit, @at)`,
-		pgx.StrictNamedArgs{"after": after, "limit": limit, "at": at})
+		pg.Args{"after": after, "limit": limit, "at": at})
 }
 
-func (s *Sweeping) tenantNames(ctx context.Context, query string, args pgx.StrictNamedArgs) ([]string, error) {
+func (s *Sweeping) tenantNames(ctx context.Context, query string, args pg.Args) ([]string, error) {
 	rows, err := s.Pool.Query(ctx, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
@@ -144,7 +144,7 @@ const holdColumns = `tenant, sweep, would_take, stored, share, asked_at, admitte
 const ofSweep = `tenant = @tenant AND sweep = @sweep`
 
 // oneHold runs a statement that returns one hold.
-func oneHold(ctx context.Context, c *commit.Change, query string, args pgx.StrictNamedArgs) (schema.SweepHold, error) {
+func oneHold(ctx context.Context, c *commit.Change, query string, args pg.Args) (schema.SweepHold, error) {
 	rows, err := c.Tx.Query(ctx, query, args)
 	if err != nil {
 		return schema.SweepHold{}, err
@@ -156,7 +156,7 @@ func oneHold(ctx context.Context, c *commit.Change, query string, args pgx.Stric
 func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {
 	if !t.tooMuch(share) {
 		c.Queue.Queue(`DELETE FROM sweep_holds WHERE `+ofSweep,
-			pgx.StrictNamedArgs{"tenant": c.Tenant, "sweep": t.Question})
+			pg.Args{"tenant": c.Tenant, "sweep": t.Question})
 		return nil, nil
 	}
 	// A used-up answer does not count: it asks again.
@@ -173,7 +173,7 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 			answered_at = CASE WHEN h.admitted > 0 THEN h.answered_at END,
 			admitted = nullif(h.admitted, 0)
 		RETURNING `+holdColumns,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":     c.Tenant,
 			"sweep":      t.Question,
 			"would_take": t.Would,
@@ -193,7 +193,7 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
 	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE `+ofSweep+` FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": c.Tenant, "sweep": sweep}).Scan(&left)
+		pg.Args{"tenant": c.Tenant, "sweep": sweep}).Scan(&left)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return want, nil
@@ -210,7 +210,7 @@ func used(c *commit.Change, sweep schema.Sweep, n int) {
 			UPDATE sweep_holds
 			SET admitted = greatest(0, admitted - @taken)
 			WHERE `+ofSweep+` AND admitted IS NOT NULL`,
-			pgx.StrictNamedArgs{"tenant": c.Tenant, "sweep": sweep, "taken": n})
+			pg.Args{"tenant": c.Tenant, "sweep": sweep, "taken": n})
 	}
 }
 
@@ -260,7 +260,7 @@ func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[stri
 						UNION ALL
 						SELECT * FROM jsonb_each_text(excluded.counts)) x
 					GROUP BY key) y)`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant": c.Tenant,
 			"run":    run,
 			"sweep":  sweep,
@@ -281,7 +281,7 @@ func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.S
 			SET admitted = @admitted, answered_by = @answered_by, reason = @reason, answered_at = @now
 			WHERE `+ofSweep+`
 			RETURNING `+holdColumns,
-			pgx.StrictNamedArgs{
+			pg.Args{
 				"tenant":      tenant,
 				"sweep":       sweep,
 				"admitted":    upTo,
@@ -334,7 +334,7 @@ func (s *Sweeping) SweepRuns(ctx context.Context, tenant string, sweep schema.Sw
 			WHERE `+ofSweep+`
 			ORDER BY started_at DESC, id DESC
 			LIMIT @limit`,
-			pgx.StrictNamedArgs{"tenant": tenant, "sweep": sweep, "limit": limit})
+			pg.Args{"tenant": tenant, "sweep": sweep, "limit": limit})
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func (p *purging) expire(ctx context.Context) error {
 			AND (m.deleted_at, m.id) > (@after_at, @after_id)
 		ORDER BY m.deleted_at, m.id
 		LIMIT @scan`,
-		w.args(pgx.StrictNamedArgs{
+		w.args(pg.Args{
 			"tenant":      p.Tenant,
 			"last_before": w.last,
 			"after_at":    p.in.After.CreatedAt,
@@ -50,7 +50,7 @@ func (p *purging) expire(ctx context.Context) error {
 			AND m.id = ANY(@chosen)
 		ORDER BY m.deleted_at, m.id
 		FOR UPDATE OF m SKIP LOCKED`,
-		w.args(pgx.StrictNamedArgs{"tenant": p.Tenant, "last_before": w.last, "chosen": chosen}))
+		w.args(pg.Args{"tenant": p.Tenant, "last_before": w.last, "chosen": chosen}))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (p *purging) expire(ctx context.Context) error {
 	p.out.Counts["archived"] = len(staying)
 	used(p.Change, schema.SweepRetention, len(going))
 	p.Queue.Queue(`UPDATE memories SET purging_at = @now WHERE tenant = @tenant AND id = ANY(@going)`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "going": going, "now": p.Now})
+		pg.Args{"tenant": p.Tenant, "going": going, "now": p.Now})
 	metadata, err := p.metadata()
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (p *purging) expire(ctx context.Context) error {
 		SELECT @tenant, entry, id, 'modified', @actor, 'its window is over: archived for good', @metadata, @now,
 			'archive', version
 		FROM kept`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":   p.Tenant,
 			"staying":  staying,
 			"entries":  pg.NewIDs(len(staying)), // of history
@@ -128,7 +128,7 @@ func (p *purging) marked(ctx context.Context, condition, lock string) ([]uuid.UU
 			AND `+condition+`
 		ORDER BY m.purging_at, m.id
 		LIMIT @limit `+lock,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "limit": p.in.Limit})
+		pg.Args{"tenant": p.Tenant, "limit": p.in.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (p *purging) embeddings(ctx context.Context) error {
 		USING chosen c
 		WHERE d.tenant = @tenant AND d.memory_id = c.memory_id AND d.model = c.model
 		RETURNING d.memory_id`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "memories": ids, "limit": p.in.Limit})
+		pg.Args{"tenant": p.Tenant, "memories": ids, "limit": p.in.Limit})
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (p *purging) embeddings(ctx context.Context) error {
 		SELECT m.tenant, m.id, m.version, 'delete', @now
 		FROM memories m
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories)`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "memories": gone, "now": p.Now})
+		pg.Args{"tenant": p.Tenant, "memories": gone, "now": p.Now})
 	return nil
 }
 
@@ -229,7 +229,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 		WHERE m.tenant = @tenant AND m.id = ANY(@memories) AND m.purging_at IS NOT NULL AND m.erased_at IS NULL
 		ORDER BY m.id
 		FOR UPDATE`,
-		pgx.StrictNamedArgs{"tenant": p.Tenant, "memories": ids})
+		pg.Args{"tenant": p.Tenant, "memories": ids})
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 		)
 		SELECT count(*)
 		FROM gone`,
-		pgx.StrictNamedArgs{
+		pg.Args{
 			"tenant":   p.Tenant,
 			"memories": ids,
 			"entries":  pg.NewIDs(len(ids)), // of history

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
 )
 
 // windows are the classes of memories whose tombstones expire, in columns, as of a time.
@@ -51,8 +51,8 @@ const inWindow = `w.world = (m.world_id IS NOT NULL) AND w.tier = m.tier AND w.t
 		AND m.deleted_at <= w.before`
 
 // args are the arguments of windowRows, and more.
-func (w windows) args(more pgx.StrictNamedArgs) pgx.StrictNamedArgs {
-	args := pgx.StrictNamedArgs{
+func (w windows) args(more pg.Args) pg.Args {
+	args := pg.Args{
 		"windows_world":    w.world,
 		"windows_tier":     w.tiers,
 		"windows_typology": w.typologies,
