@@ -19,16 +19,16 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Deadlines and windows of shaping. A stage that misses its deadline is left out and named in meta.degraded.
+// Limits of the shaping stages. A stage that misses its deadline is skipped and named in meta.degraded.
 const (
-	readDeadline = 500 * time.Millisecond // of a stage that reads from Postgres
+	readDeadline = 500 * time.Millisecond // for a stage that reads from Postgres
 
-	// Stages that read more than features look at the best candidates alone: three a result.
+	// Stages that read more than features look only at the best candidates, three for each requested result.
 	shapedPerResult = 3
 )
 
-// offByDefault are the stages that did not help on the evaluation conversations, or cost more than they
-// gave: docs/recall.md has the figures. With switches them on.
+// offByDefault holds the stages that did not help on the evaluation conversations, or cost more than they gained;
+// docs/recall.md has the figures. Requests and deployments switch them on in With.
 var offByDefault = map[string]bool{
 	rank.StageConvolve: true, rank.StageFacets: true, rank.StageRehearse: true, rank.StageDampen: true,
 }
@@ -38,7 +38,7 @@ func (q *query) optional(name string) bool {
 	return offByDefault[name] && !slices.Contains(q.With, name) && !slices.Contains(q.req.With, name)
 }
 
-// Channels names the channels, and Stages the stages of shaping in their order: what can be switched off.
+// Channels returns the names of the channels.
 func Channels() []string {
 	var out []string
 	for _, c := range (&query{Recaller: &Recaller{}}).channels() {
@@ -47,7 +47,7 @@ func Channels() []string {
 	return out
 }
 
-// Stages names the stages of shaping in their order, those that are off by default among them.
+// Stages returns the names of the shaping stages in their order, including those that are off by default.
 func Stages() []string {
 	var out []string
 	for _, s := range (&query{Recaller: &Recaller{}}).stages(collected{}, nil) {
@@ -56,7 +56,7 @@ func Stages() []string {
 	return out
 }
 
-// switches are the names that a request may switch off, or on.
+// switches returns the names that a request may switch off or on.
 var switches = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{
 		layers.ChannelSignals:  true,
@@ -80,13 +80,13 @@ var switches = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// IsSwitch reports whether a channel or stage goes by that name: With and Without know no other.
+// IsSwitch reports whether name is that of a channel or stage. With and Without accept no other names.
 func IsSwitch(name string) bool { return switches()[name] }
 
 // Switches lists the names of all channels and stages, sorted.
 func Switches() []string { return slices.Sorted(maps.Keys(switches())) }
 
-// checkSwitches refuses a name that switches nothing: a misspelt one would go unnoticed.
+// checkSwitches returns an error for names that switch nothing, so that a misspelt name is noticed.
 func checkSwitches(req schema.RecallRequest) error {
 	var wrong schema.ValidationError
 	check := func(field string, names []string) {
@@ -107,24 +107,24 @@ func checkSwitches(req schema.RecallRequest) error {
 	return &wrong
 }
 
-// notASwitch is the problem of a name that is not in Switches.
+// notASwitch returns the error text for a name that is not in Switches.
 func notASwitch() string {
 	return "not a channel or stage; choose from " + strings.Join(Switches(), ", ")
 }
 
-// OffByDefault reports whether a stage works only where it is asked for.
+// OffByDefault reports whether a stage runs only on request.
 func OffByDefault(name string) bool { return offByDefault[name] }
 
-// best are the candidates that the costlier stages look at.
+// best returns the candidates that the more expensive stages look at.
 func (q *query) best(evidence []rank.Evidence) []rank.Evidence {
 	return evidence[:min(len(evidence), shapedPerResult*q.limit)]
 }
 
-// superseded reports whether what was superseded is wanted: the request says so, or the question asks how
-// it was.
+// superseded reports whether superseded memories are wanted: the request says so, or the question asks about the
+// past.
 func (q *query) superseded() bool { return q.req.Superseded || q.asked.Past }
 
-// readable is the filter for reading by id: with what was superseded, where that is asked for.
+// readable returns the filter for reading by id. It admits superseded memories if they are wanted.
 func (q *query) readable() pg.Filter {
 	f := q.filter
 	f.Superseded = q.superseded()
@@ -146,8 +146,8 @@ func (q *query) rehearse(ctx context.Context, evidence []rank.Evidence) ([]rank.
 	return rank.Rehearse(evidence, q.now()), nil
 }
 
-// rerank lets the reranker read the best candidates. It sees contents that passed the filter, and the query. It
-// returns the evidence and, also where the reranker fails, what it has left of its deadline.
+// rerank scores the best candidates with the reranker, which sees the query and contents that passed the filter. It
+// returns the evidence and the time left of the reranker's deadline. The time is returned even if the reranker fails.
 func (q *query) rerank(
 	ctx context.Context,
 	evidence []rank.Evidence,
@@ -196,8 +196,8 @@ func (q *query) rerank(
 	return rank.Rerank(evidence, scores, q.Reranking.Blend), left, nil
 }
 
-// rerankWithin asks the reranker and does not wait for one that does not look at its context: a recall keeps
-// its deadline, and the answer that comes later is dropped.
+// rerankWithin calls the reranker and returns when ctx is done, even if the reranker ignores its context. A later
+// answer is dropped, so that the recall keeps its deadline.
 func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts []string) (map[int]float64, error) {
 	type answer struct {
 		scores map[int]float64
@@ -216,8 +216,8 @@ func rerankWithin(ctx context.Context, r inference.Reranker, query string, texts
 	}
 }
 
-// dampen applies the parts of dampening one after the other. It reads the contents and the entities of the
-// best candidates.
+// dampen applies the four rules of dampening, one after the other. It reads the contents and the entities of the best
+// candidates.
 func (q *query) dampen(
 	ctx context.Context,
 	evidence []rank.Evidence,
@@ -235,7 +235,7 @@ func (q *query) dampen(
 		return nil, err
 	}
 	evidence = rank.BoostDecisions(evidence)
-	if contents, err = texts.contents(ctx, q.best(evidence)); err != nil { // the best may be others by now
+	if contents, err = texts.contents(ctx, q.best(evidence)); err != nil { // the best candidates may have changed
 		return nil, err
 	}
 	return rank.BoostDated(evidence, contents), nil
@@ -255,8 +255,8 @@ func (q *query) dampenHubs(ctx context.Context, evidence []rank.Evidence) ([]ran
 	return rank.DampenHubs(evidence, lowest, hub), nil
 }
 
-// currentness brings in what the best candidates superseded, where that is asked for, each with the score of
-// its successor, and then annotates and weighs all of them.
+// currentness adds the successors of the best candidates and, if superseded memories are wanted, the predecessors.
+// Each predecessor gets the score of its successor. It then marks all candidates and changes their scores.
 func (q *query) currentness(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
@@ -280,8 +280,9 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence) ([]ra
 	return rank.Current(evidence, supersessions), nil
 }
 
-// successors gives what took the place of what the candidates say their evidence: the words of a question
-// often stand in the older statement alone. It returns those that are not among the evidence yet.
+// successors gives the successors of the best candidates the scores of their predecessors, because often only the
+// older statement has the words of the question. It returns the successors that are not in evidence yet, and raises
+// the scores of the others in place.
 func (q *query) successors(ctx context.Context, best, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	chain, err := q.Store.Successors(ctx, q.readable(), idsOf(best))
 	if err != nil || len(chain) == 0 {
@@ -296,7 +297,7 @@ func (q *query) successors(ctx context.Context, best, evidence []rank.Evidence) 
 		score := evidence[at[link.ID]].Score
 		if i, known := at[link.Successor]; known {
 			if evidence[i].Score < score {
-				evidence[i].Set(rank.StageCurrentness, score, "takes the place of what was found")
+				evidence[i].Set(rank.StageCurrentness, score, "replaces a memory that was found")
 			}
 			continue
 		}
@@ -311,14 +312,14 @@ func (q *query) successors(ctx context.Context, best, evidence []rank.Evidence) 
 	for _, id := range missing {
 		if known, ok := features[id]; ok {
 			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Features: known}
-			e.Set(rank.StageCurrentness, scores[id], "takes the place of what was found")
+			e.Set(rank.StageCurrentness, scores[id], "replaces a memory that was found")
 			out = append(out, e)
 		}
 	}
 	return out, nil
 }
 
-// predecessors returns what the best candidates superseded and is not among the evidence yet.
+// predecessors returns the memories that the best candidates superseded and that are not in evidence yet.
 func (q *query) predecessors(ctx context.Context, best, evidence []rank.Evidence) ([]rank.Evidence, error) {
 	chain, err := q.Store.Predecessors(ctx, q.readable(), idsOf(best))
 	if err != nil || len(chain) == 0 {
@@ -343,7 +344,7 @@ func (q *query) predecessors(ctx context.Context, best, evidence []rank.Evidence
 	for _, id := range older {
 		if known, ok := features[id]; ok {
 			e := rank.Evidence{ID: id, Channels: map[string]float64{}, Features: known}
-			e.Set(rank.StageCurrentness, scores[id], "as its successor")
+			e.Set(rank.StageCurrentness, scores[id], "the score of its successor")
 			out = append(out, e)
 		}
 	}

@@ -2,7 +2,7 @@ package changes
 
 import "strings"
 
-// Frames are what people put around a statement; %s is the statement.
+// Frames are phrases that people say before or after a statement. %s stands for the statement.
 var (
 	devFrames = []string{"For the record: %s", "Please note: %s", "Quick note: %s", "So that you know: %s", "%s Thanks!",
 		"%s Please keep that in mind.", "One more thing: %s", "Hi, %s", "%s Just so that it is written down somewhere."}
@@ -11,10 +11,10 @@ var (
 		"Hello there. %s", "%s That's all from me.", "Could you write this down? %s"}
 )
 
-// shareFramed is how many statements have a frame.
+// shareFramed is the share of statements that get a frame.
 const shareFramed = 0.2
 
-// framed puts some statements into a frame.
+// framed puts the text into a random frame, with probability shareFramed. Otherwise it returns the text unchanged.
 func (g *generator) framed(text string) string {
 	if g.Float64() >= shareFramed {
 		return text

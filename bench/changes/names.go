@@ -2,7 +2,7 @@ package changes
 
 import "strings"
 
-// Names of subjects. A tenant takes each at most once.
+// Names of subjects. A tenant uses each of them at most once. A slash separates a person from the pronoun.
 var (
 	relatives = strings.Split("my sister/she|my brother/he|my mother/she|my father/he|my cousin/she|"+
 		"my neighbour/he|my aunt/she|my flatmate/he", "|")
@@ -26,7 +26,7 @@ var (
 		"Quartz|Lyra|Heron|Mistral|Cedar", "|")
 )
 
-// devNames are the people of the development half.
+// devNames are the names of people in the development half, with their pronouns.
 var devNames = strings.Split("Dana/she|Priyanka/she|Tomas/he|Yara/she|Owen/he|Lucia/she|Marek/he|Sofia/she|"+
 	"Hugo/he|Nadia/she|Emil/he|Ruth/she|Paulo/he|Greta/she|Ivan/he|Mei/she|"+
 	"Arthur/he|Zoe/she|Karim/he|Linda/she|Oscar/he|Fatima/she|Simon/he|Elena/she|"+
@@ -34,7 +34,7 @@ var devNames = strings.Split("Dana/she|Priyanka/she|Tomas/he|Yara/she|Owen/he|Lu
 	"Leon/he|Vera/she|Ahmed/he|Clara/she|Pavel/he|Judith/she|Bruce/he|Nina/she|"+
 	"Omar/he|Petra/she|Ken/he|Mara/she|Ivo/he|Alice/she|Rolf/he|Diana/she", "|")
 
-// heldoutNames are the people of the held-out half.
+// heldoutNames are the names of people in the held-out half, with their pronouns.
 var heldoutNames = strings.Split("Astrid/she|Benedikt/he|Chiara/she|Dorian/he|Edda/she|Fabio/he|Gwen/she|"+
 	"Hamid/he|Isolde/she|Jakub/he|Keiko/she|Lars/he|Mirela/she|Nikolai/he|"+
 	"Odile/she|Pascal/he|Quinn/she|Renzo/he|Svea/she|Tariq/he|Ursula/she|"+

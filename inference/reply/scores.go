@@ -11,15 +11,17 @@ import (
 //
 //	{"scores": [{"n": 1, "score": 0.8}, {"n": 2, "score": 0}]}
 //
-// It returns scores by the texts' places, from 0. Unlike an extraction, an answer is taken whole or not at
-// all: one that was cut off, gives a text two scores, scores one that was not offered, or leaves [0,1] was
-// written by a model that lost its place, and half an order is worse than the one that stood. Texts may be
-// left out. The error names fields, never what the answer said.
+// It returns a map from the index of a text, counted from 0, to its score. The answer may leave out texts.
+//
+// Unlike an extraction, an answer is used completely or not at all. Scores returns an error if the answer was cut
+// off, scores a text twice, scores a text that does not exist, or has a score outside [0,1]. A model that makes such
+// a mistake has lost track of the texts, and a partly new order is worse than the old one. The error names fields and
+// never quotes the answer.
 func Scores(text string, n int) (map[int]float64, error) {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "scores")
 	if len(found) != 1 {
-		return nil, fmt.Errorf("answer: holds %d objects with scores, not one", len(found))
+		return nil, fmt.Errorf("answer: holds %d objects with scores instead of one", len(found))
 	}
 	if !found[0].whole {
 		return nil, errors.New("answer: was cut off")
@@ -47,7 +49,7 @@ func Scores(text string, n int) (map[int]float64, error) {
 		case !ok1 || !ok2:
 			return nil, problem(&w)
 		case number != math.Trunc(number), number < 1, number > float64(n):
-			return nil, fmt.Errorf("%s.n: names no text that was offered", path)
+			return nil, fmt.Errorf("%s.n: is not the number of a text", path)
 		case !(score >= 0 && score <= 1):
 			return nil, fmt.Errorf("%s.score: must be between 0 and 1", path)
 		}
@@ -62,7 +64,7 @@ func Scores(text string, n int) (map[int]float64, error) {
 	return out, nil
 }
 
-// problem is the last thing that was found wrong.
+// problem returns the last warning as an error.
 func problem(w *warnings) error {
 	list := w.list()
 	if len(list) == 0 {

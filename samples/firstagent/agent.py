@@ -1,6 +1,6 @@
 """An agent that uses Mneme, with nothing but Temporal's SDK for Python: pip install temporalio
 
-It hands in the turns of a conversation, asks what is known before it answers the next one, and says what helped.
+It hands in the turns of a conversation, asks what is known before it answers the next turn, and reports what helped.
 """
 
 import asyncio
@@ -17,18 +17,18 @@ AGENT = "travel-desk"
 
 
 def principal(user):
-    """On whose behalf a request is made: for a user or, without one, for the agent itself."""
+    """Return on whose behalf a request is made: a user or, if user is empty, the agent itself."""
     return {"tenant": TENANT, "agent": AGENT, **({"user": user} if user else {})}
 
 
 async def remember(client, user, key, *turns):
-    """Hand in the turns of a conversation. Returns when they are durable; the handle's result waits until the facts
-    in them are known, which an agent that goes on talking does not need."""
+    """Hand in the turns of a conversation, and return when they are durable. The result of the returned handle waits
+    until their facts are extracted. An agent in a conversation need not wait for it."""
     request = {"principal": principal(user), "candidates": list(turns), "idempotency_key": key}
     start = WithStartWorkflowOperation(
         "Ingest",
         request,
-        id=f"ingest/{TENANT}/{AGENT}/{user}/{key}",  # delivered twice, the turns are handed in once
+        id=f"ingest/{TENANT}/{AGENT}/{user}/{key}",  # turns delivered twice are handed in once
         task_queue=TASK_QUEUE,
         id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
         id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
@@ -40,7 +40,7 @@ async def remember(client, user, key, *turns):
 
 
 async def recall(client, user, question):
-    """Ask what is known that helps with a question."""
+    """Return the memories that help to answer a question."""
     request = {"principal": principal(user), "query": question, "limit": 5}
     return await client.execute_workflow(
         "Recall", request, id=f"recall/{TENANT}/{AGENT}/{os.urandom(8).hex()}", task_queue=TASK_QUEUE
@@ -48,7 +48,7 @@ async def recall(client, user, question):
 
 
 async def helped(client, user, answer, *used):
-    """Say which of the memories that were recalled went into a good answer. The others were not used."""
+    """Report which of the recalled memories were used for a good answer. The others were not used."""
     request = {
         "principal": principal(user),
         "retrieval_id": answer["retrieval_id"],
@@ -61,8 +61,8 @@ async def helped(client, user, answer, *used):
 
 
 def prompt(answer):
-    """What goes into the model's context: one line a memory, with its date and with what speaks against it. The block
-    is marked, so that a transcript that holds it can be handed in and is not learned again."""
+    """Return the text for the model's context: one line per memory, with its date and any reason to doubt it. The
+    block is marked, so that it is skipped when a transcript that contains it is handed in."""
     lines = ["What you know (say that you do not know where this does not help):"]
     for memory in answer["results"]:
         line = f"- {memory['occurred_at'][:10]}"
@@ -101,8 +101,8 @@ def turn(kind, speaker, text, minutes, refs=()):
 
 
 async def converse(client):
-    """A conversation of one evening, and the question of the next morning."""
-    # What the agent itself keeps is there for all of its users.
+    """Hold a conversation in the evening, and ask a question the next morning."""
+    # Memories without a user are there for all users of the agent.
     rule = "Trips above 500 euros need an approval."
     house = await remember(
         client,
@@ -110,7 +110,7 @@ async def converse(client):
         "house-rules/1",
         {"content": rule, "source_kind": "memory", "occurred_at": EVENING.isoformat()},
     )
-    # What is said in a conversation belongs to the user with whom it is held.
+    # Memories of a conversation belong to its user.
     talk = await remember(
         client,
         "maya",
@@ -132,7 +132,7 @@ async def converse(client):
     if answer["results"]:
         await helped(client, "maya", answer, answer["results"][0]["id"])
 
-    # Tom is another user of the same agent. What Maya said is not for him; the rule of the house is.
+    # Tom is another user of the same agent. He does not see what Maya said, but he sees the house rule.
     answer = await recall(client, "tom", "Which seat does Maya want, and which trips need an approval?")
     print(f"Tom asks about it. The model reads:\n{prompt(answer)}")
 

@@ -1,5 +1,5 @@
-// Command firstagent shows how an agent uses Mneme: it hands in the turns of a conversation, asks what is known
-// before it answers the next one, and says what helped. It speaks to Mneme through Temporal alone.
+// Command firstagent shows how an agent uses Mneme. It hands in the turns of a conversation, asks what is known
+// before it answers the next turn, and reports what helped. It reaches Mneme only through Temporal.
 package main
 
 import (
@@ -29,18 +29,18 @@ type desk struct {
 	agent     string
 }
 
-// principal is on whose behalf a request is made: for a user or, without one, for the agent itself.
+// principal says on whose behalf a request is made: a user or, if user is empty, the agent itself.
 func (d desk) principal(user string) schema.Principal {
 	return schema.Principal{Tenant: d.tenant, Agent: d.agent, User: user}
 }
 
-// remember hands in the turns of a conversation. It returns when they are durable, with a function that waits until
-// the facts in them are known. An agent that goes on talking does not need it.
+// remember hands in the turns of a conversation and returns when they are durable. The function that it returns waits
+// until their facts are extracted. An agent in a conversation need not call it.
 func (d desk) remember(ctx context.Context, user, key string, turns ...schema.Candidate) (func() error, error) {
 	started, err := mneme.StartIngest(ctx, d.temporal, d.taskQueue, schema.IngestRequest{
 		Principal:      d.principal(user),
 		Candidates:     turns,
-		IdempotencyKey: key, // delivered twice, the turns are handed in once
+		IdempotencyKey: key, // turns delivered twice are handed in once
 	})
 	if err != nil {
 		return nil, fmt.Errorf("remember: %w", err)
@@ -48,7 +48,7 @@ func (d desk) remember(ctx context.Context, user, key string, turns ...schema.Ca
 	return func() error { return started.Run.Get(ctx, nil) }, nil
 }
 
-// recall asks what is known that helps with a question.
+// recall returns the memories that help to answer a question.
 func (d desk) recall(ctx context.Context, user, question string) (schema.RecallResponse, error) {
 	run, err := mneme.StartRecall(ctx, d.temporal, d.taskQueue, schema.RecallRequest{
 		Principal: d.principal(user),
@@ -61,7 +61,7 @@ func (d desk) recall(ctx context.Context, user, question string) (schema.RecallR
 	return mneme.Outcome[schema.RecallResponse](ctx, run)
 }
 
-// helped says which of the memories that were recalled went into a good answer. The others were not used.
+// helped reports which of the recalled memories were used for a good answer. The others were not used.
 func (d desk) helped(ctx context.Context, user string, answer schema.RecallResponse, used ...string) error {
 	req := schema.FeedbackRequest{
 		Operation:       schema.Operation{Principal: d.principal(user)},
@@ -78,8 +78,8 @@ func (d desk) helped(ctx context.Context, user string, answer schema.RecallRespo
 	return run.Get(ctx, nil)
 }
 
-// prompt is what goes into the model's context: one line a memory, with its date and with what speaks against it.
-// The block is marked, so that a transcript that holds it can be handed in and is not learned again.
+// prompt returns the text for the model's context: one line per memory, with its date and any reason to doubt it.
+// The block is marked, so that it is skipped when a transcript that contains it is handed in.
 func prompt(answer schema.RecallResponse) string {
 	lines := []string{"What you know (say that you do not know where this does not help):"}
 	for _, m := range answer.Results {
@@ -109,7 +109,7 @@ func prompt(answer schema.RecallResponse) string {
 	return intake.WrapRecalled(answer.RetrievalID, strings.Join(lines, "\n"))
 }
 
-// converse is a conversation of one evening, and the question of the next morning.
+// converse holds a conversation in the evening, and asks a question the next morning.
 func converse(ctx context.Context, d desk, out io.Writer) error {
 	evening := time.Date(2026, time.November, 2, 18, 30, 0, 0, time.UTC)
 	turn := func(kind schema.SourceKind, speaker, text string, after time.Duration, refs ...schema.Ref) schema.Candidate {
@@ -117,13 +117,13 @@ func converse(ctx context.Context, d desk, out io.Writer) error {
 		return schema.Candidate{Content: text, SourceKind: kind, Speaker: speaker, Session: "maya-2026-11-02",
 			OccurredAt: &at, Refs: refs}
 	}
-	// What the agent itself keeps is there for all of its users.
+	// Memories without a user are there for all users of the agent.
 	house, err := d.remember(ctx, "", "house-rules/1", schema.Candidate{
 		Content: "Trips above 500 euros need an approval.", SourceKind: schema.SourceMemory, OccurredAt: &evening})
 	if err != nil {
 		return err
 	}
-	// What is said in a conversation belongs to the user with whom it is held.
+	// Memories of a conversation belong to its user.
 	talk, err := d.remember(ctx, "maya", "maya-2026-11-02/1",
 		turn(schema.SourceUserInput, "Maya", "I live in Lyon. I prefer window seats on trains.", 0),
 		turn(schema.SourceToolOutput, "", "search_trains: Lyon to Milan, departs 07:32, 98 EUR", time.Minute,
@@ -149,7 +149,7 @@ func converse(ctx context.Context, d desk, out io.Writer) error {
 			return err
 		}
 	}
-	// Tom is another user of the same agent. What Maya said is not for him; the rule of the house is.
+	// Tom is another user of the same agent. He does not see what Maya said, but he sees the house rule.
 	if answer, err = d.recall(ctx, "tom", "Which seat does Maya want, and which trips need an approval?"); err != nil {
 		return err
 	}

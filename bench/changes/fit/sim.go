@@ -8,8 +8,11 @@ import (
 	"github.com/mneme/mneme/memory/frame"
 )
 
-// simulate answers the questions of a half with relevance and succession alone, without a memory: how often the
-// newest comes first, how often the old one is said to be outdated, and how many coexisting pairs are disturbed.
+// simulate answers the questions of one part of the corpus using only the two models, without a memory. It reports how
+// often the newest statement comes first, how often the old one is marked as outdated, and in how many coexisting
+// pairs a statement is wrongly marked as outdated.
+//
+// A logit of succession above first puts the newer statement first, and one above sure marks the older as outdated.
 func simulate(half string, relevance, succession []float64, first, sure float64) string {
 	newest, marked, pairs, right, asked, disturbed, coexisting := 0, 0, 0, 0, 0, 0, 0
 	for _, tenant := range changes.Generate(1, 1) {
@@ -69,6 +72,6 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 	}
 	part := func(n, of int) float64 { return 100 * float64(n) / float64(of) }
 	return fmt.Sprintf(
-		"%s: newest first %.1f %%, old marked %.1f %%, of coexisting right first %.1f %%, disturbed %.1f %%", half,
+		"%s: newest first %.1f %%, old marked %.1f %%, coexisting: right first %.1f %%, wrongly marked %.1f %%", half,
 		part(newest, pairs), part(marked, pairs), part(right, asked), part(disturbed, coexisting))
 }
