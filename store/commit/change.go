@@ -21,6 +21,7 @@ type Change struct {
 	Tenant string
 	Now    time.Time
 	Queue  pgx.Batch
+	Last   pgx.Batch // sent after everything else, for what locks rows that many writers share
 
 	Counted, Uncounted []uuid.UUID // memories that began or ceased to be live in this change
 	lost               []string    // lexemes of the texts that this change replaces or removes, once for each text
@@ -282,7 +283,8 @@ func (c *Change) finish(ctx context.Context) error {
 		return err
 	}
 	if len(c.Counted) == 0 && len(c.Uncounted) == 0 && c.lostDocs == 0 {
-		return nil
+		c.Queue = c.Last
+		return c.Flush(ctx)
 	}
 	c.Queue.Queue(countLexemes, pg.Args{
 		"tenant":    c.Tenant,
@@ -297,6 +299,10 @@ func (c *Change) finish(ctx context.Context) error {
 		"lost_docs":    c.lostDocs,
 		"lost_lexemes": len(c.lost),
 	})
+	if err := c.Flush(ctx); err != nil {
+		return err
+	}
+	c.Queue = c.Last
 	return c.Flush(ctx)
 }
 

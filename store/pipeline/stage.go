@@ -239,7 +239,7 @@ func (st *staging) insert(ctx context.Context) error {
 			return err
 		}
 	}
-	return events.Queue(&st.Queue, st.events)
+	return events.Queue(&st.Last, st.events)
 }
 
 var batchSQL = commit.Insert("ingest_batches", `tenant, id, workflow_id, agent_id, project, scope, policy_group,
