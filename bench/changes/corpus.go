@@ -134,7 +134,7 @@ func parseSaying(text string) saying {
 	return saying{text: strings.TrimSpace(said), ask: strings.TrimSpace(ask)}
 }
 
-// together is a template of two statements, neither of which changes the other.
+// together is a template of two statements that do not change each other.
 type together struct {
 	kind   string
 	values []string

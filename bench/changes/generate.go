@@ -55,7 +55,7 @@ type Chain struct {
 	Question   string
 }
 
-// Coexisting are two statements, neither of which changes the other.
+// Coexisting are two statements that do not change each other.
 type Coexisting struct {
 	Kind       string
 	A, B       int

@@ -174,9 +174,6 @@ func TestEpisodeAlwaysFits(t *testing.T) {
 
 // What an accumulator keeps does not grow with the session. It is not parallel, since it measures memory.
 func TestAccumulatorIsBounded(t *testing.T) { //nolint:paralleltest // it measures memory
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	used := func(n int) uint64 {
 		a := session.NewAccumulator(run)
 		long(n, func(e ledger.Event) { a.Add(e) })

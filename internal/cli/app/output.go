@@ -170,3 +170,16 @@ type Page[T any] struct {
 	Next  string `json:"next,omitempty"` // to go on after; absent on the last page
 	Note  string `json:"note,omitempty"` // that the tenant is not known
 }
+
+// OpenInput opens a file, or standard input for "-". The caller closes it. A file that cannot be opened is a mistake of
+// the command line.
+func (a *App) OpenInput(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(a.In), nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, WithCode(ExitUsage, err)
+	}
+	return file, nil
+}

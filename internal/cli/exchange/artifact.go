@@ -33,17 +33,13 @@ func newArtifactPut(a *app.App) *cobra.Command {
 payload.artifacts. The same bytes are stored once. At most ` + strconv.Itoa(pipeline.MaxArtifactBytes>>20) + ` MiB.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			input := a.In
-			if args[0] != "-" {
-				file, err := os.Open(args[0])
-				if err != nil {
-					return app.WithCode(app.ExitUsage, err)
-				}
-				defer func() { _ = file.Close() }()
-				input = file
-				if mediaType == "" {
-					mediaType = mime.TypeByExtension(filepath.Ext(args[0]))
-				}
+			input, err := a.OpenInput(args[0])
+			if err != nil {
+				return err
+			}
+			defer func() { _ = input.Close() }()
+			if args[0] != "-" && mediaType == "" {
+				mediaType = mime.TypeByExtension(filepath.Ext(args[0]))
 			}
 			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
 				return err

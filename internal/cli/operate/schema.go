@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -91,17 +90,13 @@ the shape of the schema appendix or of the canonical schemas, and must be comple
 wrong is named with its path; values are not shown. The exit code is 2 when a record is not valid.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			in := a.In
-			if args[0] != "-" {
-				file, err := os.Open(args[0])
-				if err != nil {
-					return app.WithCode(app.ExitUsage, err)
-				}
-				defer func() { _ = file.Close() }()
-				in = file
+			in, err := a.OpenInput(args[0])
+			if err != nil {
+				return err
 			}
+			defer func() { _ = in.Close() }()
 			out := Validated{Invalid: []exchange.LineError{}}
-			err := eachRecord(in, func(line int, data []byte) {
+			err = eachRecord(in, func(line int, data []byte) {
 				out.Records++
 				_, err := schema.DecodeRecord(data)
 				var bad *schema.ValidationError

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -50,15 +49,11 @@ whose id is there already is not appended again. A line that is not well formed 
 before it stays, and the command can be given again.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			input := a.In
-			if args[0] != "-" {
-				file, err := os.Open(args[0])
-				if err != nil {
-					return app.WithCode(app.ExitUsage, err)
-				}
-				defer func() { _ = file.Close() }()
-				input = file
+			input, err := a.OpenInput(args[0])
+			if err != nil {
+				return err
 			}
+			defer func() { _ = input.Close() }()
 			if err := app.CheckPrincipal(a.Cfg.Principal); err != nil {
 				return err
 			}

@@ -1,6 +1,6 @@
 package dev
 
-// Coexisting holds pairs of statements of which neither changes the other.
+// Coexisting holds pairs of statements that do not change each other.
 const Coexisting = `
 kind: siblings
 values: Leeds | Graz | Ghent | Turin | Bilbao

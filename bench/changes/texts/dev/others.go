@@ -133,7 +133,7 @@ Which hospital was {p} born in?
 What is my library card number?
 `
 
-// Foreign asks about topics of which nothing was said.
+// Foreign asks about topics that no statement mentions.
 const Foreign = `
 Tell me about quasars.
 Who painted the ceiling of the Sistine Chapel?

@@ -1,6 +1,6 @@
 package heldout
 
-// Coexisting holds pairs of statements of which neither changes the other, for the held-out half.
+// Coexisting holds pairs of statements that do not change each other, for the held-out half.
 const Coexisting = `
 kind: family
 values: Antwerp | Malaga | Tallinn | Brno | Lille

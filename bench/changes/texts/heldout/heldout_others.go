@@ -134,7 +134,7 @@ Which brand of toothpaste do I use?
 How heavy was {p} at birth?
 `
 
-// Foreign asks about topics of which nothing was said in the held-out half.
+// Foreign asks about topics that no statement mentions in the held-out half.
 const Foreign = `
 What's the capital of Burkina Faso?
 Explain how black holes evaporate.
