@@ -156,6 +156,14 @@ func RecallWorkflowID(r schema.RecallRequest) string {
 // GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
 func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Principal, r) }
 
+// SessionWorkflowID is the id of the run of a session: session/TENANT/AGENT/SESSION.
+func SessionWorkflowID(r SessionRef) string { return principalID(KindSession, r.Principal, r.Session) }
+
+// ReflectWorkflowID is the id of the run in which an agent reflects on a stream, one at a time.
+func ReflectWorkflowID(p schema.Principal, stream string) string {
+	return principalID(KindReflect, p, stream)
+}
+
 // contentID is the id of a run that only reads, with a digest of the whole request as its key.
 func contentID(kind string, p schema.Principal, request any) string {
 	encoded, err := json.Marshal(request)

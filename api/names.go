@@ -17,6 +17,13 @@ const (
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 
 	QueryRecord = "record" // Get: takes an id, returns the schema.MemoryRecord that the run has read
+
+	SignalAppend   = "append"   // Session: AppendSignal
+	SignalAppended = "appended" // Session: AppendedSignal
+	UpdateAppend   = "append"   // Session: AppendSignal to AppendResult
+	SignalClose    = "close"    // Session: CloseRequest
+	UpdateClose    = "close"    // Session: CloseRequest to SessionResult
+	QueryWorking   = "working"  // Session: SessionWorking
 )
 
 // The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
@@ -58,7 +65,15 @@ const (
 	WorkflowSyncIndex      = "SyncIndex"      // SyncIndexInput to SyncIndexResult
 	WorkflowDriftCheck     = "DriftCheck"     // DriftInput to DriftResult
 	WorkflowReindex        = "Reindex"        // ReindexInput to ReindexResult
+	WorkflowSession        = "Session"        // SessionInput to SessionResult
+	WorkflowRecordSession  = "RecordSession"  // RecordRequest to SessionResult
+	WorkflowReflect        = "Reflect"        // ReflectInput to ReflectResult
+	WorkflowContext        = "Context"        // schema.ContextRequest to schema.ContextResponse
 )
+
+// ActivityAppendEvents takes an AppendRequest and returns an AppendResult. The worker hosts it on its task queue for
+// workflows of others: it writes to the ledger and tells the session, which it starts if need be.
+const ActivityAppendEvents = "AppendEvents"
 
 // Phases of an ingest run, as AttrPhase, Progress and the jobs table name them.
 const (
@@ -102,9 +117,11 @@ const (
 	KindRecover  = "recover"
 	KindReview   = "review"
 	KindFeedback = "feedback"
-	KindIngest   = "ingest" // of IngestWorkflowID
-	KindRecall   = "recall" // of RecallWorkflowID
-	KindGet      = "get"    // of GetWorkflowID
+	KindIngest   = "ingest"  // of IngestWorkflowID
+	KindRecall   = "recall"  // of RecallWorkflowID
+	KindGet      = "get"     // of GetWorkflowID
+	KindSession  = "session" // of SessionWorkflowID
+	KindReflect  = "reflect" // of ReflectWorkflowID
 )
 
 // Phases of a rebuild, as AttrPhase and ReindexProgress name them.
