@@ -1,11 +1,8 @@
 package client
 
 import (
-	"bytes"
 	_ "embed" // the default file
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/yamlfile"
 )
 
 //go:embed schedules.yaml
@@ -47,96 +45,25 @@ const (
 // ParseSchedules reads a schedules file: YAML, one document, nothing in it that is not known. Every problem
 // is reported at once, as a *schema.ValidationError whose fields are paths such as schedules[2].every.
 func ParseSchedules(data []byte) ([]ScheduleSpec, error) {
-	f := scheduleFile{}
-	if len(data) > maxSchedulesBytes {
-		f.add(nil, "(file)", "must be at most %d bytes", maxSchedulesBytes)
-		return nil, f.err()
+	f := scheduleFile{File: yamlfile.File{NoAliases: true}}
+	if members, ok := f.Read(data, maxSchedulesBytes, "schedules"); ok {
+		f.list(members["schedules"])
 	}
-	var document, more yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF):
-		f.add(nil, "schedules", "is required")
-	case err != nil:
-		f.add(nil, "(yaml)", "%s", strings.TrimPrefix(err.Error(), "yaml: "))
-	default:
-		if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
-			f.add(nil, "(yaml)", "must be one document")
-		}
-		f.document(document.Content[0])
+	if len(f.Problems) > 0 {
+		return f.specs, &schema.ValidationError{Fields: f.Problems}
 	}
-	return f.specs, f.err()
+	return f.specs, nil
 }
 
 // scheduleFile is one ParseSchedules at work.
 type scheduleFile struct {
-	fields []schema.FieldError
-	specs  []ScheduleSpec
+	yamlfile.File
+	specs []ScheduleSpec
 }
 
-func (f *scheduleFile) err() error {
-	if len(f.fields) == 0 {
-		return nil
-	}
-	return &schema.ValidationError{Fields: f.fields}
-}
-
-func (f *scheduleFile) add(at *yaml.Node, field, format string, args ...any) {
-	problem := fmt.Sprintf(format, args...)
-	if at != nil && at.Line > 0 {
-		problem += fmt.Sprintf(" (line %d)", at.Line)
-	}
-	f.fields = append(f.fields, schema.FieldError{Field: field, Problem: problem})
-}
-
-// object returns the members of a mapping that may have these keys, each once.
-func (f *scheduleFile) object(node *yaml.Node, path string, keys ...string) (map[string]*yaml.Node, bool) {
-	if node.Kind != yaml.MappingNode {
-		f.add(node, path, "must be a mapping")
-		return nil, false
-	}
-	members := map[string]*yaml.Node{}
-	inner := path + "."
-	if path == "(file)" {
-		inner = ""
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], node.Content[i+1]
-		known := false
-		for _, k := range keys {
-			known = known || k == key.Value
-		}
-		switch {
-		case !known:
-			f.add(key, inner+printableKey(key.Value), "is unknown; known are %s", strings.Join(keys, ", "))
-		case members[key.Value] != nil:
-			f.add(key, inner+key.Value, "is given twice")
-		case value.Kind == yaml.AliasNode:
-			f.add(value, inner+key.Value, "must be written out, not refer to another value")
-		default:
-			members[key.Value] = value
-		}
-	}
-	return members, true
-}
-
-// printableKey keeps what is not known from filling a line, or a terminal.
-func printableKey(s string) string {
-	return strings.Trim(strconv.QuoteToASCII(fmt.Sprintf("%.40s", s)), `"`)
-}
-
-func (f *scheduleFile) document(root *yaml.Node) {
-	members, ok := f.object(root, "(file)", "schedules")
-	if !ok {
-		return
-	}
-	list := members["schedules"]
-	if list == nil {
-		f.add(root, "schedules", "is required")
-		return
-	}
+func (f *scheduleFile) list(list *yaml.Node) {
 	if list.Kind != yaml.SequenceNode {
-		f.add(list, "schedules", "must be a list")
+		f.Add(list, "schedules", "must be a list")
 		return
 	}
 	seen := map[string]int{}
@@ -144,7 +71,7 @@ func (f *scheduleFile) document(root *yaml.Node) {
 		path := fmt.Sprintf("schedules[%d]", i)
 		if spec, ok := f.schedule(node, path); ok {
 			if before, twice := seen[spec.Name]; twice {
-				f.add(node, path+".name", "is the name of schedules[%d] too", before)
+				f.Add(node, path+".name", "is the name of schedules[%d] too", before)
 				continue
 			}
 			seen[spec.Name] = i
@@ -155,28 +82,28 @@ func (f *scheduleFile) document(root *yaml.Node) {
 
 // schedule reads one schedule; ok says that it has a name that is known.
 func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec, ok bool) {
-	members, isMap := f.object(node, path, "name", "every", "calendar", "time_zone", "jitter",
+	members, isMap := f.Object(node, path, "name", "every", "calendar", "time_zone", "jitter",
 		"catch_up", "pause_on_failure", "note")
 	if !isMap {
 		return spec, false
 	}
 	name := members["name"]
 	if name == nil {
-		f.add(node, path+".name", "is required")
+		f.Add(node, path+".name", "is required")
 		return spec, false
 	}
 	kind, known := kindOf(name.Value)
 	if name.Kind != yaml.ScalarNode || !known {
-		f.add(name, path+".name", "must be one of %s", strings.Join(ScheduleNames(), ", "))
+		f.Add(name, path+".name", "must be one of %s", strings.Join(ScheduleNames(), ", "))
 		return spec, false
 	}
 	spec = ScheduleSpec{Name: kind.name, Workflow: kind.workflow, PauseOnFailure: true}
 	every, calendar := members["every"], members["calendar"]
 	switch {
 	case every != nil && calendar != nil:
-		f.add(calendar, path+".calendar", "does not go with every: one of them says when")
+		f.Add(calendar, path+".calendar", "does not go with every: one of them says when")
 	case every == nil && calendar == nil:
-		f.add(node, path+".every", "is required, or calendar")
+		f.Add(node, path+".every", "is required, or calendar")
 	case every != nil:
 		spec.Every = f.duration(every, path+".every", kind.least, maxScheduleEvery)
 	default:
@@ -198,14 +125,14 @@ func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec
 	}
 	if v := members["pause_on_failure"]; v != nil {
 		if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!bool" || v.Decode(&spec.PauseOnFailure) != nil {
-			f.add(v, path+".pause_on_failure", "must be true or false")
+			f.Add(v, path+".pause_on_failure", "must be true or false")
 		}
 	}
 	if v := members["note"]; v != nil {
 		spec.Note = strings.TrimSpace(v.Value)
 		if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!str" || len(spec.Note) > maxScheduleNote ||
 			!utf8.ValidString(spec.Note) || strings.ContainsAny(spec.Note, "\r\n") {
-			f.add(v, path+".note", "must be a text of one line and at most %d bytes", maxScheduleNote)
+			f.Add(v, path+".note", "must be a text of one line and at most %d bytes", maxScheduleNote)
 		}
 	}
 	return spec, true
@@ -215,13 +142,13 @@ func (f *scheduleFile) duration(v *yaml.Node, path string, least, most time.Dura
 	d, err := time.ParseDuration(v.Value)
 	switch {
 	case v.Kind != yaml.ScalarNode || err != nil:
-		f.add(v, path, "must be a duration such as 90s, 15m or 6h")
+		f.Add(v, path, "must be a duration such as 90s, 15m or 6h")
 	case d%time.Second != 0:
-		f.add(v, path, "must be in whole seconds")
+		f.Add(v, path, "must be in whole seconds")
 	case d < least:
-		f.add(v, path, "must be at least %s", least)
+		f.Add(v, path, "must be at least %s", least)
 	case d > most:
-		f.add(v, path, "must be at most %s", most)
+		f.Add(v, path, "must be at most %s", most)
 	default:
 		return d
 	}
@@ -233,9 +160,9 @@ func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string 
 	_, err := time.LoadLocation(v.Value)
 	switch {
 	case v.Kind != yaml.ScalarNode || v.Value == "" || v.Value == "Local" || err != nil:
-		f.add(v, path, "must be the name of a time zone such as UTC or Europe/Berlin")
+		f.Add(v, path, "must be the name of a time zone such as UTC or Europe/Berlin")
 	case !hasCalendar:
-		f.add(v, path, "goes with calendar: an interval is counted from 1970 in UTC")
+		f.Add(v, path, "goes with calendar: an interval is counted from 1970 in UTC")
 	case v.Value != "UTC":
 		return v.Value
 	}
@@ -261,7 +188,7 @@ var calendarFields = []struct {
 // calendar reads a list of moments, each a mapping such as {weekday: 1-5, hour: "8,20", minute: 30}.
 func (f *scheduleFile) calendar(v *yaml.Node, path string) []client.ScheduleCalendarSpec {
 	if v.Kind != yaml.SequenceNode || len(v.Content) == 0 || len(v.Content) > 24 {
-		f.add(v, path, "must be a list of 1 to 24 moments")
+		f.Add(v, path, "must be a list of 1 to 24 moments")
 		return nil
 	}
 	keys := make([]string, len(calendarFields))
@@ -271,7 +198,7 @@ func (f *scheduleFile) calendar(v *yaml.Node, path string) []client.ScheduleCale
 	var out []client.ScheduleCalendarSpec
 	for i, node := range v.Content {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		members, ok := f.object(node, at, keys...)
+		members, ok := f.Object(node, at, keys...)
 		if !ok {
 			continue
 		}
@@ -283,7 +210,7 @@ func (f *scheduleFile) calendar(v *yaml.Node, path string) []client.ScheduleCale
 			}
 			ranges, ok := parseRanges(text, field.least, field.most)
 			if !ok {
-				f.add(members[field.name], at+"."+field.name, "must be numbers from %d to %d such as 5, 1-5, */2 or 1,3",
+				f.Add(members[field.name], at+"."+field.name, "must be numbers from %d to %d such as 5, 1-5, */2 or 1,3",
 					field.least, field.most)
 			}
 			*field.of(&c) = ranges

@@ -1,12 +1,9 @@
 package policy
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -20,6 +17,7 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/yamlfile"
 )
 
 // Limits of a rules file.
@@ -46,25 +44,11 @@ func (e *Error) Unwrap() error { return &schema.ValidationError{Fields: e.Fields
 // as a *Error whose fields name the rule by position and name, such as "rules[2] (payroll).when".
 func Parse(data []byte) (*Policy, error) {
 	f := policyFile{}
-	if len(data) > MaxBytes {
-		f.add(nil, "(file)", "must be at most %d bytes", MaxBytes)
-		return nil, &Error{f.fields}
+	if members, ok := f.Read(data, MaxBytes, "rules", "trust"); ok {
+		f.document(members)
 	}
-	var document, more yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	switch err := decoder.Decode(&document); {
-	case errors.Is(err, io.EOF):
-		f.add(nil, "rules", "is required")
-	case err != nil:
-		f.add(nil, "(yaml)", "%s", strings.TrimPrefix(err.Error(), "yaml: "))
-	default:
-		if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
-			f.add(nil, "(yaml)", "must be one document")
-		}
-		f.document(document.Content[0])
-	}
-	if len(f.fields) > 0 {
-		return nil, &Error{f.fields}
+	if len(f.Problems) > 0 {
+		return nil, &Error{f.Problems}
 	}
 	sum := sha256.Sum256(data)
 	return &Policy{rules: f.rules, trust: f.trust, hash: hex.EncodeToString(sum[:6])}, nil
@@ -75,44 +59,29 @@ type yamlValue = *yaml.Node
 
 // policyFile is one Parse at work.
 type policyFile struct {
-	fields []schema.FieldError
-	rules  []policyRule
-	trust  TrustRules
+	yamlfile.File
+	rules []policyRule
+	trust TrustRules
 }
 
-func (f *policyFile) add(at yamlValue, field, format string, args ...any) {
-	problem := fmt.Sprintf(format, args...)
-	if at != nil && at.Line > 0 {
-		problem += fmt.Sprintf(" (line %d)", at.Line)
-	}
-	f.fields = append(f.fields, schema.FieldError{Field: field, Problem: problem})
-}
-
-func (f *policyFile) document(root yamlValue) {
-	members, ok := f.object(root, "(file)", "", "rules", "trust")
-	if !ok {
-		return
-	}
+func (f *policyFile) document(members map[string]yamlValue) {
 	if node := members["trust"]; node != nil {
 		f.trust = f.trustRules(node)
 	}
 	list := members["rules"]
 	switch {
-	case list == nil && members["trust"] != nil:
-		return
-	case list == nil:
-		f.add(root, "rules", "is required")
+	case list == nil: // a file may have nothing but trust
 		return
 	case list.Kind != yaml.SequenceNode:
-		f.add(list, "rules", "must be a list")
+		f.Add(list, "rules", "must be a list")
 		return
 	case len(list.Content) > MaxRules:
-		f.add(list, "rules", "must hold at most %d rules", MaxRules)
+		f.Add(list, "rules", "must hold at most %d rules", MaxRules)
 		return
 	}
 	seen := map[string]bool{}
 	for i, node := range list.Content {
-		f.rule(i, resolveAlias(node), seen)
+		f.rule(i, yamlfile.Resolve(node), seen)
 	}
 }
 
@@ -122,48 +91,48 @@ func (f *policyFile) rule(i int, node yamlValue, seen map[string]bool) {
 	path := fmt.Sprintf("rules[%d]", i)
 	if node.Kind == yaml.MappingNode { // so that every error can say which rule it is
 		for k := 0; k+1 < len(node.Content); k += 2 {
-			if v := resolveAlias(node.Content[k+1]); node.Content[k].Value == "name" && ruleName.MatchString(v.Value) {
+			if v := yamlfile.Resolve(node.Content[k+1]); node.Content[k].Value == "name" && ruleName.MatchString(v.Value) {
 				path += " (" + v.Value + ")"
 				break
 			}
 		}
 	}
-	members, ok := f.object(node, path, path+".", "name", "description", "when", "set")
+	members, ok := f.Object(node, path, "name", "description", "when", "set")
 	if !ok {
 		return
 	}
 	r := policyRule{}
 	switch v := members["name"]; {
 	case v == nil:
-		f.add(node, path+".name", "is required")
+		f.Add(node, path+".name", "is required")
 	case !isString(v) || !ruleName.MatchString(v.Value):
-		f.add(v, path+".name", "must be 1 to 64 letters, digits, dots, hyphens and underscores")
+		f.Add(v, path+".name", "must be 1 to 64 letters, digits, dots, hyphens and underscores")
 	case seen[v.Value]:
-		f.add(v, path+".name", "is the name of a rule above")
+		f.Add(v, path+".name", "is the name of a rule above")
 	default:
 		r.name = v.Value
 		seen[v.Value] = true
 	}
 	if v := members["description"]; v != nil {
 		if !isString(v) {
-			f.add(v, path+".description", "must be a text")
+			f.Add(v, path+".description", "must be a text")
 		}
 		r.description = strings.TrimSpace(v.Value)
 	}
 	switch v := members["when"]; {
 	case v == nil:
-		f.add(node, path+".when", "is required")
+		f.Add(node, path+".when", "is required")
 	case v.Kind != yaml.ScalarNode || strings.TrimSpace(v.Value) == "":
-		f.add(v, path+".when", "must be an expression")
+		f.Add(v, path+".when", "must be an expression")
 	default:
 		compiled, problems := compileCondition(v.Value)
 		for _, problem := range problems {
-			f.add(v, path+".when", "%s", problem)
+			f.Add(v, path+".when", "%s", problem)
 		}
 		r.when = compiled
 	}
 	if v := members["set"]; v == nil {
-		f.add(node, path+".set", "is required")
+		f.Add(node, path+".set", "is required")
 	} else {
 		r.set = f.settings(v, path+".set")
 	}
@@ -182,20 +151,20 @@ func (f *policyFile) settings(node yamlValue, path string) []policySetting {
 			top = append(top, name)
 		}
 	}
-	members, ok := f.object(node, path, path+".", append(top, "decay")...)
+	members, ok := f.Object(node, path, append(top, "decay")...)
 	if !ok {
 		return nil
 	}
 	if decay := members["decay"]; decay != nil {
-		inner, ok := f.object(decay, path+".decay", path+".decay.", nested...)
+		inner, ok := f.Object(decay, path+".decay", nested...)
 		if ok && len(inner) == 0 {
-			f.add(decay, path+".decay", "sets nothing")
+			f.Add(decay, path+".decay", "sets nothing")
 		}
 		for name, v := range inner {
 			members["decay."+name] = v
 		}
 	} else if len(members) == 0 {
-		f.add(node, path, "sets nothing")
+		f.Add(node, path, "sets nothing")
 	}
 	var out []policySetting
 	for i := range policyFields {
@@ -206,56 +175,18 @@ func (f *policyFile) settings(node yamlValue, path string) []policySetting {
 		}
 		value, problem := field.parse(v)
 		if problem != "" {
-			f.add(v, path+"."+field.name, "%s", problem)
+			f.Add(v, path+"."+field.name, "%s", problem)
 			continue
 		}
 		out = append(out, policySetting{field, value})
 	}
 	if points := members["decay.points"]; points != nil && !isScalar(members["decay.curve"], string(schema.CurveCustom)) {
-		f.add(points, path+".decay.points", "only a custom curve has points: needs curve: custom with it")
+		f.Add(points, path+".decay.points", "only a custom curve has points: needs curve: custom with it")
 	}
 	if isScalar(members["pinned"], "true") && members["importance"] != nil {
-		f.add(members["importance"], path+".importance", "a pinned memory has importance 1")
+		f.Add(members["importance"], path+".importance", "a pinned memory has importance 1")
 	}
 	return out
-}
-
-// object reads a mapping with the given members.
-func (f *policyFile) object(node yamlValue, path, prefix string, names ...string) (map[string]yamlValue, bool) {
-	if node.Kind != yaml.MappingNode {
-		f.add(node, path, "must be a mapping of %s", strings.Join(names, ", "))
-		return nil, false
-	}
-	out := map[string]yamlValue{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], resolveAlias(node.Content[i+1])
-		switch {
-		case key.Kind != yaml.ScalarNode || !slices.Contains(names, key.Value):
-			f.add(key, prefix+printableKey(key), "unknown field; there are %s", strings.Join(names, ", "))
-		case out[key.Value] != nil:
-			f.add(key, prefix+key.Value, "stands twice")
-		default:
-			out[key.Value] = value
-		}
-	}
-	return out, true
-}
-
-// printableKey is a key as an error may show it.
-func printableKey(key yamlValue) string {
-	if key.Kind != yaml.ScalarNode || len(key.Value) > 40 ||
-		strings.ContainsFunc(key.Value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return "(key)"
-	}
-	return key.Value
-}
-
-// resolveAlias follows an alias. An alias names an anchor before it, so there is no circle.
-func resolveAlias(node yamlValue) yamlValue {
-	for node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
-	return node
 }
 
 func isString(v yamlValue) bool { return v.Kind == yaml.ScalarNode && v.ShortTag() == "!!str" }
@@ -302,7 +233,7 @@ func tagNames(v yamlValue) (any, string) {
 	}
 	var tags []string
 	for _, node := range v.Content {
-		node = resolveAlias(node)
+		node = yamlfile.Resolve(node)
 		if !isString(node) || strings.TrimSpace(node.Value) == "" ||
 			utf8.RuneCountInString(node.Value) > schema.MaxTagLength {
 			return nil, problem
@@ -358,7 +289,7 @@ func curvePoints(v yamlValue) (any, string) {
 	}
 	var points []memory.DecayPoint
 	for i, node := range v.Content {
-		point, ok := curvePoint(resolveAlias(node))
+		point, ok := curvePoint(yamlfile.Resolve(node))
 		switch {
 		case !ok, point.After == 0 && point.Share != 1:
 			return nil, problem
@@ -377,7 +308,7 @@ func curvePoint(v yamlValue) (memory.DecayPoint, bool) {
 	}
 	said := map[string]bool{}
 	for i := 0; i < len(v.Content); i += 2 {
-		key, value := v.Content[i].Value, resolveAlias(v.Content[i+1])
+		key, value := v.Content[i].Value, yamlfile.Resolve(v.Content[i+1])
 		switch key {
 		case "after":
 			after, ok := ParseAge(value.Value) // which has no zero

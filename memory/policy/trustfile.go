@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/yamlfile"
 )
 
 var (
@@ -17,7 +18,7 @@ var (
 // trustRules reads the trust section of a rules file (docs/trust.md).
 func (f *policyFile) trustRules(node yamlValue) TrustRules {
 	out := TrustRules{Environments: map[string]schema.Sensitivity{}, Above: map[schema.Sensitivity]schema.Redaction{}}
-	members, ok := f.object(node, "trust", "trust.", "environments", "above_limit")
+	members, ok := f.Object(node, "trust", "environments", "above_limit")
 	if !ok {
 		return out
 	}
@@ -29,7 +30,7 @@ func (f *policyFile) trustRules(node yamlValue) TrustRules {
 		for _, level := range schema.SensitivityPublic.Above() {
 			levels = append(levels, string(level))
 		}
-		chosen, _ := f.object(v, "trust.above_limit", "trust.above_limit.", levels...)
+		chosen, _ := f.Object(v, "trust.above_limit", levels...)
 		for _, level := range levels {
 			v := chosen[level]
 			if v == nil {
@@ -37,7 +38,7 @@ func (f *policyFile) trustRules(node yamlValue) TrustRules {
 			}
 			value, problem := disclosureName(v)
 			if problem != "" {
-				f.add(v, "trust.above_limit."+level, "%s", problem)
+				f.Add(v, "trust.above_limit."+level, "%s", problem)
 				continue
 			}
 			if how := value.(schema.Redaction); how != "withhold" {
@@ -52,25 +53,25 @@ func (f *policyFile) trustRules(node yamlValue) TrustRules {
 func (f *policyFile) environments(node yamlValue, out map[string]schema.Sensitivity) {
 	const path = "trust.environments"
 	if node.Kind != yaml.MappingNode {
-		f.add(node, path, "must be a mapping of environments to sensitivities")
+		f.Add(node, path, "must be a mapping of environments to sensitivities")
 		return
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, v := node.Content[i], resolveAlias(node.Content[i+1])
-		at := path + "." + printableKey(key)
+		key, v := node.Content[i], yamlfile.Resolve(node.Content[i+1])
+		at := path + "." + yamlfile.PrintableKey(key)
 		name := strings.ToLower(key.Value)
 		if key.Kind != yaml.ScalarNode || strings.TrimSpace(name) == "" ||
 			utf8.RuneCountInString(name) > schema.MaxNameLength {
-			f.add(key, at, "must be the name of an environment")
+			f.Add(key, at, "must be the name of an environment")
 			continue
 		}
 		if _, twice := out[name]; twice {
-			f.add(key, at, "stands twice")
+			f.Add(key, at, "is given twice")
 			continue
 		}
 		value, problem := sensitivityName(v)
 		if problem != "" {
-			f.add(v, at, "%s", problem)
+			f.Add(v, at, "%s", problem)
 			continue
 		}
 		out[name] = value.(schema.Sensitivity)
