@@ -53,7 +53,7 @@ func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
 	b.Queue(jobQueueSQL).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&out.Jobs.Waiting, &out.Jobs.Oldest, &out.Jobs.Dead)
 	})
-	b.Queue(`SELECT pending, parked, oldest FROM mneme_outbox_lag()`).QueryRow(func(row pgx.Row) error {
+	b.Queue(pg.OutboxLagSQL).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&out.Index.Pending, &out.Index.Parked, &out.Index.Oldest)
 	})
 	b.Queue(`

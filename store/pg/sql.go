@@ -17,6 +17,10 @@ func ByKey(alias, tenant, id string) string {
 		tenant, id, alias)
 }
 
+// OutboxLagSQL reads how many changes wait for the vector index, how many of them are given up, and since when the
+// oldest waits.
+const OutboxLagSQL = `SELECT pending, parked, oldest FROM mneme_outbox_lag()`
+
 // QuoteLiteral renders a string as an SQL literal.
 func QuoteLiteral(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 

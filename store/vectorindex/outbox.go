@@ -367,7 +367,7 @@ func (s *VectorIndex) ReleaseOutbox(ctx context.Context, tenant string, now time
 // OutboxLag returns the lag over all tenants.
 func (s *VectorIndex) OutboxLag(ctx context.Context) (schema.IndexLag, error) {
 	var lag schema.IndexLag
-	if err := s.Pool.QueryRow(ctx, `SELECT pending, parked, oldest FROM mneme_outbox_lag()`).
+	if err := s.Pool.QueryRow(ctx, pg.OutboxLagSQL).
 		Scan(&lag.Pending, &lag.Parked, &lag.Oldest); err != nil {
 		return lag, fmt.Errorf("measure index lag: %w", err)
 	}
