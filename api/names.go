@@ -24,6 +24,7 @@ const (
 	SignalClose    = "close"    // Session: CloseRequest
 	UpdateClose    = "close"    // Session: CloseRequest to SessionResult
 	QueryWorking   = "working"  // Session: SessionWorking
+	SignalRenew    = "renew"    // Session: without an argument; it goes on with a new history
 )
 
 // The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
@@ -67,6 +68,7 @@ const (
 	WorkflowReindex        = "Reindex"        // ReindexInput to ReindexResult
 	WorkflowSession        = "Session"        // SessionInput to SessionResult
 	WorkflowRecordSession  = "RecordSession"  // RecordRequest to SessionResult
+	WorkflowEraseEvents    = "EraseEvents"    // EraseEventsRequest to EraseEventsResult
 	WorkflowReflect        = "Reflect"        // ReflectInput to ReflectResult
 	WorkflowContext        = "Context"        // schema.ContextRequest to schema.ContextResponse
 )
@@ -121,6 +123,8 @@ const (
 	KindRecall   = "recall"  // of RecallWorkflowID
 	KindGet      = "get"     // of GetWorkflowID
 	KindSession  = "session" // of SessionWorkflowID
+	KindRecord   = "record"  // of RecordWorkflowID
+	KindErase    = "erase"   // of EraseEventsWorkflowID
 	KindReflect  = "reflect" // of ReflectWorkflowID
 )
 

@@ -45,6 +45,9 @@ type SessionState struct {
 	LastSeq  int64 `json:"last_seq"`  // the newest event that was taken in
 	Events   int   `json:"events"`    // of the session, so far
 	Runs     int   `json:"runs"`
+
+	Told        int64 `json:"told,omitempty"`        // what was handed in is in the ledger up to this number
+	Unreflected int   `json:"unreflected,omitempty"` // events since the agent was last asked to reflect
 }
 
 // AppendRequest hands events of a session to the ledger. Events without a stream are of the session's stream, and
@@ -102,6 +105,7 @@ type SessionProgress struct {
 	Events   int       `json:"events"`
 	LastSeq  int64     `json:"last_seq"`
 	Waiting  int       `json:"waiting"` // events accepted and not in the ledger yet
+	Refused  int       `json:"refused"` // events of signals that cannot be kept: not well formed, or the id is another's
 	Runs     int       `json:"runs"`    // this one included
 	IdleFrom time.Time `json:"idle_from"`
 }
@@ -132,4 +136,19 @@ type ReflectResult struct {
 	BasedOn int    `json:"based_on,omitempty"` // how many events it cites
 	Refused string `json:"refused,omitempty"`  // why there is no belief: a field and a problem, never content
 	Tokens  int    `json:"tokens,omitempty"`   // that a model used
+}
+
+// EraseEventsRequest starts the workflow EraseEvents: events are emptied for good, and the histories of the sessions
+// that may have carried them are deleted.
+type EraseEventsRequest struct {
+	Tenant string   `json:"tenant"`
+	IDs    []string `json:"ids"` // at most ledger.MaxAppend
+}
+
+// EraseEventsResult says what is gone.
+type EraseEventsResult struct {
+	Erased   int      `json:"erased"`             // events that were emptied now
+	Sessions int      `json:"sessions"`           // whose histories were deleted
+	Runs     int      `json:"runs"`               // that were deleted
+	Episodes []string `json:"episodes,omitempty"` // ids of records that tell of the events: they are erased by themselves
 }
