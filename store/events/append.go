@@ -97,12 +97,14 @@ func (s *Events) Append(ctx context.Context, in AppendInput) ([]ledger.Appended,
 	}
 }
 
+// appended is what mneme_append_events says of an event.
+type appended struct {
+	Stream      string
+	Seq         int64
+	Added, Same bool
+}
+
 func (s *Events) append(ctx context.Context, in AppendInput, batch string) ([]ledger.Appended, error) {
-	type appended struct {
-		Stream      string
-		Seq         int64
-		Added, Same bool
-	}
 	out := make([]ledger.Appended, 0, len(in.Events))
 	err := commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
 		rows, err := c.Tx.Query(ctx, appendSQL, pg.Args{"batch": batch})
@@ -152,8 +154,8 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 		Payload: payload, OccurredAt: e.OccurredAt.UTC(), RecordedAt: in.Now.UTC(), Digest: hex.EncodeToString(sum[:])}, nil
 }
 
-// Empty empties the events with these ids: their payloads go, their skeletons stay. It returns how many it emptied; one
-// that is empty already does not count.
+// Empty empties the events with these ids: their payloads go, their skeletons stay. Beliefs that rest on nothing but
+// erased events are emptied with them. It returns how many it emptied; one that is empty already does not count.
 func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now time.Time) (n int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		return c.Tx.QueryRow(ctx, `SELECT mneme_empty_events($1)`, ids).Scan(&n)

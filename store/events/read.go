@@ -114,18 +114,19 @@ func (s *Events) Latest(ctx context.Context, in LatestInput) ([]ledger.Event, er
 	return out, nil
 }
 
+const byIDSQL = `
+	SELECT ` + columns + `
+	FROM event_ids i
+		CROSS JOIN LATERAL (
+			SELECT *
+			FROM events
+			WHERE tenant = @tenant AND stream = i.stream AND seq = i.seq AND recorded_at = i.recorded_at
+			OFFSET 0) e
+	WHERE i.tenant = @tenant AND i.id = ANY(@ids)`
+
 // ByID reads events by id, in no order. Ids of no event are left out.
 func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledger.Event, error) {
-	out, err := s.query(ctx, tenant, `
-		SELECT `+columns+`
-		FROM event_ids i
-			CROSS JOIN LATERAL (
-				SELECT *
-				FROM events
-				WHERE tenant = @tenant AND stream = i.stream AND seq = i.seq AND recorded_at = i.recorded_at
-				OFFSET 0) e
-		WHERE i.tenant = @tenant AND i.id = ANY(@ids)`,
-		pg.Args{"tenant": tenant, "ids": ids})
+	out, err := s.query(ctx, tenant, byIDSQL, pg.Args{"tenant": tenant, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read events by id: %w", err)
 	}
@@ -134,18 +135,22 @@ func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledge
 
 func (s *Events) query(ctx context.Context, tenant, sql string, args pg.Args) ([]ledger.Event, error) {
 	var out []ledger.Event
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sql, args)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (ledger.Event, error) {
-			found, err := pgx.RowToStructByName[row](r)
-			return found.event(), err
-		})
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		out, err = collect(ctx, tx, sql, args)
 		return err
 	})
 	return out, err
+}
+
+func collect(ctx context.Context, tx pgx.Tx, sql string, args pg.Args) ([]ledger.Event, error) {
+	rows, err := tx.Query(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (ledger.Event, error) {
+		found, err := pgx.RowToStructByName[row](r)
+		return found.event(), err
+	})
 }
 
 // Stream is one stream of a tenant.
