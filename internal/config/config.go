@@ -220,6 +220,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	}
 	if c.Brain == "openai" {
 		brain.Extractor, brain.Decider = c.Gate.Extractor(remote.Extractor), c.Gate.Decider(remote.Decider)
+		brain.Reasoner = c.Gate.Reasoner(remote.Reasoner)
 	}
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),

@@ -63,7 +63,7 @@ func NewMetrics(version string) (*Metrics, error) {
 			Help: "Recalls in this process that left a channel or stage out, by which."}, []string{"stage"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_tokens_total",
 			Help: "Tokens that models of this process were paid for, by use (extract, decide, " +
-				"embed, rerank), model and direction (prompt, completion)."},
+				"embed, rerank, summary, reflect), model and direction (prompt, completion)."},
 			[]string{"use", "model", "direction"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_calls_total",
 			Help: "Calls of models from this process, by use, model and outcome (ok, failed, throttled)."},
