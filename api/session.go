@@ -135,7 +135,7 @@ type ReflectInput struct {
 // much had happened.
 type ReflectResult struct {
 	Due     bool   `json:"due"`
-	Beliefs int    `json:"beliefs,omitempty"` // how many were made
+	Beliefs int    `json:"beliefs,omitempty"`  // how many were made
 	EventID string `json:"event_id,omitempty"` // of agent.reflected
 	Seq     int64  `json:"seq,omitempty"`
 	Covers  int    `json:"covers,omitempty"`   // how many events it stands for

@@ -35,7 +35,8 @@ func Reflect(ctx workflow.Context, in api.ReflectInput) (api.ReflectResult, erro
 			return result, err
 		}
 		if !due || result.Refused != "" {
-			return result, showReflected(ctx, shown, result)
+			showReflected(ctx, shown, result)
+			return result, nil
 		}
 		shown.show(ctx, api.PhaseReflect, fmt.Sprintf("%d beliefs", result.Beliefs))
 	}
@@ -67,7 +68,7 @@ func believe(ctx workflow.Context, in api.ReflectInput, result *api.ReflectResul
 	return true, nil
 }
 
-func showReflected(ctx workflow.Context, shown display, result api.ReflectResult) error {
+func showReflected(ctx workflow.Context, shown display, result api.ReflectResult) {
 	switch {
 	case !result.Due:
 		shown.show(ctx, api.PhaseDone, "not due")
@@ -76,5 +77,4 @@ func showReflected(ctx workflow.Context, shown display, result api.ReflectResult
 	default:
 		shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d beliefs", result.Beliefs), mneme.AttrOutcome.ValueSet(api.OutcomeOK))
 	}
-	return nil
 }

@@ -113,6 +113,8 @@ Exit codes:
 		memories.NewLineage(a),
 		record.NewEvents(a),
 		record.NewContext(a),
+		record.NewReflect(a),
+		record.NewBeliefs(a),
 		exchange.NewExport(a),
 		operate.NewPolicy(a),
 		app.NewTrust(a),
