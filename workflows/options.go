@@ -161,8 +161,8 @@ const (
 	startMargin = 3 * time.Second
 )
 
-// spanOptions: two short reads by index. They run as a local activity, since an agent asks after every turn and is seldom
-// due.
+// spanOptions: two short reads by index. They run as a local activity, since an agent asks after every turn and is
+// seldom due.
 var spanOptions = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    15 * time.Second,
 	ScheduleToCloseTimeout: 15 * time.Minute,

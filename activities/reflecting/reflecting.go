@@ -94,8 +94,8 @@ type Belief struct {
 	Tokens  int    `json:"tokens,omitempty"`
 }
 
-// AppendBelief asks the reasoner about a span and appends what it concludes. The id follows from the span: a belief that
-// is there already is not made again. A belief that cites an event that the reasoner was not given is refused. Where
+// AppendBelief asks the reasoner about a span and appends what it concludes. The id follows from the span: a belief
+// that is there already is not made again. A belief that cites an event that the reasoner was not given is refused. Where
 // evidence was erased in between, the reasoner is asked again without it.
 func (a *Reflecting) AppendBelief(ctx context.Context, req BeliefRequest) (Belief, error) {
 	ctx, stop := step.Heartbeat(ctx)
@@ -169,16 +169,22 @@ func (a *Reflecting) believe(
 }
 
 // event says where a belief goes, who sees it, and how sensitive its own words are.
-func (a *Reflecting) event(in api.ReflectInput, id string, span []ledger.Event, r ledger.Reflection) events.ReflectInput {
+func (a *Reflecting) event(
+	in api.ReflectInput,
+	id string,
+	span []ledger.Event,
+	r ledger.Reflection,
+) events.ReflectInput {
 	now := step.Now(a.Now)
 	class, _ := sensitive.Detect(r.Belief)
 	if !class.Valid() || class.Lower(schema.SensitivityLow) == class {
 		class = schema.SensitivityLow
 	}
-	return events.ReflectInput{Tenant: in.Principal.Tenant, Viewer: viewer(in), Reflection: r, Open: views.GlobalKinds(),
-		Now: now, Event: ledger.Event{ID: id, Stream: in.Stream, Agent: in.Principal.Agent, Kind: ledger.KindAgentReflected,
-			PolicyGroup: in.Principal.PolicyGroup, Turn: span[len(span)-1].Turn, OccurredAt: now.UTC(), Sensitivity: class,
-			Visibility: narrower(in.Visibility, a.Visibility)}}
+	e := ledger.Event{ID: id, Stream: in.Stream, Agent: in.Principal.Agent, PolicyGroup: in.Principal.PolicyGroup,
+		Kind: ledger.KindAgentReflected, Turn: span[len(span)-1].Turn, OccurredAt: now.UTC(), Sensitivity: class,
+		Visibility: narrower(in.Visibility, a.Visibility)}
+	return events.ReflectInput{Tenant: in.Principal.Tenant, Viewer: viewer(in), Event: e, Reflection: r,
+		Open: views.GlobalKinds(), Now: now}
 }
 
 // narrower returns what a request asks for, within what the deployment allows.

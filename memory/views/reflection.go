@@ -62,8 +62,8 @@ func (s Span) Reflection(belief string, basedOn []string) ledger.Reflection {
 	return ledger.Reflection{Belief: belief, BasedOn: basedOn, Covers: len(s.Events), Through: s.Through}
 }
 
-// ReflectionID is the id of the reflection that an agent makes on what it saw of a stream up to an event. It is the same
-// each time, so that a reflection that is made again adds nothing.
+// ReflectionID is the id of the reflection that an agent makes on what it saw of a stream up to an event. It is the
+// same each time, so that a reflection that is made again adds nothing.
 func ReflectionID(tenant, agent, stream, through string) string {
 	h := sha256.New()
 	for _, part := range []string{tenant, agent, stream, through} {

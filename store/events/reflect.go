@@ -31,8 +31,8 @@ type ReflectInput struct {
 
 // Reflect appends a belief, if each event that it cites is there, visible to its agent and not erased at that moment
 // (views.Viewer.Check). An erasure of one of them waits until the belief is there, and then finds it. A belief whose id
-// is there already adds nothing and is answered with where it is, whatever it says. It returns a *schema.ValidationError
-// for a belief that is refused.
+// is there already adds nothing and is answered with where it is, whatever it says. It returns a
+// *schema.ValidationError for a belief that is refused.
 func (s *Events) Reflect(ctx context.Context, in ReflectInput) (ledger.Appended, error) {
 	cited := append(slices.Clone(in.Reflection.BasedOn), in.Reflection.Through)
 	var out ledger.Appended
@@ -63,7 +63,12 @@ func (s *Events) Reflect(ctx context.Context, in ReflectInput) (ledger.Appended,
 	return out, nil
 }
 
-func appendReflection(ctx context.Context, tx pgx.Tx, in ReflectInput, least schema.Sensitivity) (ledger.Appended, error) {
+func appendReflection(
+	ctx context.Context,
+	tx pgx.Tx,
+	in ReflectInput,
+	least schema.Sensitivity,
+) (ledger.Appended, error) {
 	e := in.Event
 	if e.Sensitivity = cmp.Or(e.Sensitivity, schema.SensitivityLow); e.Sensitivity.Lower(least) == e.Sensitivity {
 		e.Sensitivity = least

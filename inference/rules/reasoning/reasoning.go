@@ -130,8 +130,8 @@ func beliefs(span []ledger.Event) []finding {
 }
 
 // decides are the words by which a thought or a speech is a decision.
-var decides = []string{"decide", "decided", "decision", "chose", "choose", "agreed", "promise", "promised", "must", "never",
-	"always", "instead", "because", "from now on", "conclude", "concluded", "the cause", "turns out"}
+var decides = []string{"decide", "decided", "decision", "chose", "choose", "agreed", "promise", "promised", "must",
+	"never", "always", "instead", "because", "from now on", "conclude", "concluded", "the cause", "turns out"}
 
 func decisions(span []ledger.Event) []finding {
 	var out []finding

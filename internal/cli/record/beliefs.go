@@ -165,8 +165,8 @@ func (l BeliefList) text(t *app.Text) {
 	}
 	rows := make([][]string, 0, len(l.Beliefs)+len(l.Erased))
 	for _, b := range l.Beliefs {
-		rows = append(rows, []string{b.ID, b.Agent, strconv.Itoa(b.Turn), strconv.Itoa(b.Covers), strconv.Itoa(evidence[b.ID]),
-			support(b), app.OneLine(b.Belief)})
+		rows = append(rows, []string{b.ID, b.Agent, strconv.Itoa(b.Turn), strconv.Itoa(b.Covers),
+			strconv.Itoa(evidence[b.ID]), support(b), app.OneLine(b.Belief)})
 	}
 	for _, id := range l.Erased {
 		rows = append(rows, []string{id, "", "", "", "", "", "(erased)"})
