@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -119,6 +121,11 @@ func TestReflectionsReadFewRows(t *testing.T) {
 			n, worst := rowsRead(t, s, listen, run)
 			require.LessOrEqual(t, n, 200.0, "%s, analysed %v\n%s", name, analysed, worst)
 		}
+		// The search of mneme_empty_events for the beliefs that cite what is erased.
+		plan := testkit.Strings(t, w.owner, `EXPLAIN SELECT b.id FROM (SELECT * FROM events WHERE kind = 'agent.reflected'
+			AND payload -> 'based_on' ?| ARRAY['e7', 'e107'] OFFSET 0) b WHERE b.tenant = 't' AND b.erased_at IS NULL`)
+		part := testkit.Strings(t, w.owner, `SELECT tableoid::regclass::text FROM events WHERE id = 'e7'`)[0]
+		require.Contains(t, strings.Join(plan, "\n"), part+"_expr_idx", "analysed %v", analysed)
 	}
 }
 
@@ -229,4 +236,18 @@ func TestReflections(t *testing.T) {
 	own := of("")
 	slices.Sort(own)
 	require.Equal(t, []string{"1", "3"}, own)
+}
+
+// Erasing a memory empties the event that it came from, and with it the belief on that event alone.
+func TestErasingAMemoryEmptiesBeliefs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ack, r := w.stage(schema.Candidate{Content: "The pump leaks."})
+	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
+	ids := testkit.Strings(t, w.owner, `SELECT id FROM events WHERE memory_id IS NOT NULL`)
+	require.Len(t, ids, 1)
+	w.append(w.now, said("a", "run/x", "ann", ledger.KindAgentSpoke), believed("belief", "run/x", "ann", "", ids[0]), believed("other", "run/x", "ann", "", "a", ids[0]))
+	receipt := w.forgetAll(w.forgets(schema.ForgetErase, named(uuid.MustParse(ack.MemoryIDs[0]))))
+	require.Equal(t, 2, receipt.Removed["events"], "the belief is in the receipt")
+	require.Equal(t, []string{"other"}, testkit.Strings(t, w.owner, `SELECT id FROM events WHERE kind = 'agent.reflected' AND erased_at IS NULL`))
 }

@@ -66,9 +66,12 @@ BEGIN
 
         -- A statement of its own: it sees a belief for which the one before had to wait (mneme_hold_events).
         SELECT array_agg(b.id) INTO gone
-        FROM events b
-        WHERE b.tenant = mneme_tenant() AND b.kind = 'agent.reflected' AND b.erased_at IS NULL
-            AND b.payload -> 'based_on' ?| gone
+        FROM (
+            SELECT *
+            FROM events
+            WHERE kind = 'agent.reflected' AND payload -> 'based_on' ?| gone
+            OFFSET 0) b -- by events_cited, also where the planner knows nothing of the table
+        WHERE b.tenant = mneme_tenant() AND b.erased_at IS NULL
             AND NOT EXISTS (
                 SELECT
                 FROM jsonb_array_elements_text(b.payload -> 'based_on') cited(id)
