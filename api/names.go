@@ -90,7 +90,8 @@ const (
 	PhaseSelect  = "select"  // Forget
 	PhaseConfirm = "confirm" // Forget: it waits
 	PhaseForget  = "forget"
-	PhaseRecall  = "recall" // Recall
+	PhaseRecall  = "recall"  // Recall
+	PhaseReflect = "reflect" // Reflect
 )
 
 // Outcomes of an ingest run, as AttrOutcome names them.
@@ -99,6 +100,10 @@ const (
 	OutcomeDead   = "dead_jobs" // some candidates could not be processed
 	OutcomeFailed = "failed"
 )
+
+// OutcomeRefused is the outcome of a Reflect run whose last belief was not accepted; otherwise it is OutcomeOK or
+// OutcomeFailed, and none where the agent was not due.
+const OutcomeRefused = "refused"
 
 // OutcomeDegraded is the outcome of a recall that left channels or stages out; its other two are OutcomeOK
 // and OutcomeFailed.

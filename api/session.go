@@ -125,17 +125,27 @@ type ReflectInput struct {
 	Stream    string           `json:"stream"`
 	Threshold int              `json:"threshold"`         // events; 1 or more
 	Through   int64            `json:"through,omitempty"` // only events up to this number of the stream; 0: all
+
+	// Visibility says who else sees the belief. Empty: every agent of the tenant, or what the deployment sets, which is
+	// also the most that a request gets. What an agent concludes may tell what its private events say.
+	Visibility schema.Visibility `json:"visibility,omitempty"`
+	// MaxSensitivity is the highest class of events that the agent reflects on. Empty: medium.
+	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"`
+
+	Sofar *ReflectResult `json:"so_far,omitempty"` // set by continue-as-new
 }
 
-// ReflectResult says whether the agent was due, and where its belief is.
+// ReflectResult says whether the agent was due, and where its belief is: the last one, where it made several because
+// much had happened.
 type ReflectResult struct {
 	Due     bool   `json:"due"`
+	Beliefs int    `json:"beliefs,omitempty"`  // how many were made
 	EventID string `json:"event_id,omitempty"` // of agent.reflected
 	Seq     int64  `json:"seq,omitempty"`
 	Covers  int    `json:"covers,omitempty"`   // how many events it stands for
 	BasedOn int    `json:"based_on,omitempty"` // how many events it cites
 	Refused string `json:"refused,omitempty"`  // why there is no belief: a field and a problem, never content
-	Tokens  int    `json:"tokens,omitempty"`   // that a model used
+	Tokens  int    `json:"tokens,omitempty"`   // that a model used, for all of them
 }
 
 // EraseEventsRequest starts the workflow EraseEvents: events are emptied for good, and the histories of the sessions

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema/ledger"
 )
 
 // Gate lets a number of model calls through at once, from all activities together: one gate a process keeps an
@@ -87,6 +88,23 @@ func (g *Gate) Decider(d Decider) Decider { return gatedDecider{g, d} }
 
 // Embedder is an embedder behind the gate.
 func (g *Gate) Embedder(e Embedder) Embedder { return gatedEmbedder{e, g} }
+
+// Reasoner is a reasoner behind the gate.
+func (g *Gate) Reasoner(r Reasoner) Reasoner { return gatedReasoner{g, r} }
+
+type gatedReasoner struct {
+	gate *Gate
+	next Reasoner
+}
+
+func (r gatedReasoner) Reflect(ctx context.Context, agent string, span []ledger.Event) (Belief, Usage, error) {
+	leave, err := r.gate.enter(ctx)
+	if err != nil {
+		return Belief{}, Usage{}, err
+	}
+	defer leave()
+	return r.next.Reflect(ctx, agent, span)
+}
 
 type gatedExtractor struct {
 	gate *Gate

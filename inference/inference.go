@@ -54,6 +54,7 @@ type Brain struct {
 	Decider   Decider
 	Embedder  Embedder
 	Reranking Reranking // the zero value leaves reranking out
+	Reasoner  Reasoner  // reflects on events; nil: agents do not reflect
 }
 
 // EmbeddingModel identifies an embedding space.

@@ -161,6 +161,15 @@ const (
 	startMargin = 3 * time.Second
 )
 
+// spanOptions: two short reads by index. They run as a local activity, since an agent asks after every turn and is
+// seldom due.
+var spanOptions = workflow.LocalActivityOptions{
+	StartToCloseTimeout:    15 * time.Second,
+	ScheduleToCloseTimeout: 15 * time.Minute,
+	RetryPolicy:            backoff(infrastructureAttempts),
+	Summary:                "what is pending",
+}
+
 // sweepOptions: many batches, each with a heartbeat, and a place to go on from.
 func sweepOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{

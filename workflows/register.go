@@ -7,6 +7,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/activities/indexing"
+	"github.com/mneme/mneme/activities/reflecting"
 	"github.com/mneme/mneme/activities/sessions"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
@@ -46,6 +47,9 @@ type Dependencies struct {
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
+
+	ReflectionVisibility schema.Visibility    // the most that others see of a belief; empty: every agent of the tenant
+	ObserveReflection    func(outcome string) // is told of every reflection (reflecting.Reflecting); may be nil
 }
 
 // recaller is the read path that is given, or the plain one.
@@ -83,6 +87,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Session)
 	w.RegisterWorkflow(RecordSession)
 	w.RegisterWorkflow(EraseEvents)
+	w.RegisterWorkflow(Reflect)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
@@ -110,6 +115,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
 		Now: d.Now})
+	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
+		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recalling := &activities.Recalling{Recaller: d.recaller()}
 	w.RegisterActivity(recalling)

@@ -20,8 +20,10 @@ import (
 
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
 )
@@ -34,6 +36,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
 	"ingest-review", "review-approved", "review-expired", "review-again",
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused", "decay-sweep", "retention-purge",
+	"reflect", "reflect-not-due", "reflect-refused",
 	"recall", "recall-invalid", "recall-invalid-shown", "get", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
@@ -142,9 +145,29 @@ func capturedHistory(t *testing.T, name string) *history.History {
 
 func newReplayer() worker.WorkflowReplayer {
 	replayer := worker.NewWorkflowReplayer()
-	for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.SyncIndex, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.Put, workflows.Revise,
-		workflows.Modify, workflows.Recover, workflows.Feedback, workflows.DecaySweep, workflows.RetentionPurge, workflows.Forget, workflows.ContinueForget, workflows.Recall, workflows.Get,
-		workflows.Session, workflows.RecordSession, workflows.EraseEvents} {
+	for _, fn := range []any{
+		workflows.Ingest,
+		workflows.ResumeIngest,
+		workflows.SyncIndex,
+		workflows.Reindex,
+		workflows.DriftCheck,
+		workflows.Review,
+		workflows.Put,
+		workflows.Revise,
+		workflows.Modify,
+		workflows.Recover,
+		workflows.Feedback,
+		workflows.DecaySweep,
+		workflows.RetentionPurge,
+		workflows.Forget,
+		workflows.ContinueForget,
+		workflows.Recall,
+		workflows.Get,
+		workflows.Session,
+		workflows.RecordSession,
+		workflows.EraseEvents,
+		workflows.Reflect,
+	} {
 		replayer.RegisterWorkflow(fn)
 	}
 	return replayer
@@ -221,6 +244,7 @@ func recordHistories(t *testing.T) {
 	recordReviews(t, h)
 	recordOperations(t, h)
 	recordFeedback(t, h)
+	recordReflections(t)
 	recordSweeps(t, h)
 	recordIndex(t, h, newIndexed(t))
 
@@ -279,6 +303,30 @@ func recordHistories(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, run.Get(ctx, nil))
 	record(t, h, "forget-invalid", run.GetID(), run.GetRunID())
+}
+
+// recordReflections records an agent that is not due, one that makes a belief, and one whose belief is refused.
+func recordReflections(t *testing.T) {
+	refuse := false
+	_, change := reasoning(func(_ int, span []ledger.Event) (inference.Belief, error) {
+		if refuse {
+			return inference.Belief{}, &inference.AnswerError{Problem: "answer: was cut off"}
+		}
+		return inference.Belief{Text: "so it is", BasedOn: []string{span[0].ID}}, nil
+	})
+	h := testkit.NewHarness(t, change)
+	p := testkit.Principal()
+	for name, n := range map[string]int{"reflect-not-due": 1, "reflect": 4, "reflect-refused": 4} {
+		refuse = name == "reflect-refused"
+		in := api.ReflectInput{Principal: p, Stream: "run/" + name, Threshold: 4}
+		list := thoughts(p, 0, n)
+		for i := range list {
+			list[i].ID, list[i].Stream = name+list[i].ID, in.Stream
+		}
+		appendEvents(t, h.Store, p, list...)
+		reflectOn(t, h, in)
+		record(t, h, name, api.ReflectWorkflowID(p, in.Stream), "")
+	}
 }
 
 // recordReviews records an ingest that leaves something to a person, and reviews of each end.

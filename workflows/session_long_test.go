@@ -56,7 +56,7 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for from := 0; from < total/writers; from += 50 {
-				req := api.AppendRequest{SessionRef: ref, Events: thoughts(fmt.Sprintf("w%d", w), from, min(from+50, total/writers))}
+				req := api.AppendRequest{SessionRef: ref, Events: sessionThoughts(fmt.Sprintf("w%d", w), from, min(from+50, total/writers))}
 				if w == 0 && from == 0 {
 					req.Events[0] = stateUpdated(req.Events[0].ID, "half way")
 				}

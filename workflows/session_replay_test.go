@@ -41,7 +41,7 @@ func recordSessions(t *testing.T) {
 	record(t, h, "session-continued", id, first)
 	record(t, h, "session-continues", id, runOf(t, h.Temporal, id))
 
-	whole := api.RecordRequest{SessionRef: sessionRef("whole"), Events: append(thoughts("w", 0, 3), runEnded("end"))}
+	whole := api.RecordRequest{SessionRef: sessionRef("whole"), Events: append(sessionThoughts("w", 0, 3), runEnded("end"))}
 	_, err = mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, whole)
 	require.NoError(t, err)
 	id = api.RecordWorkflowID(whole.SessionRef)

@@ -28,7 +28,7 @@ func thought(id string) ledger.Event {
 		Payload: json.RawMessage(fmt.Sprintf(`{"text":"what %s says"}`, id))}
 }
 
-func thoughts(prefix string, from, to int) []ledger.Event {
+func sessionThoughts(prefix string, from, to int) []ledger.Event {
 	var out []ledger.Event
 	for i := from; i < to; i++ {
 		out = append(out, thought(fmt.Sprintf("%s-%06d", prefix, i)))
@@ -118,7 +118,7 @@ func TestRecordSession(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	req := api.RecordRequest{SessionRef: sessionRef("whole"), Events: append(thoughts("w", 0, 20), runEnded("end"))}
+	req := api.RecordRequest{SessionRef: sessionRef("whole"), Events: append(sessionThoughts("w", 0, 20), runEnded("end"))}
 	first, err := mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
 	require.Equal(t, 21, first.Events)

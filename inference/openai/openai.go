@@ -1,5 +1,5 @@
 // Package openai uses a model through an OpenAI-compatible API (OpenAI, Ollama, vLLM, llama.cpp, LM
-// Studio and others) to work as Extractor, Decider and Embedder.
+// Studio and others) to work as Extractor, Decider, Reasoner and Embedder.
 //
 // Calls are made once: Temporal retries them. Errors say what it needs to know (see package
 // inference) and are made of status, error type and code alone. They neither quote nor wrap what the
@@ -42,7 +42,7 @@ func New(cfg Config) (inference.Brain, error) {
 	var brain inference.Brain
 	if cfg.ChatModel != "" {
 		c := &chat{endpoint: end, model: cfg.ChatModel}
-		brain.Extractor, brain.Decider = c, c
+		brain.Extractor, brain.Decider, brain.Reasoner = c, c, c
 		brain.Reranking = inference.Reranking{Reranker: c, Blend: rank.RerankBlendModel, Summarizer: c}
 	}
 	if cfg.EmbeddingModel != "" {

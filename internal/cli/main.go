@@ -114,6 +114,8 @@ Exit codes:
 		record.NewEvents(a),
 		record.NewSession(a),
 		record.NewContext(a),
+		record.NewReflect(a),
+		record.NewBeliefs(a),
 		exchange.NewExport(a),
 		operate.NewPolicy(a),
 		app.NewTrust(a),

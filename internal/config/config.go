@@ -87,6 +87,8 @@ type Config struct {
 	Pipeline bool // facts are drawn from what is handed in; else it is only stored, recalled and indexed
 	Graph    bool // the entity graph is written, and recall walks it
 
+	ReflectionVisibility schema.Visibility // the most that others see of an agent's beliefs
+
 	TemporalEnv envconfig.EnvLookup // where DialTemporal reads Temporal's own variables; nil is the process's environment
 
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
@@ -161,6 +163,9 @@ func Load() (Config, error) {
 
 		ImportanceDecay: e.fraction("MNEME_IMPORTANCE_DECAY", memory.DefaultDailyDecay),
 
+		ReflectionVisibility: schema.Visibility(e.choice("MNEME_REFLECTION_VISIBILITY", string(schema.VisibilityGlobal),
+			string(schema.VisibilityShared), string(schema.VisibilityGroup), string(schema.VisibilityPrivate))),
+
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),
 	}
@@ -220,6 +225,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	}
 	if c.Brain == "openai" {
 		brain.Extractor, brain.Decider = c.Gate.Extractor(remote.Extractor), c.Gate.Decider(remote.Decider)
+		brain.Reasoner = c.Gate.Reasoner(remote.Reasoner)
 	}
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),

@@ -58,7 +58,7 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: api.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
-		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
+		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true, ReflectionVisibility: schema.VisibilityGlobal, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"}, Brain: "rules", Embedder: "hash",
 		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: proposals.DefaultWritePolicy()}, c)
 	brain, err := c.NewBrain(t.Context())
@@ -80,13 +80,13 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300", "MNEME_RECALL_WITH": "expand_query", "MNEME_RECALL_WITHOUT": "graph, facets,",
 		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_SUPERSEDE": "own", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml",
 		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
-		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0", "MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
 		t.Setenv(name, value)
 	}
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2, ImportanceDecay: 0.9, SweepBatch: 50, ReadyJobAge: 5 * time.Minute,
+	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2, ImportanceDecay: 0.9, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate, ReadyJobAge: 5 * time.Minute,
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g", User: "m"}, Brain: "openai", Embedder: "openai",
 		OpenAI:   openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,
@@ -104,7 +104,7 @@ func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 		"MNEME_IMPORTANCE_DECAY": {"0", "1.5", "x"},
 		"MNEME_RECALL_WITH":      {"vektor"}, "MNEME_RECALL_WITHOUT": {"graph,vektor"},
 		"MNEME_BRAIN": {"gpt"}, "MNEME_EMBEDDER": {"none"}, "MNEME_MODE": {"open"}, "MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_SUPERSEDE": {"always"}, "MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
-		"MNEME_PIPELINE": {"off"}, "MNEME_GRAPH": {"2"}, "MNEME_SWEEP_BATCH": {"0", "501", "some"}, "MNEME_SWEEP_SHARE": {"0", "2"},
+		"MNEME_PIPELINE": {"off"}, "MNEME_REFLECTION_VISIBILITY": {"nobody"}, "MNEME_GRAPH": {"2"}, "MNEME_SWEEP_BATCH": {"0", "501", "some"}, "MNEME_SWEEP_SHARE": {"0", "2"},
 		"MNEME_TRUST_KEY":   {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 		"MNEME_PAYLOAD_KEY": {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 	} {

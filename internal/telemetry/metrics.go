@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/opentelemetry"
 
+	"github.com/mneme/mneme/activities/reflecting"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -42,6 +43,7 @@ type Metrics struct {
 	tokens   *prometheus.CounterVec
 	calls    *prometheus.CounterVec
 	timeouts *prometheus.CounterVec
+	beliefs  *prometheus.CounterVec
 }
 
 // NewMetrics makes the numbers of a process; version is that of the program.
@@ -63,7 +65,7 @@ func NewMetrics(version string) (*Metrics, error) {
 			Help: "Recalls in this process that left a channel or stage out, by which."}, []string{"stage"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_tokens_total",
 			Help: "Tokens that models of this process were paid for, by use (extract, decide, " +
-				"embed, rerank), model and direction (prompt, completion)."},
+				"embed, rerank, summary, reflect), model and direction (prompt, completion)."},
 			[]string{"use", "model", "direction"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_calls_total",
 			Help: "Calls of models from this process, by use, model and outcome (ok, failed, throttled)."},
@@ -73,11 +75,14 @@ func NewMetrics(version string) (*Metrics, error) {
 		Help: "Statements of this process that Postgres ended at their limit, by class (interactive, " +
 			"pipeline, long) and what was exceeded (statement, lock)."},
 		[]string{"class", "limit"})
+	m.beliefs = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_reflections_total",
+		Help: "Reflections of agents in this process, by outcome (made, refused): a belief that is refused is not appended."},
+		[]string{"outcome"})
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens,
-		m.calls, m.timeouts, info,
+		m.calls, m.timeouts, m.beliefs, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := m.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -90,6 +95,9 @@ func NewMetrics(version string) (*Metrics, error) {
 	}
 	for _, outcome := range []string{outcomeOK, outcomeDegraded, outcomeInvalid, outcomeCancelled, outcomeFailed} {
 		m.recalls.WithLabelValues(outcome)
+	}
+	for _, outcome := range []string{reflecting.OutcomeMade, reflecting.OutcomeRefused} {
+		m.beliefs.WithLabelValues(outcome)
 	}
 	for class := range pg.ClassLimits {
 		m.timeouts.WithLabelValues(string(class), limitStatement)
@@ -112,6 +120,9 @@ func (m *Metrics) StatementTimedOut(c pg.Class, lock bool) {
 	}
 	m.timeouts.WithLabelValues(string(c), limit).Inc()
 }
+
+// ObserveReflection counts a reflection, for the Observe field of reflecting.Reflecting.
+func (m *Metrics) ObserveReflection(outcome string) { m.beliefs.WithLabelValues(outcome).Inc() }
 
 // openSDK makes the handler through which Temporal's SDK counts into the same registry. Its other handler,
 // for tally, is a second metrics library with a reporter of its own; this one goes through OpenTelemetry,

@@ -46,6 +46,7 @@ var phaseOf = map[string]string{
 	"Recall":         api.PhaseRecall,
 	"Get":            api.PhaseRecall,
 	"Feedback":       "feedback",
+	"Reflect":        api.PhaseReflect,
 	"DecaySweep":     PhaseDecay,
 	"RetentionPurge": PhaseRetention,
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/schema/ledger"
 )
 
 // Uses of models, as labels.
@@ -15,6 +16,7 @@ const (
 	useEmbed   = "embed"
 	useRerank  = "rerank"
 	useSummary = "summary"
+	useReflect = "reflect"
 )
 
 // Count returns the brain with its calls and tokens counted. They are counted where a model answers: a
@@ -30,6 +32,9 @@ func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	}
 	if brain.Embedder != nil {
 		brain.Embedder = m.CountEmbedder(brain.Embedder)
+	}
+	if brain.Reasoner != nil {
+		brain.Reasoner = reasoner{brain.Reasoner, m}
 	}
 	if brain.Reranking.Reranker != nil {
 		brain.Reranking.Reranker = reranker{brain.Reranking.Reranker, m}
@@ -157,5 +162,21 @@ type summarizer struct {
 func (s summarizer) Summarize(ctx context.Context, query string, texts []string) (string, inference.Usage, error) {
 	out, usage, err := s.Summarizer.Summarize(ctx, query, texts)
 	s.metrics.spent(useSummary, usage, err)
+	return out, usage, err
+}
+
+type reasoner struct {
+	inference.Reasoner
+	metrics *Metrics
+}
+
+// Reflect implements inference.Reasoner.
+func (r reasoner) Reflect(
+	ctx context.Context,
+	agent string,
+	span []ledger.Event,
+) (inference.Belief, inference.Usage, error) {
+	out, usage, err := r.Reasoner.Reflect(ctx, agent, span)
+	r.metrics.spent(useReflect, usage, err)
 	return out, usage, err
 }

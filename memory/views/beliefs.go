@@ -26,6 +26,10 @@ type Belief struct {
 	Turn   int    `json:"turn"`
 	Belief string `json:"belief"`
 	Covers int    `json:"covers,omitempty"` // how many events it stands for
+
+	// LostSupport says that some of the events that it is based on, of those that the viewer would see, were erased.
+	// A belief that loses all of them is erased with the last.
+	LostSupport bool `json:"lost_support,omitempty"`
 }
 
 // Evidence is a node: an event that a belief is based on. Of an event that the viewer does not see only the id is known,
@@ -83,9 +87,13 @@ func Beliefs(v Viewer, events []ledger.Event) BeliefGraph {
 		}
 	}
 	for _, id := range order {
-		if !isBelief[id] {
-			e, found := byID[id]
-			g.Events = append(g.Events, v.evidence(id, e, found))
+		if isBelief[id] {
+			continue
+		}
+		e, found := byID[id]
+		g.Events = append(g.Events, v.evidence(id, e, found))
+		for _, belief := range cited[id] {
+			g.Beliefs[belief].LostSupport = g.Beliefs[belief].LostSupport || g.Events[len(g.Events)-1].Erased
 		}
 	}
 	g.share(order, cited)

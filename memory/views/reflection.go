@@ -1,10 +1,13 @@
 package views
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/check"
 	"github.com/mneme/mneme/schema/ledger"
@@ -57,6 +60,16 @@ func (t ReflectionTracker) Due(events []ledger.Event) (Span, bool) {
 // Reflection returns the payload of the reflection on the span.
 func (s Span) Reflection(belief string, basedOn []string) ledger.Reflection {
 	return ledger.Reflection{Belief: belief, BasedOn: basedOn, Covers: len(s.Events), Through: s.Through}
+}
+
+// ReflectionID is the id of the reflection that an agent makes on what it saw of a stream up to an event. It is the
+// same each time, so that a reflection that is made again adds nothing.
+func ReflectionID(tenant, agent, stream, through string) string {
+	h := sha256.New()
+	for _, part := range []string{tenant, agent, stream, through} {
+		normalize.WritePart(h, []byte(part))
+	}
+	return "reflection-" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Check decides whether an agent may append a reflection: it says something, and each event that it is based on, or ends

@@ -91,6 +91,13 @@ func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appen
 	}
 }
 
+// appended is what mneme_append_events says of an event.
+type appended struct {
+	Stream      string
+	Seq         int64
+	Added, Same bool
+}
+
 // AppendIn is Append in a transaction that is bound to the tenant. It holds the streams until the transaction ends.
 func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended, error) {
 	if err := ledger.ValidateEvents(in.Events); err != nil {
@@ -107,11 +114,6 @@ func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended
 	encoded, err := json.Marshal(rows)
 	if err != nil {
 		return nil, err
-	}
-	type appended struct {
-		Stream      string
-		Seq         int64
-		Added, Same bool
 	}
 	found, err := commit.Rows[appended](ctx, tx, appendSQL, pg.Args{"batch": string(encoded)})
 	if err != nil {
@@ -152,8 +154,8 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 		Payload: payload, OccurredAt: e.OccurredAt.UTC(), RecordedAt: in.Now.UTC(), Digest: hex.EncodeToString(sum[:])}, nil
 }
 
-// Empty empties the events with these ids: their payloads go, their skeletons stay. It returns how many it emptied; one
-// that is empty already does not count.
+// Empty empties the events with these ids: their payloads go, their skeletons stay. Beliefs that rest on nothing but
+// erased events are emptied with them. It returns how many it emptied; one that is empty already does not count.
 func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now time.Time) (n int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		return c.Tx.QueryRow(ctx, `SELECT mneme_empty_events($1)`, ids).Scan(&n)

@@ -122,18 +122,19 @@ func (s *Events) Latest(ctx context.Context, in LatestInput) ([]ledger.Event, er
 	return out, nil
 }
 
+const byIDSQL = `
+	SELECT ` + columns + `
+	FROM event_ids i
+		CROSS JOIN LATERAL (
+			SELECT *
+			FROM events
+			WHERE tenant = @tenant AND stream = i.stream AND seq = i.seq AND recorded_at = i.recorded_at
+			OFFSET 0) e
+	WHERE i.tenant = @tenant AND i.id = ANY(@ids)`
+
 // ByID reads events by id, in no order. Ids of no event are left out.
 func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledger.Event, error) {
-	out, err := s.query(ctx, tenant, `
-		SELECT `+columns+`
-		FROM event_ids i
-			CROSS JOIN LATERAL (
-				SELECT *
-				FROM events
-				WHERE tenant = @tenant AND stream = i.stream AND seq = i.seq AND recorded_at = i.recorded_at
-				OFFSET 0) e
-		WHERE i.tenant = @tenant AND i.id = ANY(@ids)`,
-		pg.Args{"tenant": tenant, "ids": ids})
+	out, err := s.query(ctx, tenant, byIDSQL, pg.Args{"tenant": tenant, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read events by id: %w", err)
 	}

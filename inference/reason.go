@@ -1,0 +1,33 @@
+package inference
+
+import (
+	"context"
+
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// Limits of a belief.
+const (
+	MaxBeliefChars = 1_000 // characters of its text
+	MaxCitations   = 32    // events that it is based on
+)
+
+// Reasoner says what an agent concludes from what it saw (document 001, Layer 3).
+type Reasoner interface {
+	// Reflect returns a belief based on some of the events, which are in ledger order and visible to the agent. It is
+	// not asked without events. Errors are as for Extractor.Extract, and an *AnswerError.
+	Reflect(ctx context.Context, agent string, span []ledger.Event) (Belief, Usage, error)
+}
+
+// Belief is what a Reasoner concludes.
+type Belief struct {
+	Text    string
+	BasedOn []string // ids of events of the span, in ledger order, each once; at least one
+}
+
+// AnswerError says that a model's answer cannot be used. Another call may help. Problem names a field of the answer and
+// never quotes it.
+type AnswerError struct{ Problem string }
+
+// Error implements error.
+func (e *AnswerError) Error() string { return "the model's answer cannot be used: " + e.Problem }

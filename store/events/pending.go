@@ -1,0 +1,111 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// PendingInput asks for what an agent has seen of a stream since its last reflection.
+type PendingInput struct {
+	Principal      schema.Principal
+	Stream         string
+	Through        int64              // only events up to this number; 0: all
+	MaxSensitivity schema.Sensitivity // empty: medium
+	Limit          int
+}
+
+// frontierSQL says up to which number the agent's reflections stand for what it saw. A reflection stands for all up to
+// the event that it names, and for all before itself where it names none or is erased. The latest are enough: one of
+// them at least names an event of this stream.
+const frontierSQL = `
+	SELECT coalesce(max(CASE WHEN r.through <> '' THEN least(r.seq, coalesce(i.seq, 0)) ELSE r.seq END), 0)
+	FROM (
+		SELECT seq, coalesce(payload->>'through', '') AS through
+		FROM events
+		WHERE tenant = @tenant AND agent_id = @agent AND stream = @stream AND kind = 'agent.reflected'
+		ORDER BY seq DESC
+		LIMIT 32) r
+		LEFT JOIN LATERAL (
+			SELECT seq
+			FROM event_ids
+			WHERE tenant = @tenant AND id = r.through AND stream = @stream
+			OFFSET 0) i ON true`
+
+// pendingSQL is latestSQL from the other end: own events and open ones after a number. The agent's own reflections are
+// not pending.
+const pendingSQL = `
+	SELECT ` + columns + `
+	FROM (
+		(SELECT *
+		FROM events
+		WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq > @after AND seq <= @through
+			AND kind <> 'agent.reflected' AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
+		ORDER BY seq
+		LIMIT @limit)
+		UNION ALL
+		(SELECT *
+		FROM events
+		WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND seq > @after AND seq <= @through
+			AND agent_id <> @agent AND (visibility <> 'group' OR policy_group = @policy_group AND policy_group <> '')
+			AND (kind <> 'agent.reflected' OR NOT @happened)
+			AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
+		ORDER BY seq
+		LIMIT @limit)) e
+	ORDER BY e.seq
+	LIMIT @limit`
+
+// Pending reads what an agent may see of a stream after its last reflection, oldest first, at most Limit events. Where
+// these are nothing but reflections of others, the first later event that is not one is added: views.ReflectionTracker
+// decides by it whether anything happened. That package decides the same of all events; a test holds the two together.
+func (s *Events) Pending(ctx context.Context, in PendingInput) ([]ledger.Event, error) {
+	through := in.Through
+	if through <= 0 {
+		through = 1 << 62
+	}
+	limit := max(1, min(in.Limit, MaxPage))
+	args := pg.Args{
+		"tenant":        in.Principal.Tenant,
+		"stream":        in.Stream,
+		"agent":         in.Principal.Agent,
+		"policy_group":  in.Principal.PolicyGroup,
+		"after":         int64(0),
+		"through":       through,
+		"sensitivities": pg.SensitivitiesUpTo(in.MaxSensitivity),
+		"happened":      false,
+		"limit":         limit,
+	}
+	after, err := s.reflectedUpTo(ctx, in)
+	if err != nil {
+		return nil, fmt.Errorf("read pending events: %w", err)
+	}
+	args["after"] = after
+	out, err := s.query(ctx, in.Principal.Tenant, pendingSQL, args)
+	if err != nil {
+		return nil, fmt.Errorf("read pending events: %w", err)
+	}
+	happened := func(e ledger.Event) bool { return e.Kind != ledger.KindAgentReflected }
+	if len(out) < limit || slices.ContainsFunc(out, happened) {
+		return out, nil
+	}
+	args["after"], args["happened"], args["limit"] = out[len(out)-1].Seq, true, 1
+	more, err := s.query(ctx, in.Principal.Tenant, pendingSQL, args)
+	if err != nil {
+		return nil, fmt.Errorf("read pending events: %w", err)
+	}
+	return append(out, more...), nil
+}
+
+func (s *Events) reflectedUpTo(ctx context.Context, in PendingInput) (seq int64, err error) {
+	err = s.Read(ctx, in.Principal.Tenant, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, frontierSQL, pg.Args{"tenant": in.Principal.Tenant, "stream": in.Stream,
+			"agent": in.Principal.Agent}).Scan(&seq)
+	})
+	return seq, err
+}
