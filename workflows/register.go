@@ -13,7 +13,9 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/recall/contexts"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -43,6 +45,8 @@ type Dependencies struct {
 	TrustKey   []byte // that trust contexts are signed with; empty believes them
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
+
+	MemoryIndex func(tenant string) views.MemoryIndex // of events, for salience; nil: relevance is by words
 
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 }
@@ -77,6 +81,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Review)
 	w.RegisterWorkflow(Recall)
 	w.RegisterWorkflow(Get)
+	w.RegisterWorkflow(Context)
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
@@ -105,7 +110,9 @@ func Register(w worker.Registry, d Dependencies) {
 		RenewReview: mneme.RenewReview, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
-	recalling := &activities.Recalling{Recaller: d.recaller()}
+	recaller := d.recaller()
+	recalling := &activities.Recalling{Recaller: recaller, Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
+		Index: d.MemoryIndex}}
 	w.RegisterActivity(recalling)
 	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling}))
 }

@@ -41,11 +41,11 @@ func TestRegisteredNames(t *testing.T) {
 	workflows.Register(r, workflows.Dependencies{})
 	slices.Sort(r.workflows)
 	slices.Sort(r.activities)
-	require.Equal(t, []string{"ContinueForget", "DecaySweep", "DriftCheck", "Feedback", "Forget", "Get", "Ingest", "Modify", "Put", "Recall",
+	require.Equal(t, []string{"Context", "ContinueForget", "DecaySweep", "DriftCheck", "Feedback", "Forget", "Get", "Ingest", "Modify", "Put", "Recall",
 		"Recover", "Reindex", "ResumeIngest", "RetentionPurge", "Review", "Revise", "SyncIndex"}, r.workflows)
 	require.Equal(t, registeredActivities, r.activities)
 	for _, name := range []string{api.WorkflowIngest, api.WorkflowResumeIngest, api.WorkflowPut, api.WorkflowRevise, api.WorkflowModify,
-		api.WorkflowRecover, api.WorkflowFeedback, api.WorkflowForget, api.WorkflowReview, api.WorkflowRecall, api.WorkflowGet,
+		api.WorkflowRecover, api.WorkflowFeedback, api.WorkflowForget, api.WorkflowReview, api.WorkflowRecall, api.WorkflowGet, api.WorkflowContext,
 		api.WorkflowDecaySweep, api.WorkflowRetentionPurge, api.WorkflowSyncIndex, api.WorkflowDriftCheck, api.WorkflowReindex} {
 		require.Contains(t, r.workflows, name)
 	}
@@ -53,7 +53,7 @@ func TestRegisteredNames(t *testing.T) {
 
 // registeredActivities are the activities' names, in order.
 var registeredActivities = []string{
-	"AbandonGeneration", "Accept", "ActivateGeneration", "BeginReindex", "BuryJobs", "CloseForget",
+	"AbandonGeneration", "Accept", "ActivateGeneration", "BeginReindex", "BuildContext", "BuryJobs", "CloseForget",
 	"CompareMemories", "ComparePoints", "CompleteJobs", "ConfirmForget", "DecideFacts", "DecideProposal",
 	"DrainOutbox", "Drop", "DropRetired", "ExpireProposals", "ExtractFacts", "Feedback", "FillGeneration",
 	"ForgetBatch", "ForgetRuns", "ForgetVectors", "GetRecords", "IndexBatch", "IndexMemories", "LinkEntities",
