@@ -129,6 +129,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		Without:    cfg.RecallWithout,
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
 		ImportanceDecay: cfg.ImportanceDecay,
+		MemoryIndex:     cfg.OpenMemoryIndex(st, brain.Embedder, log),
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

@@ -46,7 +46,7 @@ type Dependencies struct {
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
-	MemoryIndex func(tenant string) views.MemoryIndex // of events, for salience; nil: relevance is by words
+	MemoryIndex func(tenant, agent string) views.MemoryIndex // of events, for salience; nil: relevance is by words
 
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 }

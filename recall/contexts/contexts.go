@@ -19,8 +19,8 @@ type Builder struct {
 	Store    *store.Store
 	Recaller *recall.Recaller // for memories, and for how much a trust context allows
 
-	// Index makes a memory index for one tenant and one context. Nil: relevance is by words.
-	Index func(tenant string) views.MemoryIndex
+	// Index makes a memory index for one context of an agent. Nil, or one that returns nil: relevance is by words.
+	Index func(tenant, agent string) views.MemoryIndex
 	// Working reads the state of the task of an agent's session, nil where there is none. Nil: contexts have none.
 	Working func(ctx context.Context, p schema.Principal, session string) (*schema.WorkingPayload, error)
 	// Extra makes the text of EXTRA of what the viewer sees, where the request has none. Nil: none.
@@ -45,7 +45,7 @@ func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.
 	var index views.MemoryIndex
 	if req.Memory.UseSalience && req.Memory.UseIndex {
 		if b.Index != nil {
-			index = b.Index(req.Principal.Tenant)
+			index = b.Index(req.Principal.Tenant, req.Principal.Agent)
 		}
 		if index == nil {
 			out.Degraded = append(out.Degraded, WithoutIndex)

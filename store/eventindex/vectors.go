@@ -77,12 +77,9 @@ func (v *Vectors) add(ctx context.Context, ids []string, texts map[string]string
 
 // Search returns the k events nearest to a query, of those that Index was last given.
 func (v *Vectors) Search(ctx context.Context, query string, k int) ([]views.Hit, error) {
-	vectors, _, err := inference.EmbedQueries(ctx, v.Embedder, []string{query})
+	vector, _, err := inference.EmbedQuery(ctx, v.Embedder, query)
 	if err != nil {
 		return nil, fmt.Errorf("embed a scene: %w", err)
 	}
-	if len(vectors) != 1 {
-		return nil, fmt.Errorf("embed a scene: %d vectors for one text", len(vectors))
-	}
-	return v.Events.NearestEvents(ctx, v.Tenant, v.Embedder.Model(), vectors[0], v.ids, k)
+	return v.Events.NearestEvents(ctx, v.Tenant, v.Embedder.Model(), vector, v.ids, k)
 }
