@@ -190,13 +190,13 @@ func (r *viewReader) readUncovered() (bool, error) {
 		return false, nil
 	}
 	for stream, head := range r.heads {
-		for before, read := head+1, 0; ; {
-			events, err := r.query(latestSQL, stream, pg.Args{"before": before, "limit": MaxPage, "skip_reflections": true})
+		for before, read, limit := head+1, 0, 4*firstPage; ; limit = min(2*limit, MaxPage) {
+			events, err := r.query(latestSQL, stream, pg.Args{"before": before, "limit": limit, "skip_reflections": true})
 			if err != nil {
 				return false, err
 			}
 			r.add(events...)
-			if read += len(events); len(events) < MaxPage || !after(events[len(events)-1], end) {
+			if read += len(events); len(events) < limit || !after(events[len(events)-1], end) {
 				break
 			}
 			if read >= MaxRanked {
