@@ -52,7 +52,7 @@ type ContextRequest struct {
 type MemorySettings struct {
 	Window              int                `json:"window,omitempty"`
 	UseSalience         bool               `json:"use_salience,omitempty"`
-	UseIndex            bool               `json:"use_index,omitempty"` // relevance by meaning, where the worker has a memory index
+	UseIndex            bool               `json:"use_index,omitempty"` // relevance by meaning, where there is an index
 	TopK                int                `json:"top_k,omitempty"`
 	Weights             *SalienceWeights   `json:"weights,omitempty"`
 	Lambda              float64            `json:"lambda,omitempty"`

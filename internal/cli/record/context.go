@@ -20,8 +20,8 @@ func NewContext(a *app.App) *cobra.Command {
 		Use:   "context STREAM...",
 		Short: "Show the context that an agent gets of streams",
 		Long: `Show the context that an agent gets of streams, such as its run and the world that it is in: who it is, the
-current scene, its memory, what users handed in, and the output format. However long the streams are, what the views need
-is read and no more. The same events give the same context.`,
+current scene, its memory, what users handed in, and the output format. However long the streams are, what the views
+need is read and no more. The same events give the same context.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := a.Cfg.Principal
@@ -71,7 +71,8 @@ is read and no more. The same events give the same context.`,
 	flags.BoolVar(&in.Memory.UseSalience, "use-salience", false, "show the most salient events instead of the latest")
 	flags.BoolVar(&in.Memory.UseIndex, "use-index", false, "with salience, relevance by meaning (MNEME_MEMORY_INDEX)")
 	flags.IntVar(&in.Memory.TopK, "top-k", 0, "how many salient events; 0 for the window")
-	flags.IntVar(&in.Memory.ReflectionThreshold, "reflection-threshold", 0, "show a belief in place of the events that it stands for")
+	flags.IntVar(&in.Memory.ReflectionThreshold, "reflection-threshold", 0,
+		"show a belief in place of the events that it stands for")
 	return cmd
 }
 
