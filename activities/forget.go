@@ -399,12 +399,12 @@ func (d *runDeleter) deleteRuns(
 	return nil
 }
 
-// deleteRecalls deletes the tenant's runs of Recall and Get. Nothing says which of them an erased text went through:
+// deleteRecalls deletes the tenant's runs of Recall, Get and Context. Nothing says which of them an erased text went through:
 // what an answer shows in addition to its results is not tracked. They have answered, and are of no more use. One
 // that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
-	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+") AND "+api.AttributeTenant+
-		" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
+	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+", "+
+		quoted(ContextWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
 		if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			d.running++
 			return nil

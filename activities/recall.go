@@ -8,18 +8,21 @@ import (
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/recall/contexts"
 	"github.com/mneme/mneme/schema"
 )
 
 // Recalling is the read path for clients that speak only Temporal; others call package recall.
 type Recalling struct {
 	Recaller *recall.Recaller
+	Contexts *contexts.Builder
 }
 
 // Types of the workflows that carry answers.
 const (
-	RecallWorkflow = "Recall"
-	GetWorkflow    = "Get"
+	RecallWorkflow  = "Recall"
+	GetWorkflow     = "Get"
+	ContextWorkflow = "Context"
 )
 
 // RecallRequest asks under a key that stays the same however often the question is asked again.

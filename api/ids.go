@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 )
 
 // DecisionUpdateID is the id of the update that carries a decision with an operation id.
@@ -155,6 +156,9 @@ func RecallWorkflowID(r schema.RecallRequest) string {
 
 // GetWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
 func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Principal, r) }
+
+// ContextWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
+func ContextWorkflowID(r ledger.ContextRequest) string { return contentID(KindContext, r.Principal, r) }
 
 // SessionWorkflowID is the id of the run of a session: session/TENANT/AGENT/SESSION.
 func SessionWorkflowID(r SessionRef) string { return principalID(KindSession, r.Principal, r.Session) }

@@ -16,6 +16,8 @@ const (
 	SignalConfirm  = "confirm"  // Forget: the same, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 
+	QueryContext = "context" // Context: ledger.ContextResponse, what the run has read
+
 	QueryRecord = "record" // Get: takes an id, returns the schema.MemoryRecord that the run has read
 
 	SignalAppend   = "append"   // Session: AppendSignal
@@ -35,6 +37,7 @@ const (
 	OperationRemember = "remember" // schema.IngestRequest to IngestResult
 	OperationRecall   = "recall"   // schema.RecallRequest to schema.RecallResponse
 	OperationGet      = "get"      // schema.GetRequest to schema.GetResponse
+	OperationContext  = "context"  // ledger.ContextRequest to ledger.ContextResponse
 	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
 	OperationFeedback = "feedback" // schema.FeedbackRequest to schema.FeedbackResult
 )
@@ -70,7 +73,7 @@ const (
 	WorkflowRecordSession  = "RecordSession"  // RecordRequest to SessionResult
 	WorkflowEraseEvents    = "EraseEvents"    // EraseEventsRequest to EraseEventsResult
 	WorkflowReflect        = "Reflect"        // ReflectInput to ReflectResult
-	WorkflowContext        = "Context"        // schema.ContextRequest to schema.ContextResponse
+	WorkflowContext        = "Context"        // ledger.ContextRequest to ledger.ContextResponse
 )
 
 // ActivityAppendEvents takes an AppendRequest and returns an AppendResult. The worker hosts it on its task queue for
@@ -127,6 +130,7 @@ const (
 	KindIngest   = "ingest"  // of IngestWorkflowID
 	KindRecall   = "recall"  // of RecallWorkflowID
 	KindGet      = "get"     // of GetWorkflowID
+	KindContext  = "context" // of ContextWorkflowID
 	KindSession  = "session" // of SessionWorkflowID
 	KindRecord   = "record"  // of RecordWorkflowID
 	KindErase    = "erase"   // of EraseEventsWorkflowID

@@ -4,6 +4,7 @@ import (
 	"github.com/nexus-rpc/sdk-go/nexus"
 
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 )
 
 // References to the operations, for workflows that call them with types. Others name them.
@@ -11,6 +12,7 @@ var (
 	Remembering    = nexus.NewOperationReference[schema.IngestRequest, IngestResult](OperationRemember)
 	Recalling      = nexus.NewOperationReference[schema.RecallRequest, schema.RecallResponse](OperationRecall)
 	Getting        = nexus.NewOperationReference[schema.GetRequest, schema.GetResponse](OperationGet)
+	ReadingContext = nexus.NewOperationReference[ledger.ContextRequest, ledger.ContextResponse](OperationContext)
 	Forgetting     = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
 	GivingFeedback = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 )
 
 func GetStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptions {
@@ -30,6 +31,29 @@ func StartGet(
 	run, err := startRun(ctx, c, GetStart(taskQueue, req), api.WorkflowGet, req)
 	if err != nil {
 		return nil, fmt.Errorf("start get: %w", err)
+	}
+	return run, nil
+}
+
+// ContextStart is how a run of Context is started.
+func ContextStart(taskQueue string, req ledger.ContextRequest) client.StartWorkflowOptions {
+	return readStart(taskQueue, api.ContextWorkflowID(req), api.KindContext, req.Principal)
+}
+
+// StartContext starts a Context run, or joins the one that is reading the same. It returns a *schema.ValidationError for
+// a request that will never be accepted; Outcome waits for the context.
+func StartContext(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req ledger.ContextRequest,
+) (client.WorkflowRun, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	run, err := startRun(ctx, c, ContextStart(taskQueue, req), api.WorkflowContext, req)
+	if err != nil {
+		return nil, fmt.Errorf("start context: %w", err)
 	}
 	return run, nil
 }

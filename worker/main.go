@@ -130,6 +130,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
 		ImportanceDecay:      cfg.ImportanceDecay,
 		ReflectionVisibility: cfg.ReflectionVisibility, ObserveReflection: metrics.ObserveReflection,
+		MemoryIndex: cfg.OpenMemoryIndex(st, brain.Embedder, log),
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 )
 
 // nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
@@ -40,6 +41,7 @@ func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 		operationOf(h, api.OperationRemember, api.KindIngest, h.remember),
 		operationOf(h, api.OperationRecall, api.KindRecall, h.recall),
 		operationOf(h, api.OperationGet, api.KindGet, h.get),
+		operationOf(h, api.OperationContext, api.KindContext, h.context),
 		operationOf(h, api.OperationForget, api.KindForget, h.forget),
 		operationOf(h, api.OperationFeedback, api.KindFeedback, h.feedback),
 	}
@@ -145,6 +147,34 @@ func (h nexusHandlers) get(
 	}
 	temporalnexus.GetLogger(ctx).Warn("get handed over to a workflow", "error", err)
 	return attach(ctx, nc, mneme.GetStart("", req), Get, req)
+}
+
+// context answers at once where it can, as recall does.
+func (h nexusHandlers) context(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req ledger.ContextRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[ledger.ContextResponse], error) {
+	var none temporalnexus.TemporalOperationResult[ledger.ContextResponse]
+	if err := h.admit(ctx, &req.Principal, o); err != nil {
+		return none, err
+	}
+	if err := refusal(req.Validate()); err != nil {
+		return none, err
+	}
+	answer, err := inHandler(ctx, h.recaller.BuildContext, activities.ContextRequest{Request: req})
+	if err == nil {
+		err = answer.Err()
+	}
+	if err == nil {
+		return temporalnexus.NewSyncResult(answer.ContextResponse), nil
+	}
+	if err := neverAccepted(err); err != nil {
+		return none, err
+	}
+	temporalnexus.GetLogger(ctx).Warn("context handed over to a workflow", "error", err)
+	return attach(ctx, nc, mneme.ContextStart("", req), Context, req)
 }
 
 // neverAccepted is the refusal of a request that fails however often it is made, and nil for any other failure.

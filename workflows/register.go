@@ -15,7 +15,9 @@ import (
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/recall/contexts"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
@@ -45,6 +47,8 @@ type Dependencies struct {
 	TrustKey   []byte // that trust contexts are signed with; empty believes them
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
+
+	MemoryIndex func(tenant, agent string) views.MemoryIndex // of events, for salience; nil: relevance is by words
 
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 
@@ -82,6 +86,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Review)
 	w.RegisterWorkflow(Recall)
 	w.RegisterWorkflow(Get)
+	w.RegisterWorkflow(Context)
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
 	w.RegisterWorkflow(Session)
@@ -118,7 +123,9 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
-	recalling := &activities.Recalling{Recaller: d.recaller()}
+	recaller := d.recaller()
+	recalling := &activities.Recalling{Recaller: recaller, Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
+		Index: d.MemoryIndex}}
 	w.RegisterActivity(recalling)
 	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling}))
 }

@@ -44,6 +44,7 @@ func TestRegisteredNames(t *testing.T) {
 	require.Equal(t, registeredWorkflows, r.workflows)
 	require.Equal(t, registeredActivities, r.activities)
 	for _, name := range []string{
+		api.WorkflowContext,
 		api.WorkflowDecaySweep,
 		api.WorkflowDriftCheck,
 		api.WorkflowEraseEvents,
@@ -71,6 +72,7 @@ func TestRegisteredNames(t *testing.T) {
 
 // registeredWorkflows are the workflows' names, in order.
 var registeredWorkflows = []string{
+	"Context",
 	"ContinueForget",
 	"DecaySweep",
 	"DriftCheck",
@@ -103,6 +105,7 @@ var registeredActivities = []string{
 	"AppendEvents",
 	"AppendSessionEvents",
 	"BeginReindex",
+	"BuildContext",
 	"BuryJobs",
 	"CloseForget",
 	"CloseSession",

@@ -37,7 +37,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"ingest-review", "review-approved", "review-expired", "review-again",
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused", "decay-sweep", "retention-purge",
 	"reflect", "reflect-not-due", "reflect-refused",
-	"recall", "recall-invalid", "recall-invalid-shown", "get", "ingest-unknown-field", "forget-invalid",
+	"recall", "recall-invalid", "recall-invalid-shown", "get", "context", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
 	// Of the second form (see lean): started with search attributes, and without.
@@ -84,7 +84,7 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 		input.Data, err = json.Marshal(members)
 		require.NoError(t, err)
 		replayer := worker.NewWorkflowReplayer()
-		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.DecaySweep, workflows.Recall, workflows.Get} {
+		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.DecaySweep, workflows.Recall, workflows.Get, workflows.Context} {
 			replayer.RegisterWorkflow(fn)
 		}
 		require.NoError(t, replayer.ReplayWorkflowHistory(nil, &captured), name)
@@ -167,6 +167,7 @@ func newReplayer() worker.WorkflowReplayer {
 		workflows.RecordSession,
 		workflows.EraseEvents,
 		workflows.Reflect,
+		workflows.Context,
 	} {
 		replayer.RegisterWorkflow(fn)
 	}
@@ -479,4 +480,8 @@ func recordRecalls(t *testing.T, h *testkit.Harness, p schema.Principal) {
 	record(t, h, "recall-invalid-shown", run.GetID(), run.GetRunID())
 	got := getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{uuid.NewString(), known(t, h, p, "Ana works at Acme.")[0]}})
 	record(t, h, "get", got.GetID(), got.GetRunID())
+	seen, err := mneme.StartContext(context.Background(), h.Temporal, h.TaskQueue, ledger.ContextRequest{Principal: p, Streams: []string{"run/a"}, Identity: "You are the baker."})
+	require.NoError(t, err)
+	require.NoError(t, seen.Get(context.Background(), nil))
+	record(t, h, "context", seen.GetID(), seen.GetRunID())
 }

@@ -382,7 +382,7 @@ func TestDoctorGoesOn(t *testing.T) {
 	o := c.run("doctor", "--json", "--timeout", "1s").is(app.ExitUnavailable)
 	o.json(&d)
 	require.Equal(t, map[string]doctor.CheckStatus{"postgres": doctor.CheckFail, "temporal": doctor.CheckFail}, complaints(d))
-	require.Equal(t, len(doctor.DoctorChecks())-4, d.Counts[doctor.CheckSkipped])
+	require.Equal(t, len(doctor.DoctorChecks())-5, d.Counts[doctor.CheckSkipped])
 	require.Contains(t, o.err, "2 of ")
 	require.Equal(t, "name", c.run("schedules", "pause", "dream", "--json", "--reason", "x").is(app.ExitUsage).problem().Fields[0].Field)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/record"
 	"github.com/mneme/mneme/internal/testkit"
-	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -42,13 +41,17 @@ func TestEventsCommands(t *testing.T) {
 	require.Contains(t, table.out, "more: --after 3")
 	require.Contains(t, c.run("events", "streams").is(app.ExitOK).out, "run/bakery")
 
-	var context views.Context
+	var context ledger.ContextResponse
 	c.run("context", "run/bakery", "--agent", "baker", "--json").is(app.ExitOK).json(&context)
-	text := context.Text()
+	text := context.Text
 	require.Contains(t, text, "The oven is cold.")
 	require.Contains(t, text, "The miller lies to me.")
 	require.Contains(t, text, "The flour comes at noon.")
 	require.NotContains(t, text, "The baker knows nothing.")
+	c.run("context", "run/bakery", "world/none", "--agent", "baker", "--use-salience", "--use-index", "--recall", "flour", "--json").is(app.ExitOK).json(&context)
+	require.Contains(t, context.Text, "The miller lies to me.")
+	require.Contains(t, context.Degraded, "index", "none is configured")
+	require.Equal(t, "streams[0]", c.run("context", "bakery", "--json").is(app.ExitUsage).problem().Fields[0].Field)
 	require.Less(t, strings.Index(text, "IDENTITY"), strings.Index(text, "YOUR MEMORY"))
 
 	require.Equal(t, "yes", c.run("events", "erase", "e2", "--json").is(app.ExitUsage).problem().Fields[0].Field)

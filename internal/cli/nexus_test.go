@@ -43,10 +43,10 @@ func TestNexusCommands(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Equal(t, []string{api.OperationRemember, api.OperationRecall, api.OperationGet, api.OperationForget, api.OperationFeedback}, shown.Operations)
+	require.Equal(t, []string{api.OperationRemember, api.OperationRecall, api.OperationGet, api.OperationContext, api.OperationForget, api.OperationFeedback}, shown.Operations)
 	text := c.run("nexus", "show", "--endpoint", name).is(app.ExitOK).out
 	require.Contains(t, text, "a worker takes its calls")
-	require.Contains(t, text, "service mneme: remember, recall, get, forget, feedback")
+	require.Contains(t, text, "service mneme: remember, recall, get, context, forget, feedback")
 
 	c.cfg.TaskQueue = "elsewhere-" + uuid.NewString()
 	require.Contains(t, c.run("nexus", "apply", "--endpoint", name).is(app.ExitConflict).err, h.TaskQueue)

@@ -75,7 +75,8 @@ type Config struct {
 	Policy     proposals.WritePolicy
 	PolicyFile string // classification rules; empty for none
 
-	Qdrant QdrantSettings // the vector index; in Postgres when it names no URL
+	Qdrant      QdrantSettings      // the vector index; in Postgres when it names no URL
+	MemoryIndex MemoryIndexSettings // of events, for salience
 
 	Callers workflows.Callers // of the Nexus service
 
@@ -155,6 +156,9 @@ func Load() (Config, error) {
 		},
 		PolicyFile: e.text("MNEME_POLICY_FILE", ""),
 		Qdrant:     e.qdrant(),
+
+		MemoryIndex: e.memoryIndex(),
+
 		Callers:    e.callers("MNEME_NEXUS_CALLERS"),
 		SweepShare: e.fraction("MNEME_SWEEP_SHARE", lifecycle.SweepShare),
 		SweepBatch: e.number("MNEME_SWEEP_BATCH", sweeping.SweepBatchSize),

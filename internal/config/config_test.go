@@ -30,6 +30,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/eventindex"
 )
 
 // clean removes every variable that Load reads, for the time of the test, and puts the test into a
@@ -59,7 +60,8 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: api.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
 		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true, ReflectionVisibility: schema.VisibilityGlobal, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
-		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"}, Brain: "rules", Embedder: "hash",
+		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"},
+		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexOff, Hosted: eventindex.HostedConfig{Timeout: 5 * time.Second}}, Brain: "rules", Embedder: "hash",
 		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: proposals.DefaultWritePolicy()}, c)
 	brain, err := c.NewBrain(t.Context())
 	require.NoError(t, err)
@@ -79,6 +81,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_EMBED_PASSAGE_PREFIX": "p: ", "MNEME_EMBED_CACHE": "7",
 		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300", "MNEME_RECALL_WITH": "expand_query", "MNEME_RECALL_WITHOUT": "graph, facets,",
 		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_SUPERSEDE": "own", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml",
+		"MNEME_MEMORY_INDEX": "mem0", "MNEME_MEM0_URL": "https://m", "MNEME_MEM0_API_KEY": "secret", "MNEME_MEM0_ORG_ID": "o", "MNEME_MEM0_PROJECT_ID": "p", "MNEME_MEM0_TIMEOUT_SECONDS": "2",
 		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0", "MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
@@ -93,7 +96,8 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		RecallWith: []string{"expand_query"}, RecallWithout: []string{"graph", "facets"},
 		Local: local.Config{Dir: "/m", Model: "o/m", Graph: "x.onnx", Pooling: "cls", QueryPrefix: "q: ", PassagePrefix: "p: "}, EmbedCache: 7,
 		Concurrency: 2, Policy: proposals.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, Supersede: proposals.SupersedeOwn, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
-		Qdrant: config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem", Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
+		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexHosted, Hosted: eventindex.HostedConfig{URL: "https://m", APIKey: "secret", OrgID: "o", ProjectID: "p", Timeout: 2 * time.Second}},
+		Qdrant:      config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem", Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
 }
 
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {

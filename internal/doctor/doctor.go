@@ -95,6 +95,7 @@ func DoctorChecks() []check {
 	return []check{
 		{"configuration", needNothing, (*Doctor).configuration},
 		{"policy_file", needNothing, (*Doctor).policyFile},
+		{"memory_index", needNothing, (*Doctor).memoryIndex},
 
 		{"postgres", needNothing, (*Doctor).postgres},
 		{"migrations", needPostgres, (*Doctor).migrations},

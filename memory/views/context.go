@@ -155,7 +155,7 @@ func (b *builder) look(ctx context.Context) error {
 	}
 	b.memory = b.memoryLines(events)
 	for _, e := range slices.Backward(b.events) {
-		if len(seen.Visitor) < visits && e.Kind == ledger.KindUserInjected && b.Viewer.Sees(e) && said(e) != "" {
+		if len(seen.Visitor) < visits && b.Viewer.Visited(e) {
 			seen.Visitor = append(seen.Visitor, e)
 		}
 	}

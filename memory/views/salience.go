@@ -145,18 +145,10 @@ func (m SalienceMemory) rank(ctx context.Context, events []ledger.Event, now Now
 	if err != nil {
 		return nil, err
 	}
-	weights, lambda := m.Weights, m.Lambda
-	if weights == (Weights{}) {
-		weights = DefaultWeights()
-	}
-	if lambda == 0 {
-		lambda = DefaultLambda
-	}
 	scores := make([]placedScore, 0, len(eligible))
 	for i, e := range eligible {
-		s := Scored{Event: e, Relevance: relevance[i], Importance: m.importance(e.Kind),
-			Recency: math.Exp(-lambda * float64(max(0, now.Turn-e.Turn)))}
-		s.Salience = round(weights.Relevance*s.Relevance + weights.Recency*s.Recency + weights.Importance*s.Importance)
+		s := Scored{Event: e, Relevance: relevance[i], Importance: m.importance(e.Kind), Recency: m.recency(e.Turn, now)}
+		s.Salience = m.salience(s.Relevance, s.Recency, s.Importance)
 		scores = append(scores, placedScore{s, i})
 	}
 	slices.SortFunc(scores, func(a, b placedScore) int {

@@ -18,7 +18,7 @@ const sceneNotes = 3
 // Scene is the state of the world as far as a viewer has seen it: a projection of events world.observed and
 // world.environment, one part for each stream.
 type Scene struct {
-	Parts []ScenePart `json:"parts"` // by name of the stream
+	Parts []ScenePart `json:"parts"` // by name of the stream; of those in which there is something
 }
 
 // ScenePart is what the events of one stream add up to.
@@ -55,9 +55,16 @@ func SceneOf(v Viewer, events []ledger.Event) Scene {
 	}
 	var s Scene
 	for _, stream := range slices.Sorted(maps.Keys(parts)) {
-		s.Parts = append(s.Parts, *parts[stream])
+		if part := *parts[stream]; !part.empty() {
+			s.Parts = append(s.Parts, part)
+		}
 	}
 	return s
+}
+
+// empty reports whether nothing was observed, or all of it is over.
+func (p ScenePart) empty() bool {
+	return len(p.Notes) == 0 && len(p.State) == 0 && len(environmentLines(p.Environment)) == 0
 }
 
 // observe applies an event world.observed.

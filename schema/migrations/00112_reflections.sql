@@ -3,7 +3,7 @@
 
 -- +goose Up
 
-CREATE INDEX events_reflections ON events (tenant, agent_id, stream, seq) WHERE kind = 'agent.reflected';
+CREATE INDEX events_beliefs ON events (tenant, agent_id, stream, seq) WHERE kind = 'agent.reflected';
 CREATE INDEX events_open_reflections ON events (tenant, stream, seq)
     WHERE kind = 'agent.reflected' AND visibility <> 'private';
 CREATE INDEX events_cited ON events USING gin ((payload -> 'based_on')) WHERE kind = 'agent.reflected';

@@ -22,9 +22,11 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/schema/migrations"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/search"
@@ -322,6 +324,10 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	require.Equal(t, 1, counts.Added)
 	_, err = s.Link(ctx, r, now)
 	require.NoError(t, err)
+	_, err = s.Append(ctx, events.AppendInput{Tenant: tenant, Now: now, Events: []ledger.Event{{ID: "seen", Stream: "world/town",
+		Agent: p.Agent, Kind: ledger.KindWorldObserved, OccurredAt: now, Payload: json.RawMessage(`{"oven":"hot"}`)}}})
+	require.NoError(t, err)
+	require.NoError(t, s.PutVectors(ctx, tenant, inference.EmbeddingModel{Name: "hash-v1", Dimensions: 384}, []string{"seen"}, [][]float32{vector}, now))
 	require.NoError(t, s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, now))
 
 	// What is revised: an episode with an artifact that grows, a request under way, a run that waits.
@@ -486,6 +492,7 @@ var enums = map[string]string{
 	"memory_provenance.kind":        "event artifact tool_call observation outcome human retrieval",
 	"events.visibility":             "private group shared global",
 	"events.sensitivity":            "public low medium high hyper",
+	"event_marks.sensitivity":       "public low medium high hyper",
 	"memory_history.event":          "created modified deleted recovered none",
 	"memory_history.action":         "create revise fork merge delete recover contest resolve retract modify erase archive keep purge reinforce penalise",
 	"staged_requests.kind":          "put revise modify forget recover review feedback",
@@ -532,6 +539,7 @@ var freeText = strings.Fields(`
 	memory_history.old_content memory_history.new_content memory_history.changed_by memory_history.reason
 	events.agent_id events.kind events.session events.stream events.id events.policy_group event_ids.id event_ids.stream event_streams.stream
 	sessions.workflow_id sessions.agent_id sessions.scope sessions.session sessions.stream
+	event_marks.stream event_marks.audience event_marks.mark event_vectors.event_id event_vectors.model
 	lexeme_stats.lexeme
 	ingest_batches.workflow_id ingest_batches.agent_id ingest_batches.project ingest_batches.scope ingest_batches.policy_group
 	memory_candidates.content memory_candidates.speaker memory_candidates.session

@@ -76,24 +76,35 @@ type LatestInput struct {
 	Limit          int
 }
 
-// latestSQL reads own events and open ones, each from its index, as many as are asked for of each.
+// latestSQL reads own events and open ones, each audience from its index, as many as are asked for of each. An own event
+// that others may see is found twice. Leaving it out of the second part would pass over a million of them in the stream
+// of an agent that has it to itself.
 const latestSQL = `
 	SELECT ` + columns + `
 	FROM (
-		(SELECT *
-		FROM events
-		WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq < @before
-			AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
-		ORDER BY seq DESC
-		LIMIT @limit)
-		UNION ALL
-		(SELECT *
-		FROM events
-		WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND seq < @before
-			AND agent_id <> @agent AND (visibility <> 'group' OR policy_group = @policy_group AND policy_group <> '')
-			AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
-		ORDER BY seq DESC
-		LIMIT @limit)) e
+		SELECT DISTINCT ON (u.seq) u.*
+		FROM (
+			(SELECT *
+			FROM events
+			WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq < @before
+				AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
+				AND NOT (@skip_reflections AND kind = 'agent.reflected')
+			ORDER BY seq DESC
+			LIMIT @limit)
+			UNION ALL
+			(SELECT o.*
+			FROM unnest(@audiences::text[]) a(audience)
+				CROSS JOIN LATERAL (
+					SELECT *
+					FROM events
+					WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND seq < @before
+						AND ` + audienceSQL + ` = a.audience
+						AND (visibility <> 'group' OR policy_group = a.audience AND policy_group <> '')
+						AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
+						AND NOT (@skip_reflections AND agent_id = @agent AND kind = 'agent.reflected')
+					ORDER BY seq DESC
+					LIMIT @limit) o)) u
+		ORDER BY u.seq DESC) e
 	ORDER BY e.seq DESC
 	LIMIT @limit`
 
@@ -105,13 +116,14 @@ func (s *Events) Latest(ctx context.Context, in LatestInput) ([]ledger.Event, er
 		before = 1 << 62
 	}
 	out, err := s.query(ctx, in.Principal.Tenant, latestSQL, pg.Args{
-		"tenant":        in.Principal.Tenant,
-		"stream":        in.Stream,
-		"agent":         in.Principal.Agent,
-		"policy_group":  in.Principal.PolicyGroup,
-		"before":        before,
-		"sensitivities": pg.SensitivitiesUpTo(in.MaxSensitivity),
-		"limit":         max(1, min(in.Limit, MaxPage)),
+		"tenant":           in.Principal.Tenant,
+		"stream":           in.Stream,
+		"agent":            in.Principal.Agent,
+		"audiences":        audiences(in.Principal.PolicyGroup),
+		"before":           before,
+		"sensitivities":    pg.SensitivitiesUpTo(in.MaxSensitivity),
+		"limit":            max(1, min(in.Limit, MaxPage)),
+		"skip_reflections": false,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the latest events: %w", err)
@@ -155,10 +167,7 @@ func collect(ctx context.Context, tx pgx.Tx, sql string, args pg.Args) ([]ledger
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (ledger.Event, error) {
-		found, err := pgx.RowToStructByName[row](r)
-		return found.event(), err
-	})
+	return collectRows(rows)
 }
 
 // Stream is one stream of a tenant.

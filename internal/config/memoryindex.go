@@ -1,0 +1,64 @@
+package config
+
+import (
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/views"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/eventindex"
+)
+
+// Memory indexes, as MNEME_MEMORY_INDEX names them.
+const (
+	MemoryIndexOff     = "off"
+	MemoryIndexVectors = "vectors"
+	MemoryIndexHosted  = "mem0"
+)
+
+// MemoryIndexSettings say by what the relevance of events is found where a context asks for an index.
+type MemoryIndexSettings struct {
+	Kind   string // MNEME_MEMORY_INDEX
+	Hosted eventindex.HostedConfig
+}
+
+func (e *reader) memoryIndex() MemoryIndexSettings {
+	s := MemoryIndexSettings{
+		Kind: e.choice("MNEME_MEMORY_INDEX", MemoryIndexOff, MemoryIndexVectors, MemoryIndexHosted),
+		Hosted: eventindex.HostedConfig{URL: e.text("MNEME_MEM0_URL", ""), APIKey: e.text("MNEME_MEM0_API_KEY", ""),
+			OrgID: e.text("MNEME_MEM0_ORG_ID", ""), ProjectID: e.text("MNEME_MEM0_PROJECT_ID", ""),
+			Timeout: time.Duration(e.number("MNEME_MEM0_TIMEOUT_SECONDS", 5)) * time.Second},
+	}
+	if s.Kind == MemoryIndexHosted {
+		at, err := url.Parse(s.Hosted.URL)
+		if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
+			e.problems = append(e.problems, "MNEME_MEM0_URL must be the address of the service where MNEME_MEMORY_INDEX is mem0")
+		}
+		if s.Hosted.APIKey == "" {
+			e.problems = append(e.problems, "MNEME_MEM0_API_KEY is required where MNEME_MEMORY_INDEX is mem0")
+		}
+	}
+	return s
+}
+
+// OpenMemoryIndex returns what makes the memory index of a context, nil where there is none. Of one that sends the text
+// of events to another machine it warns.
+func (c Config) OpenMemoryIndex(st *store.Store, e inference.Embedder,
+	log *slog.Logger) func(tenant, agent string) views.MemoryIndex {
+	switch c.MemoryIndex.Kind {
+	case MemoryIndexVectors:
+		return func(tenant, _ string) views.MemoryIndex {
+			return &eventindex.Vectors{Events: st.Events, Embedder: e, Tenant: tenant}
+		}
+	case MemoryIndexHosted:
+		if log != nil {
+			log.Warn(eventindex.HostedWarning)
+		}
+		return func(tenant, agent string) views.MemoryIndex {
+			return &eventindex.Hosted{HostedConfig: c.MemoryIndex.Hosted, Tenant: tenant, Agent: agent}
+		}
+	}
+	return nil
+}

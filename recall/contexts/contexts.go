@@ -1,0 +1,108 @@
+package contexts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mneme/mneme/memory/views"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/events"
+)
+
+// Builder builds contexts. Only Store and Recaller are required. It is safe for concurrent use.
+type Builder struct {
+	Store    *store.Store
+	Recaller *recall.Recaller // for memories, and for how much a trust context allows
+
+	// Index makes a memory index for one context of an agent. Nil, or one that returns nil: relevance is by words.
+	Index func(tenant, agent string) views.MemoryIndex
+	// Working reads the state of the task of an agent's session, nil where there is none. Nil: contexts have none.
+	Working func(ctx context.Context, p schema.Principal, session string) (*schema.WorkingPayload, error)
+	// Extra makes the text of EXTRA of what the viewer sees, where the request has none. Nil: none.
+	Extra func(views.Seen) string
+}
+
+// Degraded parts of a context.
+const (
+	WithoutIndex  = "index"
+	WithoutRecall = "recall"
+)
+
+// Build answers a request. It fails on one that is not valid (*schema.ValidationError) and when Postgres cannot be
+// asked. A recall or an index that fails is left out, and Degraded says so.
+func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.ContextResponse, error) {
+	if err := req.Validate(); err != nil {
+		return ledger.ContextResponse{}, err
+	}
+	asked := req.RecallRequest()
+	clearance := b.Recaller.Clear(asked)
+	out := ledger.ContextResponse{Trust: clearance}
+	var index views.MemoryIndex
+	if req.Memory.UseSalience && req.Memory.UseIndex {
+		if b.Index != nil {
+			index = b.Index(req.Principal.Tenant, req.Principal.Agent)
+		}
+		if index == nil {
+			out.Degraded = append(out.Degraded, WithoutIndex)
+		}
+	}
+	memory := settings(req.Memory)
+	read, err := b.Store.ForView(ctx, events.ViewInput{Tenant: req.Principal.Tenant, Streams: req.Streams, Memory: memory,
+		Turn: req.Turn, Scene: req.Scene, Index: index, Viewer: views.Viewer{Agent: req.Principal.Agent,
+			PolicyGroup: req.Principal.PolicyGroup, MaxSensitivity: clearance.MaxSensitivity}})
+	if err != nil {
+		return ledger.ContextResponse{}, err
+	}
+	r := views.Request{Viewer: read.Viewer, Events: read.Events, Turn: read.Turn, Identity: req.Identity, Memory: memory,
+		Index: index, Scene: req.Scene, Extra: b.Extra, OutputFormat: req.OutputFormat,
+		BudgetTokens: cmp.Or(req.BudgetTokens, ledger.MaxContextTokens)}
+	if req.Extra != "" {
+		r.Extra = func(views.Seen) string { return req.Extra }
+	}
+	if asked.Query != "" {
+		found, err := b.Recaller.Recall(ctx, asked)
+		switch {
+		case ctx.Err() != nil:
+			return ledger.ContextResponse{}, fmt.Errorf("build a context: %w", context.Cause(ctx))
+		case err != nil:
+			out.Degraded = append(out.Degraded, WithoutRecall)
+		}
+		r.Recalled = found.Results
+		out.Degraded = append(out.Degraded, found.Meta.Degraded...)
+	}
+	if req.Session != "" && b.Working != nil {
+		if r.Working, err = b.Working(ctx, req.Principal, req.Session); err != nil {
+			return ledger.ContextResponse{}, fmt.Errorf("build a context: state of the task: %w", err)
+		}
+	}
+	built, err := views.Build(ctx, r)
+	if err != nil && index != nil && ctx.Err() == nil { // an index is advisory
+		r.Index = nil
+		out.Degraded = append(out.Degraded, WithoutIndex)
+		built, err = views.Build(ctx, r)
+	}
+	if err != nil {
+		return ledger.ContextResponse{}, err
+	}
+	out.Text, out.Tokens, out.Over = built.Text(), built.Tokens, built.Over
+	out.Turn, out.Events, out.Partial = read.Turn, len(read.Events), read.Partial
+	for _, s := range built.Sections {
+		out.Sections = append(out.Sections, ledger.ContextSection{Name: string(s.Name), LeftOut: s.LeftOut, Cut: s.Cut})
+	}
+	out.Degraded = slices.Compact(out.Degraded)
+	return out, nil
+}
+
+func settings(m ledger.MemorySettings) views.Memory {
+	out := views.Memory{Window: m.Window, UseSalience: m.UseSalience, TopK: m.TopK, Lambda: m.Lambda,
+		Importance: m.Importance, ReflectionThreshold: m.ReflectionThreshold, MaxBeliefs: m.MaxBeliefs}
+	if m.Weights != nil {
+		out.Weights = views.Weights(*m.Weights)
+	}
+	return out
+}

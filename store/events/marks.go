@@ -1,0 +1,98 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// marksSQL finds the numbers of the events that have the latest word on each thing that a viewer may see. It steps from
+// one mark to the next in the index, so that what it reads depends on how many things there are, not on how many events.
+// Of observations in words the latest three count. The number of the audiences that marks are kept for is small: every
+// agent, the viewer's group, the viewer.
+const marksSQL = `
+	WITH RECURSIVE latest AS (
+		(SELECT a.audience, m.mark, m.sensitivity, m.seq
+		FROM unnest(@marked::text[]) a(audience)
+			CROSS JOIN LATERAL (
+				SELECT mark, sensitivity, seq
+				FROM event_marks
+				WHERE tenant = @tenant AND stream = @stream AND audience = a.audience COLLATE "C" AND mark <> 'visit'
+				ORDER BY mark, sensitivity, seq DESC
+				LIMIT 1) m)
+		UNION ALL
+		(SELECT l.audience, m.mark, m.sensitivity, m.seq
+		FROM latest l
+			CROSS JOIN LATERAL (
+				SELECT mark, sensitivity, seq
+				FROM event_marks
+				WHERE tenant = @tenant AND stream = @stream AND audience = l.audience COLLATE "C"
+					AND (mark, sensitivity) > (l.mark, l.sensitivity) AND mark <> 'visit'
+				ORDER BY mark, sensitivity, seq DESC
+				LIMIT 1) m)
+	)
+	SELECT DISTINCT n.seq
+	FROM latest l
+		CROSS JOIN LATERAL (
+			SELECT seq
+			FROM event_marks
+			WHERE tenant = @tenant AND stream = @stream AND audience = l.audience COLLATE "C" AND mark = l.mark
+				AND sensitivity = l.sensitivity AND seq <= @head
+			ORDER BY seq DESC
+			LIMIT CASE WHEN l.mark = 'note' THEN 3 ELSE 1 END) n
+	WHERE l.sensitivity = ANY(@sensitivities)`
+
+const bySeqSQL = `
+	SELECT ` + columns + `
+	FROM events e
+	WHERE e.tenant = @tenant AND e.stream = @stream AND e.seq = ANY(@seqs)`
+
+// visitsSQL reads the latest inputs of users before a number.
+const visitsSQL = `
+	SELECT ` + columns + `
+	FROM (
+		SELECT DISTINCT n.seq
+		FROM unnest(@marked::text[]) a(audience)
+			CROSS JOIN unnest(@sensitivities::text[]) s(sensitivity)
+			CROSS JOIN LATERAL (
+				SELECT seq
+				FROM event_marks
+				WHERE tenant = @tenant AND stream = @stream AND audience = a.audience COLLATE "C" AND mark = 'visit'
+					AND sensitivity = s.sensitivity COLLATE "C" AND seq < @before
+				ORDER BY seq DESC
+				LIMIT @limit) n
+		ORDER BY n.seq DESC
+		LIMIT @limit) v
+		CROSS JOIN LATERAL (
+			SELECT *
+			FROM events
+			WHERE tenant = @tenant AND stream = @stream AND seq = v.seq
+			OFFSET 0) e
+	ORDER BY e.seq DESC`
+
+// RebuildMarks makes the marks of a tenant again from its events, and returns how many there are.
+func (s *Events) RebuildMarks(ctx context.Context, tenant string, now time.Time) (n int64, err error) {
+	err = commit.Write(pg.WithClass(ctx, pg.ClassPipeline), s.DB, tenant, now, func(c *commit.Change) error {
+		if _, err := c.Tx.Exec(ctx, `DELETE FROM event_marks WHERE tenant = @tenant`, pg.Args{"tenant": tenant}); err != nil {
+			return err
+		}
+		made, err := c.Tx.Exec(ctx, `
+			INSERT INTO event_marks (tenant, stream, seq, audience, mark, sensitivity)
+			SELECT e.tenant, e.stream, e.seq, v.audience, m.mark, e.sensitivity
+			FROM events e
+				CROSS JOIN LATERAL mneme_event_audiences(e.visibility, e.agent_id, e.policy_group) v(audience)
+				CROSS JOIN LATERAL mneme_event_marks(e.kind, e.payload) m(mark)
+			WHERE e.tenant = @tenant AND e.kind IN ('world.observed', 'world.environment', 'user.injected')
+				AND e.erased_at IS NULL
+			ON CONFLICT DO NOTHING`, pg.Args{"tenant": tenant})
+		n = made.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("rebuild the marks of events: %w", err)
+	}
+	return n, nil
+}
