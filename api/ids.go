@@ -159,6 +159,9 @@ func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Pri
 // SessionWorkflowID is the id of the run of a session: session/TENANT/AGENT/SESSION.
 func SessionWorkflowID(r SessionRef) string { return principalID(KindSession, r.Principal, r.Session) }
 
+// RecordWorkflowID is the id of the run that takes in a whole session: record/TENANT/AGENT/SESSION.
+func RecordWorkflowID(r SessionRef) string { return principalID(KindRecord, r.Principal, r.Session) }
+
 // ReflectWorkflowID is the id of the run in which an agent reflects on a stream, one at a time.
 func ReflectWorkflowID(p schema.Principal, stream string) string {
 	return principalID(KindReflect, p, stream)

@@ -24,6 +24,7 @@ const (
 	SignalClose    = "close"    // Session: CloseRequest
 	UpdateClose    = "close"    // Session: CloseRequest to SessionResult
 	QueryWorking   = "working"  // Session: SessionWorking
+	SignalRenew    = "renew"    // Session: without an argument; it goes on with a new history
 )
 
 // The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
@@ -124,6 +125,7 @@ const (
 	KindRecall   = "recall"  // of RecallWorkflowID
 	KindGet      = "get"     // of GetWorkflowID
 	KindSession  = "session" // of SessionWorkflowID
+	KindRecord   = "record"  // of RecordWorkflowID
 	KindReflect  = "reflect" // of ReflectWorkflowID
 )
 

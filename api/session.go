@@ -45,6 +45,9 @@ type SessionState struct {
 	LastSeq  int64 `json:"last_seq"`  // the newest event that was taken in
 	Events   int   `json:"events"`    // of the session, so far
 	Runs     int   `json:"runs"`
+
+	Told        int64 `json:"told,omitempty"`        // what was handed in is in the ledger up to this number
+	Unreflected int   `json:"unreflected,omitempty"` // events since the agent was last asked to reflect
 }
 
 // AppendRequest hands events of a session to the ledger. Events without a stream are of the session's stream, and
@@ -102,6 +105,7 @@ type SessionProgress struct {
 	Events   int       `json:"events"`
 	LastSeq  int64     `json:"last_seq"`
 	Waiting  int       `json:"waiting"` // events accepted and not in the ledger yet
+	Refused  int       `json:"refused"` // events of signals that cannot be kept: not well formed, or the id is another's
 	Runs     int       `json:"runs"`    // this one included
 	IdleFrom time.Time `json:"idle_from"`
 }

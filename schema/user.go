@@ -99,3 +99,10 @@ func UserNameProblem(name string) string {
 func notInUserName(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '/' || r == utf8.RuneError
 }
+
+// Check reports what is wrong with a principal of a request, as a *ValidationError.
+func (v *Principal) Check() error {
+	var p check.Problems
+	v.validate(&p, "principal.")
+	return p.Err()
+}

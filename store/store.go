@@ -18,6 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/read"
 	"github.com/mneme/mneme/store/search"
+	"github.com/mneme/mneme/store/sessions"
 	"github.com/mneme/mneme/store/sweeping"
 	"github.com/mneme/mneme/store/transfer"
 	"github.com/mneme/mneme/store/vectorindex"
@@ -36,6 +37,7 @@ type Store struct {
 	*vectorindex.VectorIndex
 	*admin.Admin
 	*events.Events
+	*sessions.Sessions
 }
 
 // Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
@@ -49,5 +51,5 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		Editing:   edit.New(db),
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
-		Admin:       admin.New(db), Events: events.New(db)}, nil
+		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db)}, nil
 }

@@ -214,3 +214,27 @@ func selectOptions() workflow.ActivityOptions {
 	options.WaitForCancellation = true
 	return options
 }
+
+// sessionOptions: two short transactions. They run as local activities, so that events are written to history once, by
+// the signal or the update that brings them, and appending takes one workflow task. A run outlasts longer outages
+// (sessionRun.persist).
+func sessionOptions(summary string) workflow.LocalActivityOptions {
+	return workflow.LocalActivityOptions{
+		StartToCloseTimeout:    storeTimeout,
+		ScheduleToCloseTimeout: 15 * time.Minute,
+		RetryPolicy:            backoff(infrastructureAttempts),
+		Summary:                summary,
+	}
+}
+
+// closeSessionOptions: all events of a session are read, page by page with a heartbeat each, and one transaction writes
+// the episode. Like a run that waits for weeks, it outlasts any outage.
+func closeSessionOptions() workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    10 * time.Minute,
+		ScheduleToCloseTimeout: overall(reviewAttempts, 10*time.Minute, 30*time.Second),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(reviewAttempts),
+		Summary:                "close the session",
+	}
+}

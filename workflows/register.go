@@ -7,6 +7,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/activities/indexing"
+	"github.com/mneme/mneme/activities/sessions"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/client/inprocess"
@@ -79,6 +80,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Get)
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
+	w.RegisterWorkflow(Session)
+	w.RegisterWorkflow(RecordSession)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
@@ -104,6 +107,8 @@ func Register(w worker.Registry, d Dependencies) {
 		Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
 		RenewReview: mneme.RenewReview, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
+	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
+		Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recalling := &activities.Recalling{Recaller: d.recaller()}
 	w.RegisterActivity(recalling)

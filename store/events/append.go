@@ -69,7 +69,30 @@ type AppendInput struct {
 // Append appends events in the order given and returns for each where it is. An event whose id is there already adds
 // nothing, and is answered with where it is. It returns a *schema.ValidationError for an event that is not well formed,
 // and for an id that another event has; then nothing is appended.
-func (s *Events) Append(ctx context.Context, in AppendInput) ([]ledger.Appended, error) {
+func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appended, err error) {
+	for try := 1; ; try++ {
+		err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
+			out, err = AppendIn(ctx, c.Tx, in)
+			return err
+		})
+		var taken *pgconn.PgError
+		// Another transaction appends the same id to another stream: now it is there.
+		if errors.As(err, &taken) && taken.ConstraintName == "event_ids_pkey" && try < 3 {
+			continue
+		}
+		var invalid *schema.ValidationError
+		switch {
+		case errors.As(err, &invalid):
+			return nil, invalid
+		case err != nil:
+			return nil, fmt.Errorf("append events: %w", err)
+		}
+		return out, nil
+	}
+}
+
+// AppendIn is Append in a transaction that is bound to the tenant. It holds the streams until the transaction ends.
+func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended, error) {
 	if err := ledger.ValidateEvents(in.Events); err != nil {
 		return nil, err
 	}
@@ -83,51 +106,28 @@ func (s *Events) Append(ctx context.Context, in AppendInput) ([]ledger.Appended,
 	}
 	encoded, err := json.Marshal(rows)
 	if err != nil {
-		return nil, fmt.Errorf("append events: %w", err)
+		return nil, err
 	}
-	var out []ledger.Appended
-	for try := 1; ; try++ {
-		out, err = s.append(ctx, in, string(encoded))
-		var taken *pgconn.PgError
-		// Another transaction appends the same id to another stream: now it is there.
-		if errors.As(err, &taken) && taken.ConstraintName == "event_ids_pkey" && try < 3 {
-			continue
-		}
-		return out, err
-	}
-}
-
-func (s *Events) append(ctx context.Context, in AppendInput, batch string) ([]ledger.Appended, error) {
 	type appended struct {
 		Stream      string
 		Seq         int64
 		Added, Same bool
 	}
-	out := make([]ledger.Appended, 0, len(in.Events))
-	err := commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
-		rows, err := c.Tx.Query(ctx, appendSQL, pg.Args{"batch": batch})
-		if err != nil {
-			return err
-		}
-		found, err := pgx.CollectRows(rows, pgx.RowToStructByName[appended])
-		if err != nil {
-			return err
-		}
-		var taken []schema.FieldError
-		for i, f := range found {
-			if !f.Same {
-				taken = append(taken, schema.FieldError{Field: fmt.Sprintf("events[%d].id", i),
-					Problem: "is the id of another event"})
-			}
-			out = append(out, ledger.Appended{ID: in.Events[i].ID, Stream: f.Stream, Seq: f.Seq, Added: f.Added})
-		}
-		if taken != nil {
-			return &schema.ValidationError{Fields: taken}
-		}
-		return nil
-	})
+	found, err := commit.Rows[appended](ctx, tx, appendSQL, pg.Args{"batch": string(encoded)})
 	if err != nil {
-		return nil, fmt.Errorf("append events: %w", err)
+		return nil, err
+	}
+	out := make([]ledger.Appended, 0, len(in.Events))
+	var taken []schema.FieldError
+	for i, f := range found {
+		if !f.Same {
+			taken = append(taken, schema.FieldError{Field: fmt.Sprintf("events[%d].id", i),
+				Problem: "is the id of another event"})
+		}
+		out = append(out, ledger.Appended{ID: in.Events[i].ID, Stream: f.Stream, Seq: f.Seq, Added: f.Added})
+	}
+	if taken != nil {
+		return nil, &schema.ValidationError{Fields: taken}
 	}
 	return out, nil
 }

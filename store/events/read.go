@@ -43,20 +43,28 @@ func (r row) event() ledger.Event {
 // MaxPage is how many events a page holds at most.
 const MaxPage = 1_000
 
+const pageSQL = `
+	SELECT ` + columns + `
+	FROM events e
+	WHERE e.tenant = @tenant AND e.stream = @stream AND e.seq > @after
+	ORDER BY e.seq
+	LIMIT @limit`
+
 // Page reads events of a stream in order, from the one after a sequence number, at most MaxPage. It reads all events,
 // whoever may see them: it is for the owner of the stream and for operators.
 func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, limit int) ([]ledger.Event, error) {
-	out, err := s.query(ctx, tenant, `
-		SELECT `+columns+`
-		FROM events e
-		WHERE e.tenant = @tenant AND e.stream = @stream AND e.seq > @after
-		ORDER BY e.seq
-		LIMIT @limit`,
+	out, err := s.query(ctx, tenant, pageSQL,
 		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
 	return out, nil
+}
+
+// PageIn is Page in a transaction that is bound to the tenant.
+func PageIn(ctx context.Context, tx pgx.Tx, tenant, stream string, after, limit int64) ([]ledger.Event, error) {
+	return collect(ctx, tx, pageSQL,
+		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})
 }
 
 // LatestInput asks for the latest events of a stream that an agent may see.
@@ -134,18 +142,22 @@ func (s *Events) ByID(ctx context.Context, tenant string, ids []string) ([]ledge
 
 func (s *Events) query(ctx context.Context, tenant, sql string, args pg.Args) ([]ledger.Event, error) {
 	var out []ledger.Event
-	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sql, args)
-		if err != nil {
-			return err
-		}
-		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (ledger.Event, error) {
-			found, err := pgx.RowToStructByName[row](r)
-			return found.event(), err
-		})
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		out, err = collect(ctx, tx, sql, args)
 		return err
 	})
 	return out, err
+}
+
+func collect(ctx context.Context, tx pgx.Tx, sql string, args pg.Args) ([]ledger.Event, error) {
+	rows, err := tx.Query(ctx, sql, args)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (ledger.Event, error) {
+		found, err := pgx.RowToStructByName[row](r)
+		return found.event(), err
+	})
 }
 
 // Stream is one stream of a tenant.

@@ -18,3 +18,10 @@ func (s *DB) EndTransaction(ctx context.Context, class Class, err error) error {
 	}
 	return s.limited(class, err)
 }
+
+// Progressed reports progress within a transaction, for one that reads many pages.
+func Progressed(ctx context.Context) {
+	if fn, ok := ctx.Value(progressKey{}).(func()); ok {
+		fn()
+	}
+}

@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/session"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/sessions"
+)
+
+func sessionKey(agent, name, stream string) sessions.Key {
+	return sessions.Key{Principal: schema.Principal{Tenant: "t", Agent: agent, PolicyGroup: "g"}, Session: name,
+		Stream: stream, WorkflowID: "session/t/" + agent + "/" + name}
+}
+
+func (w *world) takeIn(key sessions.Key) sessions.State {
+	w.t.Helper()
+	out, err := w.Store.TakeIn(ctx, key, time.Now())
+	require.NoError(w.t, err)
+	return out
+}
+
+func (w *world) closeSession(key sessions.Key, first int64, why session.Closing) sessions.Closed {
+	w.t.Helper()
+	out, err := w.Store.CloseSession(ctx, sessions.CloseInput{Key: key, FirstSeq: first, Why: why,
+		Policy: proposals.DefaultWritePolicy(), Now: time.Now()})
+	require.NoError(w.t, err)
+	return out
+}
+
+func updated(id, stream, agent, summary string) ledger.Event {
+	e := said(id, stream, agent, ledger.KindWorkingUpdated)
+	e.Payload = json.RawMessage(fmt.Sprintf(`{"context_summary":%q,"next_actions":["go on"]}`, summary))
+	return e
+}
+
+func ended(id, stream, agent string) ledger.Event {
+	e := said(id, stream, agent, ledger.KindOutcome)
+	e.Payload = json.RawMessage(`{"outcome":"success"}`)
+	return e
+}
+
+// A session takes its stream's events in, as its agent sees them, and closes into one episode with its evidence. What
+// comes after the end belongs to the next episode.
+func TestSessionClosesIntoAnEpisode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	key := sessionKey("ann", "x", "run/x")
+	w.append(time.Now(), said("a", "run/x", "ann", ledger.KindRunStarted), updated("b", "run/x", "ann", "so far"),
+		said("c", "run/x", "bob", ledger.KindAgentThought), said("d", "run/x", "bob", ledger.KindWorldObserved))
+	st := w.takeIn(key)
+	require.True(t, st.Open)
+	require.Equal(t, []int64{1, 4, 2}, []int64{st.FirstSeq, st.LastSeq, st.Changed}, "its own stream begins with its first event")
+	require.Equal(t, 3, st.Events, "what bob thinks is his")
+	require.Equal(t, "so far", st.Working.Payload.ContextSummary)
+	require.Equal(t, st, w.takeIn(key), "nothing new")
+
+	w.append(time.Now(), ended("e", "run/x", "ann"), said("f", "run/x", "ann", ledger.KindAgentSpoke))
+	st = w.takeIn(key)
+	require.Equal(t, []int64{5, 5}, []int64{st.LastSeq, st.Ended}, "it stops at the end")
+	require.Equal(t, schema.TaskDone, st.Working.Payload.State)
+
+	closed := w.closeSession(key, 1, session.Idle)
+	require.Equal(t, []int64{1, 5}, []int64{closed.FirstSeq, closed.LastSeq})
+	require.Equal(t, session.Finished, closed.Closed, "the agent ended it")
+	require.Equal(t, schema.OutcomeSuccess, closed.Outcome)
+	require.Equal(t, key.EpisodeID(1), *closed.MemoryID)
+	again := w.closeSession(key, 1, session.Idle)
+	require.Equal(t, closed.MemoryID, again.MemoryID)
+	require.Equal(t, 1, w.count("memories", "true"))
+	require.Equal(t, 1, w.count("sessions", "state = 'closed' AND working IS NULL"), "the state of the work is dropped")
+	require.Equal(t, 4, w.count("memory_provenance", "kind = 'event'"))
+	require.Equal(t, 1, w.count("memories", "type = 'episodic' AND agent_id = 'ann' AND agent_session_id = 'x' AND visibility = 'private'"))
+	require.Equal(t, 1, w.count("memory_history", "event = 'created' AND metadata->>'workflowId' = 'session/t/ann/x'"))
+
+	st = w.takeIn(key)
+	require.Equal(t, []int64{6, 6}, []int64{st.FirstSeq, st.LastSeq}, "f is of the next episode")
+	require.Empty(t, st.Working.Payload.ContextSummary)
+	next := w.closeSession(key, 6, session.Idle)
+	require.Equal(t, schema.OutcomePartial, next.Outcome)
+	require.NotEqual(t, closed.MemoryID, next.MemoryID)
+	require.Equal(t, closed.MemoryID, w.closeSession(key, 1, session.Idle).MemoryID, "each episode keeps its own")
+
+	_, err := w.Store.OpenSession(ctx, key, time.Now())
+	require.NoError(t, err)
+	nothing := w.closeSession(key, 0, session.Finished)
+	require.Equal(t, next.MemoryID, nothing.MemoryID, "nothing happened since")
+	require.Equal(t, 2, w.count("memories", "true"))
+}
+
+// A session on a stream that others use begins with what comes next; one of no event has no episode.
+func TestSessionOnASharedStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.append(time.Now(), said("a", "conversation/z", "ann", ledger.KindAgentSpoke))
+	key := sessionKey("ann", "x", "conversation/z")
+	st, err := w.Store.OpenSession(ctx, key, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, []int64{2, 1}, []int64{st.FirstSeq, st.LastSeq})
+	closed := w.closeSession(key, 2, session.Idle)
+	require.Nil(t, closed.MemoryID)
+	require.Zero(t, w.count("memories", "true"))
+	key.Stream = "conversation/other"
+	_, err = w.Store.OpenSession(ctx, key, time.Now())
+	require.ErrorContains(t, err, "stream: is not that of the session")
+}

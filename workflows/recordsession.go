@@ -1,0 +1,46 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory/session"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// RecordSession takes in a whole session that is over: one request, one episode. Its events are appended to the ledger
+// and closed at once. Delivered again, it answers with the same episode.
+func RecordSession(ctx workflow.Context, req api.RecordRequest) (api.SessionResult, error) {
+	show := display{lean: true}
+	show.begin(ctx, sessionOpen, "appending", req.Principal)
+	local := workflow.WithLocalActivityOptions(ctx, sessionOptions("append the session"))
+	ref := req.SessionRef
+	var opened sessions.State
+	err := workflow.ExecuteLocalActivity(local, sessioning.OpenSession, api.SessionInput{SessionRef: ref}).Get(ctx, &opened)
+	if err != nil {
+		return api.SessionResult{}, err
+	}
+	var out sessions.AppendResult
+	err = workflow.ExecuteLocalActivity(local, sessioning.AppendSessionEvents, sessions.AppendRequest{Session: ref,
+		Known: opened.Changed, Parts: [][]ledger.Event{req.Events}}).Get(ctx, &out)
+	if err != nil {
+		return api.SessionResult{}, err
+	}
+	in := sessions.CloseRequest{FirstSeq: out.State.FirstSeq, Why: session.Finished}
+	in.SessionRef = ref
+	refused := out.Parts[0].Refused
+	if refused == nil {
+		in.Outcome = req.Outcome
+	} else if out.State.Events > 0 { // it was open before
+		return api.SessionResult{}, invalidRequest(refused)
+	}
+	show.show(ctx, sessionClosing, "making the episode")
+	var result api.SessionResult
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, closeSessionOptions()), sessioning.CloseSession, in).
+		Get(ctx, &result)
+	if err == nil && refused != nil {
+		err = invalidRequest(refused)
+	}
+	return result, err
+}
