@@ -37,9 +37,7 @@ const (
 	OperationGet      = "get"      // schema.GetRequest to schema.GetResponse
 	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
 	OperationFeedback = "feedback" // schema.FeedbackRequest to schema.FeedbackResult
-
-	OperationAppend       = "append"        // AppendRequest to AppendResult
-	OperationCloseSession = "close_session" // CloseRequest to CloseAck
+	OperationAppend   = "append"   // AppendRequest to AppendResult
 )
 
 // Names of search attributes, all of type Keyword. The program registers them.

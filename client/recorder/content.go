@@ -193,7 +193,7 @@ var (
 
 // fit masks a tree, and shortens its texts and lists until it has at most limit bytes.
 func fit(tree any, limit int) json.RawMessage {
-	encoded, err := check.EncodeTree(tree)
+	encoded, err := json.Marshal(tree)
 	if err != nil {
 		return note("not JSON", tree)
 	}
@@ -202,16 +202,16 @@ func fit(tree any, limit int) json.RawMessage {
 			break
 		}
 		tree = r.shorten(tree)
-		encoded, _ = check.EncodeTree(tree)
+		encoded, _ = json.Marshal(tree)
 	}
 	if len(encoded) > maxRead {
 		return note(fmt.Sprintf("%d bytes", len(encoded)), tree)
 	}
 	if masked, changed := sensitive.MaskJSON(encoded); changed {
-		encoded = masked
 		if tree, err = check.BuildTree(masked); err != nil {
 			return note("not JSON", tree)
 		}
+		encoded, _ = json.Marshal(tree)
 	}
 	size := len(encoded)
 	for _, r := range shown {
@@ -219,7 +219,7 @@ func fit(tree any, limit int) json.RawMessage {
 			return encoded
 		}
 		tree = r.shorten(tree)
-		encoded, _ = check.EncodeTree(tree)
+		encoded, _ = json.Marshal(tree)
 	}
 	if len(encoded) > limit {
 		return note(fmt.Sprintf("%d bytes", size), tree)

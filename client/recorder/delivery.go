@@ -113,28 +113,13 @@ func (r *Recorder) Flush(ctx workflow.Context) bool {
 	return r.lost == 0
 }
 
-// Close records how the work ended (run.ended), waits as Flush does, and closes the session, which makes an episode of
-// it. Nothing is recorded after it.
+// Close records how the work ended (run.ended), and waits as Flush does. The event closes the session, which makes an
+// episode of it. Nothing is recorded after it.
 func (r *Recorder) Close(ctx workflow.Context, outcome schema.Outcome, summary string) bool {
 	if r == nil || r.closed {
-		return r == nil
+		return r == nil || r.lost == 0
 	}
 	r.compose(ledger.KindOutcome, ledger.Outcome{Outcome: outcome, Summary: textOf(summary, r.set.MaxBytes)})
 	r.closed = true
-	if !r.Flush(ctx) && len(r.waiting) > 0 {
-		return false // the session closes when it becomes idle
-	}
-	whole, _ := workflow.NewDisconnectedContext(ctx)
-	ref := r.set.ref()
-	var err error
-	if r.set.Endpoint != "" {
-		err = r.operation(whole, api.OperationCloseSession, api.CloseRequest{SessionRef: ref})
-	} else {
-		err = workflow.SignalExternalWorkflow(whole, api.SessionWorkflowID(ref), "", api.SignalClose,
-			api.CloseRequest{SessionRef: ref}).Get(whole, nil)
-	}
-	if err != nil { // it has closed already, or will when it becomes idle
-		workflow.GetLogger(r.ctx).Debug("the session was not told to close", "session", r.set.Session, "error", err)
-	}
-	return r.lost == 0
+	return r.Flush(ctx)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"time"
 
 	"github.com/mneme/mneme/api"
@@ -27,7 +26,7 @@ type Options struct {
 	// Endpoint is a Nexus endpoint of Mneme, for a workflow of another namespace. It takes the place of TaskQueue.
 	Endpoint string `json:"endpoint,omitempty"`
 
-	MaxBytes    int           `json:"max_bytes,omitempty"`    // of a text, of arguments, of a result; 8,000, at most 32,000
+	MaxBytes    int           `json:"max_bytes,omitempty"`    // of a text, of arguments, of a result; 8,000, at most 24,000
 	MaxWaiting  int           `json:"max_waiting,omitempty"`  // events that wait for delivery; 1,000
 	RetryFor    time.Duration `json:"retry_for,omitempty"`    // how long the delivery of events is tried; 24 hours
 	CloseWithin time.Duration `json:"close_within,omitempty"` // how long Flush and Close wait; 10 minutes
@@ -37,7 +36,7 @@ type Options struct {
 
 const (
 	defaultBytes  = 8_000
-	highestBytes  = 32_000
+	highestBytes  = 24_000
 	batchSize     = 40 // events of one delivery: with the highest MaxBytes, it stays below the 2 MB of a payload
 	defaultWait   = 1_000
 	defaultRetry  = 24 * time.Hour
@@ -77,8 +76,8 @@ func (o Options) settle(workflowID string) Options {
 func (o Options) problem() error {
 	probe := ledger.Event{ID: "1", Stream: o.ref().StreamName(), Agent: o.Principal.Agent, Kind: ledger.KindRunStarted,
 		OccurredAt: time.Unix(0, 0), Visibility: o.Visibility, Sensitivity: o.Sensitivity}
-	if o.Principal.Tenant == "" {
-		return errors.New("principal: tenant is required")
+	if err := (api.SessionInput{SessionRef: o.ref(), Settings: o.Settings}).Validate(); err != nil {
+		return err
 	}
 	return probe.Validate()
 }

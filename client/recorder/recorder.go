@@ -155,7 +155,7 @@ func (r *Recorder) text(kind, text string, artifacts []string) {
 // artifactsOf are references without secrets.
 func artifactsOf(refs []string) []string {
 	var out []string
-	for _, ref := range refs[:min(len(refs), 100)] {
+	for _, ref := range refs[:min(len(refs), 20)] {
 		out = append(out, textOf(ref, 500))
 	}
 	return out
