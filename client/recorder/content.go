@@ -21,9 +21,10 @@ import (
 
 const (
 	cutMark  = " […]"
-	maxRead  = 128_000 // bytes of a text or a value in which secrets are looked for; what comes after is left out
-	maxDepth = 16      // levels of a value; a payload may have 32, its own included
-	maxDigit = 40      // characters of a number
+	maxRead  = 40_000 // bytes of a text or a value in which secrets are looked for; what comes after is left out
+	maxDepth = 16     // levels of a value; a payload may have 32, its own included
+	maxItems = 1_000  // elements of a list
+	maxDigit = 40     // characters of a number
 )
 
 // clean is a text that Postgres can hold.
@@ -162,9 +163,13 @@ func tidy(v any, depth int) any {
 		if depth >= maxDepth {
 			return "[…]"
 		}
+		if left := len(v) - maxItems; left > 0 {
+			v = append(v[:maxItems:maxItems], fmt.Sprintf("[%d more]", left))
+		}
 		for i := range v {
 			v[i] = tidy(v[i], depth+1)
 		}
+		return v
 	case map[string]any:
 		if depth >= maxDepth {
 			return "{…}"
@@ -185,7 +190,7 @@ type room struct {
 }
 
 var (
-	looked = []room{{text: 30_000, items: 2_000, unmasked: true}, {text: 4_000, items: 200, unmasked: true},
+	looked = []room{{text: 20_000, items: 1_000, unmasked: true}, {text: 4_000, items: 200, unmasked: true},
 		{text: 300, items: 100, unmasked: true}}
 	shown = []room{{text: 4_000, items: 200}, {text: 1_000, items: 60}, {text: 300, items: 20}, {text: 100, items: 10},
 		{text: 40, items: 5}}

@@ -52,7 +52,7 @@ func TestValuesCanBeAppended(t *testing.T) {
 		} {
 			e := ledger.Event{ID: "1", Stream: "run/x", Agent: "a", Kind: "market.closed", OccurredAt: time.Unix(0, 0),
 				Payload: payload}
-			require.NoError(t, e.Validate(), "%s", payload)
+			require.NoError(t, e.Validate())
 			require.LessOrEqual(t, len(payload), limit+100)
 			require.NotContains(t, string(payload), key[:16])
 			level, _ := sensitive.Detect(string(payload))

@@ -217,7 +217,7 @@ func TestRecordLongValues(t *testing.T) {
 		rec := recorder.Open(ctx, d.options(func(o *recorder.Options) { o.MaxBytes = 1_000_000 }))
 		for i := range 45 {
 			rec.Said(fmt.Sprint(i, strings.Repeat("\x01<word> ", 20_000)))
-			rec.Call("write", map[string]any{"lines": make([]int, 50_000), "n": i, "text": strings.Repeat("ä \n", 90_000)}).
+			rec.Call("write", map[string]any{"lines": make([]int, 5_000), "n": i, "text": strings.Repeat("ä \n", 20_000)}).
 				Returned(strings.Repeat(`"`, 50_000))
 		}
 		require.True(t, rec.Close(ctx, schema.OutcomeSuccess, strings.Repeat("x", 100_000)))
