@@ -14,6 +14,9 @@ var RenewReview = mneme.RenewReview
 // OfTenant is ofTenant, for tests.
 var OfTenant = mneme.OfTenant
 
+// ShortSessions makes sessions continue as new after so many events.
+func ShortSessions(events int) { sessionEventsPerRun = events }
+
 // Cancellable checks that callers may cancel a run, for tests.
 func Cancellable(ctx context.Context, c client.Client, callers Callers, kind, workflowID string) error {
 	return nexusHandlers{callers: callers}.cancellable(ctx, c, kind, workflowID, "")

@@ -42,22 +42,23 @@ func TestRegisteredNames(t *testing.T) {
 	slices.Sort(r.workflows)
 	slices.Sort(r.activities)
 	require.Equal(t, []string{"ContinueForget", "DecaySweep", "DriftCheck", "Feedback", "Forget", "Get", "Ingest", "Modify", "Put", "Recall",
-		"Recover", "Reindex", "ResumeIngest", "RetentionPurge", "Review", "Revise", "SyncIndex"}, r.workflows)
+		"RecordSession", "Recover", "Reindex", "ResumeIngest", "RetentionPurge", "Review", "Revise", "Session", "SyncIndex"}, r.workflows)
 	require.Equal(t, registeredActivities, r.activities)
 	for _, name := range []string{api.WorkflowIngest, api.WorkflowResumeIngest, api.WorkflowPut, api.WorkflowRevise, api.WorkflowModify,
 		api.WorkflowRecover, api.WorkflowFeedback, api.WorkflowForget, api.WorkflowReview, api.WorkflowRecall, api.WorkflowGet,
-		api.WorkflowDecaySweep, api.WorkflowRetentionPurge, api.WorkflowSyncIndex, api.WorkflowDriftCheck, api.WorkflowReindex} {
+		api.WorkflowDecaySweep, api.WorkflowRetentionPurge, api.WorkflowSyncIndex, api.WorkflowDriftCheck, api.WorkflowReindex,
+		api.WorkflowSession, api.WorkflowRecordSession} {
 		require.Contains(t, r.workflows, name)
 	}
 }
 
 // registeredActivities are the activities' names, in order.
 var registeredActivities = []string{
-	"AbandonGeneration", "Accept", "ActivateGeneration", "BeginReindex", "BuryJobs", "CloseForget",
+	"AbandonGeneration", "Accept", "ActivateGeneration", "AppendEvents", "AppendSessionEvents", "BeginReindex", "BuryJobs", "CloseForget", "CloseSession",
 	"CompareMemories", "ComparePoints", "CompleteJobs", "ConfirmForget", "DecideFacts", "DecideProposal",
 	"DrainOutbox", "Drop", "DropRetired", "ExpireProposals", "ExtractFacts", "Feedback", "FillGeneration",
 	"ForgetBatch", "ForgetRuns", "ForgetVectors", "GetRecords", "IndexBatch", "IndexMemories", "LinkEntities",
-	"Modify", "NoteFailure", "OpenReview", "PurgeExpired", "Put", "RebuildIndexes", "RecallMemories", "Recover",
+	"Modify", "NoteFailure", "OpenReview", "OpenSession", "PurgeExpired", "Put", "RebuildIndexes", "RecallMemories", "Recover",
 	"Revise", "ReviveJob", "SearchActive", "SelectForget", "StageCandidates", "SweepDecay", "VerifyGeneration",
 	"WriteProposals",
 }

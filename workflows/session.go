@@ -220,7 +220,9 @@ func (run *sessionRun) mustAppend() bool {
 	return len(run.queue) > 0 || run.told > run.state.LastSeq && run.state.Ended == 0
 }
 
-func (run *sessionRun) mustClose() bool { return run.state.Ended > 0 || len(run.closers) > 0 || run.idle }
+func (run *sessionRun) mustClose() bool {
+	return run.state.Ended > 0 || len(run.closers) > 0 || run.idle
+}
 
 // mustRenew reports whether the history is long enough, or somebody wants it to end.
 func (run *sessionRun) mustRenew(ctx workflow.Context) bool {

@@ -145,21 +145,14 @@ func TestSixteenWritersAppendToOneSession(t *testing.T) {
 		wg.Go(func() {
 			for i := range 10 {
 				id := fmt.Sprintf("w%02d-%02d", w, i)
-				out, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought(id)}})
-				if err != nil || !out.Appended[0].Added {
-					t.Errorf("%s: %v, %v", id, out, err)
+				if _, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought(id)}}); err != nil {
+					t.Errorf("%s: %v", id, err)
 					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	iter := h.Temporal.GetWorkflowHistory(ctx, api.SessionWorkflowID(ref), "", false, 0)
-	for iter.HasNext() {
-		e, err := iter.Next()
-		require.NoError(t, err)
-		t.Log(e.GetEventId(), e.GetEventType(), e.GetWorkflowTaskFailedEventAttributes(), e.GetWorkflowTaskTimedOutEventAttributes())
-	}
 	ids := requireGapless(t, h, ref)
 	require.Len(t, ids, 160)
 	last := map[string]string{}

@@ -377,6 +377,10 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 		`INSERT INTO retention_policy_changes (tenant, id, domain, tier, typology, changed_by, reason, changed_at)
 			VALUES ($1, gen_random_uuid(), 'history', '', '', 'alice', 'a test', now())`,
 		`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, 'decay', 90, 100, 0.5, now())`,
+		`INSERT INTO sessions (tenant, id, workflow_id, agent_id, session, stream, state, first_seq, last_seq, opened_at, updated_at)
+			VALUES ($1, '5b0c9a3e-6c1f-4f0e-9d0a-0d6f1f0f2a77', 'session/t/a/x', 'a', 'x', 'run/x', 'open', 1, 0, now(), now())`,
+		`INSERT INTO session_episodes (tenant, session_id, first_seq, last_seq, events, outcome, closed, closed_at)
+			SELECT tenant, id, 1, 1, 1, 'success', 'idle', now() FROM sessions WHERE tenant = $1`,
 		`INSERT INTO sweep_runs (tenant, id, sweep, started_at, updated_at) VALUES ($1, 'decay', 'decay', now(), now())`,
 		`INSERT INTO memory_source_kinds (tenant, memory_id, source_kind) SELECT tenant, id, 'observation' FROM memories WHERE tenant = $1 LIMIT 1`,
 	} {
@@ -513,6 +517,9 @@ var enums = map[string]string{
 	"retention_policies.on_expiry":  "purge archive",
 	"sweep_holds.sweep":             "decay retention history",
 	"sweep_runs.sweep":              "decay retention",
+	"sessions.state":                "open closed",
+	"session_episodes.outcome":      "success failure partial",
+	"session_episodes.closed":       "finished idle",
 
 	"memory_source_kinds.source_kind": "user_input tool_output observation outcome memory",
 }
@@ -524,6 +531,7 @@ var freeText = strings.Fields(`
 	memories.safe_summary memory_embeddings.model memory_provenance.ref memory_provenance.hash
 	memory_history.old_content memory_history.new_content memory_history.changed_by memory_history.reason
 	events.agent_id events.kind events.session events.stream events.id events.policy_group event_ids.id event_ids.stream event_streams.stream
+	sessions.workflow_id sessions.agent_id sessions.scope sessions.session sessions.stream
 	lexeme_stats.lexeme
 	ingest_batches.workflow_id ingest_batches.agent_id ingest_batches.project ingest_batches.scope ingest_batches.policy_group
 	memory_candidates.content memory_candidates.speaker memory_candidates.session
