@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -44,7 +45,10 @@ const maxRepairs = 30
 // by the interceptor of the worker, and what it plans and says by the recorder.
 func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 	rec := recorder.Open(ctx, job.Recorder)
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 2 * time.Minute, // a first build compiles the standard library
+		HeartbeatTimeout:    3 * time.Second, // when a worker is killed, another one goes on after that
+	})
 	rec.Heard("The build of greeter fails. Please repair it.")
 	var env schema.Environment
 	if err := workflow.ExecuteActivity(ctx, WriteProject, Place{Dir: job.Dir}).Get(ctx, &env); err != nil {
@@ -100,7 +104,7 @@ type Place struct {
 }
 
 // WriteProject writes the module that does not build, and says where the agent works.
-func WriteProject(_ context.Context, in Place) (schema.Environment, error) {
+func WriteProject(ctx context.Context, in Place) (schema.Environment, error) {
 	err := fs.WalkDir(broken, "project", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -119,7 +123,8 @@ func WriteProject(_ context.Context, in Place) (schema.Environment, error) {
 	if err != nil {
 		return schema.Environment{}, err
 	}
-	version, err := run(in.Dir, "go", "env", "GOVERSION")
+	defer beat(ctx)()
+	version, err := runIn(in.Dir, "go", "env", "GOVERSION")
 	return schema.Environment{OS: runtime.GOOS, WorkingDir: in.Dir,
 		ToolVersions: map[string]string{"go": strings.TrimPrefix(strings.TrimSpace(version), "go")}}, err
 }
@@ -134,9 +139,10 @@ type Check struct {
 const checkFailed = "check_failed"
 
 // RunCheck runs a command. One that complains fails, and is not tried again as it is.
-func RunCheck(_ context.Context, in Check) (string, error) {
+func RunCheck(ctx context.Context, in Check) (string, error) {
+	defer beat(ctx)()
 	words := strings.Fields(in.Command)
-	output, err := run(in.Dir, words[0], words[1:]...)
+	output, err := runIn(in.Dir, words[0], words[1:]...)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || err == nil && words[0] == "gofmt" && strings.TrimSpace(output) != "" {
 		return "", temporal.NewNonRetryableApplicationError(strings.TrimSpace(output), checkFailed, nil)
@@ -151,7 +157,8 @@ type Complaint struct {
 }
 
 // Repair repairs one of the things that a check complains about.
-func Repair(_ context.Context, in Complaint) (Repaired, error) {
+func Repair(ctx context.Context, in Complaint) (Repaired, error) {
+	defer beat(ctx)()
 	out, err := project(in.Dir).repair(in.Output)
 	if errors.Is(err, errNoRule) {
 		return out, temporal.NewNonRetryableApplicationError(err.Error(), "no_rule", nil)
@@ -159,8 +166,23 @@ func Repair(_ context.Context, in Complaint) (Repaired, error) {
 	return out, err
 }
 
-// run runs a program in a directory, without the network. It returns what the program printed.
-func run(dir, name string, args ...string) (string, error) {
+// beat tells Temporal every second that the worker lives, until it is stopped.
+func beat(ctx context.Context) (stop func()) {
+	ctx, stop = context.WithCancel(ctx)
+	go func() {
+		for ctx.Err() == nil {
+			activity.RecordHeartbeat(ctx)
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return stop
+}
+
+// runIn runs a program in a directory, without the network. It returns what the program printed.
+func runIn(dir, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=mod")

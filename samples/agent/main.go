@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -35,7 +36,9 @@ const agentName = "builder"
 // newWorker is a worker of the agent. The interceptor is all that the recording of its activities takes.
 func newWorker(c client.Client, taskQueue string) worker.Worker {
 	w := worker.New(c, taskQueue, worker.Options{
-		Interceptors: []interceptor.WorkerInterceptor{recorder.Interceptor(recorder.InterceptorOptions{})}})
+		Interceptors: []interceptor.WorkerInterceptor{recorder.Interceptor(recorder.InterceptorOptions{})},
+		// How long a run waits for a worker that was killed, before another one takes it.
+		StickyScheduleToStartTimeout: time.Second})
 	w.RegisterWorkflow(FixBuild)
 	w.RegisterActivity(WriteProject)
 	w.RegisterActivity(RunCheck)
@@ -93,50 +96,71 @@ func shorten(text string, limit int) string {
 	return text
 }
 
+// state prints the state of the work.
+func state(ctx context.Context, c client.Client, ref api.SessionRef, out io.Writer) error {
+	now, err := mneme.SessionWorking(ctx, c, ref)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "%s: %s; next: %s\n", now.Working.State, now.Working.ContextSummary,
+		strings.Join(now.Working.NextActions, ", "))
+	return nil
+}
+
+// settings are the flags.
+type settings struct {
+	worker, start, state, report bool
+	session, queue               string
+	pace                         time.Duration
+}
+
 func main() {
-	only := flag.Bool("worker", false, "only work, until interrupted")
-	onlyStart := flag.Bool("start", false, "only start the agent")
-	show := flag.Bool("show", false, "only wait for the agent of -session, and report")
-	session := flag.String("session", "fix-build-"+time.Now().UTC().Format("0102-150405"), "name of the session and id of the workflow")
-	queue := flag.String("task-queue", "sample-agent", "task queue of the agent")
-	pace := flag.Duration("pace", 0, "pause between two repairs")
+	var s settings
+	flag.BoolVar(&s.worker, "worker", false, "only work, until interrupted")
+	flag.BoolVar(&s.start, "start", false, "only start the agent")
+	flag.BoolVar(&s.state, "state", false, "only print the state of the work of -session")
+	flag.BoolVar(&s.report, "report", false, "only wait for the agent of -session, and report")
+	flag.StringVar(&s.session, "session", "fix-build-"+time.Now().UTC().Format("0102-150405"),
+		"name of the session, and id of the workflow")
+	flag.StringVar(&s.queue, "task-queue", "sample-agent", "task queue of the agent")
+	flag.DurationVar(&s.pace, "pace", 0, "pause after each repair")
 	flag.Parse()
-	if err := act(*only, *onlyStart, *show, *session, *queue, *pace); err != nil {
+	if err := s.act(); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func act(only, onlyStart, show bool, session, queue string, pace time.Duration) error {
+func (s settings) act() error {
 	options := envconfig.MustLoadDefaultClientOptions() // TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, …
-	options.Logger = tlog.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	options.Logger = tlog.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{
+		Level: slog.LevelError})))
 	c, err := client.Dial(options)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	mnemeQueue := cmp.Or(os.Getenv("MNEME_TASK_QUEUE"), api.TaskQueue)
-	p := schema.Principal{Tenant: cmp.Or(os.Getenv("MNEME_TENANT"), "acme"), Agent: agentName}
-	if only {
-		return newWorker(c, queue).Run(worker.InterruptCh())
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if show {
-		return report(ctx, c, mnemeQueue, c.GetWorkflow(ctx, session, ""), p, os.Stdout)
-	}
-	if !onlyStart {
-		w := newWorker(c, queue)
+	mnemeQueue := cmp.Or(os.Getenv("MNEME_TASK_QUEUE"), api.TaskQueue)
+	p := schema.Principal{Tenant: cmp.Or(os.Getenv("MNEME_TENANT"), "default"), Agent: agentName}
+	dir := filepath.Join(os.TempDir(), s.session)
+	switch {
+	case s.worker:
+		return newWorker(c, s.queue).Run(worker.InterruptCh())
+	case s.state:
+		return state(ctx, c, api.SessionRef{Principal: p, Session: s.session}, os.Stdout)
+	case !s.report:
+		_, err := start(ctx, c, s.queue, s.session, Job{Dir: dir, Pace: s.pace,
+			Recorder: recorder.Options{Principal: p, TaskQueue: mnemeQueue}})
+		if err != nil || s.start {
+			return err
+		}
+		w := newWorker(c, s.queue)
 		if err := w.Start(); err != nil {
 			return err
 		}
 		defer w.Stop()
 	}
-	dir := filepath.Join(os.TempDir(), session)
-	run, err := start(ctx, c, queue, session, Job{Dir: dir, Pace: pace,
-		Recorder: recorder.Options{Principal: p, TaskQueue: mnemeQueue}})
-	if err != nil || onlyStart {
-		return err
-	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	return report(ctx, c, mnemeQueue, run, p, os.Stdout)
+	return report(ctx, c, mnemeQueue, c.GetWorkflow(ctx, s.session, ""), p, os.Stdout)
 }

@@ -76,7 +76,7 @@ func (p project) edit(at []string, change func(line string) (string, bool)) erro
 }
 
 func (p project) goVersion(found []string) (Repaired, error) {
-	_, err := run(string(p), "go", "mod", "edit", "-go="+found[1])
+	_, err := runIn(string(p), "go", "mod", "edit", "-go="+found[1])
 	return Repaired{File: found[0], Change: "ask for Go " + found[1]}, err
 }
 
@@ -88,7 +88,7 @@ func (p project) dropLine(found []string) (Repaired, error) {
 
 // importPath replaces an import by the package of the module whose path is nearest.
 func (p project) importPath(found []string) (Repaired, error) {
-	module, err := run(string(p), "go", "list", "-m")
+	module, err := runIn(string(p), "go", "list", "-m")
 	if err != nil {
 		return Repaired{}, err
 	}
@@ -104,7 +104,7 @@ func (p project) importPath(found []string) (Repaired, error) {
 
 // nearestName replaces the name of a package's member by the one that is nearest.
 func (p project) nearestName(found []string) (Repaired, error) {
-	docs, err := run(string(p), "go", "doc", "-short", "./internal/"+found[2])
+	docs, err := runIn(string(p), "go", "doc", "-short", "./internal/"+found[2])
 	var names []string
 	for _, m := range regexp.MustCompile(`(?m)^\s*(?:func|type|var|const) (\w+)`).FindAllStringSubmatch(docs, -1) {
 		names = append(names, m[1])
@@ -130,7 +130,7 @@ func (p project) swap(at []string, old, replacement string, err error) (Repaired
 func (p project) addImport(found []string) (Repaired, error) {
 	name := found[2]
 	if _, err := os.Stat(filepath.Join(runtime.GOROOT(), "src", name)); err != nil {
-		if _, err := run(string(p), "go", "list", name); err != nil {
+		if _, err := runIn(string(p), "go", "list", name); err != nil {
 			return Repaired{}, errNoRule
 		}
 	}
@@ -178,7 +178,7 @@ func (p project) text(found []string) (Repaired, error) {
 }
 
 func (p project) format(found []string) (Repaired, error) {
-	_, err := run(string(p), "gofmt", "-w", filepath.Clean(found[0]))
+	_, err := runIn(string(p), "gofmt", "-w", filepath.Clean(found[0]))
 	return Repaired{File: found[0], Change: "gofmt"}, err
 }
 
