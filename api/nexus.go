@@ -13,4 +13,5 @@ var (
 	Getting        = nexus.NewOperationReference[schema.GetRequest, schema.GetResponse](OperationGet)
 	Forgetting     = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
 	GivingFeedback = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
+	Appending      = nexus.NewOperationReference[AppendRequest, AppendResult](OperationAppend)
 )

@@ -6,19 +6,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/client/recorder"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/events"
+	"github.com/mneme/mneme/workflows"
 )
 
 // docs/record-your-agent.md shows code that is compiled and runs.
@@ -65,4 +69,52 @@ func TestTheExampleRecords(t *testing.T) {
 	require.Equal(t, schema.OutcomeSuccess, closed.Outcome)
 	require.Equal(t, 5, closed.Events)
 	require.NotEmpty(t, closed.EpisodeID)
+}
+
+// An agent in another namespace records through a Nexus endpoint. A caller that is bound to another tenant records
+// nothing, and works all the same.
+func TestRecordThroughNexus(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := testkit.Principal()
+	h := testkit.NewHarness(t, nil)
+	bound := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		var err error
+		d.Callers, err = workflows.ParseCallers("*=somebody-else")
+		require.NoError(t, err)
+	})
+	address := testkit.TemporalAddress(t)
+	namespace := testkit.NewNamespace(t, address)
+	there := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+	for name, h := range map[string]*testkit.Harness{"record": h, "bound": bound} {
+		endpoint := "r-" + uuid.NewString()
+		made, _, err := mneme.EnsureNexusEndpoint(ctx, h.Temporal, mneme.Endpoint{Name: endpoint,
+			Namespace: testkit.Namespace, TaskQueue: h.TaskQueue}, false)
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			_, _ = h.Temporal.OperatorService().DeleteNexusEndpoint(ctx,
+				&operatorservice.DeleteNexusEndpointRequest{Id: made.ID, Version: made.Version})
+		})
+		w := newWorker(there, endpoint)
+		w.RegisterWorkflowWithOptions(func(ctx workflow.Context) (bool, error) {
+			rec := recorder.Open(ctx, recorder.Options{Principal: p, Endpoint: endpoint, CloseWithin: 20 * time.Second})
+			rec.Heard("Where does Ana live?")
+			rec.Said("In Lisbon.")
+			return rec.Close(ctx, schema.OutcomeSuccess, ""), nil
+		}, workflow.RegisterOptions{Name: "far"})
+		require.NoError(t, w.Start())
+		defer w.Stop()
+		run, err := there.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: name, TaskQueue: endpoint}, "far")
+		require.NoError(t, err)
+		var delivered bool
+		require.NoError(t, run.Get(ctx, &delivered))
+		require.Equal(t, name == "record", delivered)
+		found, err := h.Store.Page(ctx, p.Tenant, ledger.StreamRun.Stream(name), 0, events.MaxPage)
+		require.NoError(t, err)
+		if delivered {
+			require.Equal(t, []string{"user.injected", "agent.spoke", "run.ended"}, kinds(found))
+		} else {
+			require.Empty(t, found)
+		}
+	}
 }

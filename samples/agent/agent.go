@@ -57,13 +57,16 @@ func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 	rec.Environment(env)
 
 	done := Done{Outcome: schema.OutcomeFailure}
+	changed := false // since the first check passed
 	for passed := 0; passed < len(checks) && len(done.Repairs) < maxRepairs; {
 		summary := fmt.Sprintf("%d of %d checks pass after %d repairs", passed, len(checks), len(done.Repairs))
 		rec.Working(ledger.WorkingUpdate{State: schema.TaskExecuting, ContextSummary: &summary, NextActions: checks[passed:]})
 		err := workflow.ExecuteActivity(ctx, RunCheck, Check{Dir: job.Dir, Command: checks[passed]}).Get(ctx, nil)
 		var failed *temporal.ApplicationError
 		if err == nil {
-			passed++
+			if passed++; passed == len(checks) && changed {
+				passed, changed = 0, false // all together
+			}
 			continue
 		}
 		if !errors.As(err, &failed) || failed.Type() != checkFailed {
@@ -77,7 +80,8 @@ func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 		}
 		rec.Thought(fmt.Sprintf("%s complains about %s: %s", checks[passed], repaired.File, repaired.Change))
 		done.Repairs = append(done.Repairs, repaired)
-		if passed = 0; job.Pace > 0 {
+		changed = passed > 0
+		if job.Pace > 0 {
 			if err := workflow.Sleep(ctx, job.Pace); err != nil {
 				return done, err
 			}

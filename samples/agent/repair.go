@@ -77,13 +77,13 @@ func (p project) edit(at []string, change func(line string) (string, bool)) erro
 
 func (p project) goVersion(found []string) (Repaired, error) {
 	_, err := runIn(string(p), "go", "mod", "edit", "-go="+found[1])
-	return Repaired{File: found[0], Change: "ask for Go " + found[1]}, err
+	return Repaired{File: filepath.Clean(found[0]), Change: "ask for Go " + found[1]}, err
 }
 
 func (p project) dropLine(found []string) (Repaired, error) {
 	was := ""
 	err := p.edit(found, func(line string) (string, bool) { was = strings.TrimSpace(line); return "", false })
-	return Repaired{File: found[0], Change: "drop " + was}, err
+	return Repaired{File: filepath.Clean(found[0]), Change: "drop " + was}, err
 }
 
 // importPath replaces an import by the package of the module whose path is nearest.
@@ -123,7 +123,7 @@ func (p project) swap(at []string, old, replacement string, err error) (Repaired
 	if err == nil {
 		err = p.edit(at, func(line string) (string, bool) { return strings.Replace(line, old, replacement, 1), true })
 	}
-	return Repaired{File: at[0], Change: old + " → " + replacement}, err
+	return Repaired{File: filepath.Clean(at[0]), Change: old + " → " + replacement}, err
 }
 
 // addImport imports a package of the standard library that is used and not imported.
@@ -140,7 +140,7 @@ func (p project) addImport(found []string) (Repaired, error) {
 	}
 	clause, rest, _ := strings.Cut(string(data), "\n")
 	text := fmt.Sprintf("%s\n\nimport %q\n%s", clause, name, rest)
-	return Repaired{File: found[0], Change: "import " + name}, os.WriteFile(p.path(found[0]), []byte(text), 0o600)
+	return Repaired{File: filepath.Clean(found[0]), Change: "import " + name}, os.WriteFile(p.path(found[0]), []byte(text), 0o600)
 }
 
 // text puts what a test misses in an answer into the literal that the answer is made with.
@@ -179,7 +179,7 @@ func (p project) text(found []string) (Repaired, error) {
 
 func (p project) format(found []string) (Repaired, error) {
 	_, err := runIn(string(p), "gofmt", "-w", filepath.Clean(found[0]))
-	return Repaired{File: found[0], Change: "gofmt"}, err
+	return Repaired{File: filepath.Clean(found[0]), Change: "gofmt"}, err
 }
 
 // nearest is the word with which another has most letter pairs in common, or "".
