@@ -260,6 +260,11 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 			err = d.delete(ctx, workflowID)
 		}
 	}
+	for _, workflowID := range carriers.Sessions {
+		if err == nil {
+			err = d.renewSession(ctx, workflowID)
+		}
+	}
 	for _, batch := range carriers.Batches {
 		if err == nil && d.running == 0 { // once, when nothing else is to be tried again
 			err = d.renew(ctx, a.ReviewID(in.Run.Tenant, batch.String()), func() error {

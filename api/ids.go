@@ -162,6 +162,16 @@ func SessionWorkflowID(r SessionRef) string { return principalID(KindSession, r.
 // RecordWorkflowID is the id of the run that takes in a whole session: record/TENANT/AGENT/SESSION.
 func RecordWorkflowID(r SessionRef) string { return principalID(KindRecord, r.Principal, r.Session) }
 
+// RecordIDOf is the id of the run that takes in a whole session, from that of the session's runs.
+func RecordIDOf(sessionWorkflowID string) string {
+	return KindRecord + strings.TrimPrefix(sessionWorkflowID, KindSession)
+}
+
+// EraseEventsWorkflowID is the id of the run that erases events: the same for the same events.
+func EraseEventsWorkflowID(r EraseEventsRequest) string {
+	return contentID(KindErase, schema.Principal{Tenant: r.Tenant, Agent: "events"}, r)
+}
+
 // ReflectWorkflowID is the id of the run in which an agent reflects on a stream, one at a time.
 func ReflectWorkflowID(p schema.Principal, stream string) string {
 	return principalID(KindReflect, p, stream)

@@ -69,6 +69,7 @@ const (
 	WorkflowReindex        = "Reindex"        // ReindexInput to ReindexResult
 	WorkflowSession        = "Session"        // SessionInput to SessionResult
 	WorkflowRecordSession  = "RecordSession"  // RecordRequest to SessionResult
+	WorkflowEraseEvents    = "EraseEvents"    // EraseEventsRequest to EraseEventsResult
 	WorkflowReflect        = "Reflect"        // ReflectInput to ReflectResult
 	WorkflowContext        = "Context"        // schema.ContextRequest to schema.ContextResponse
 )
@@ -124,6 +125,7 @@ const (
 	KindGet      = "get"     // of GetWorkflowID
 	KindSession  = "session" // of SessionWorkflowID
 	KindRecord   = "record"  // of RecordWorkflowID
+	KindErase    = "erase"   // of EraseEventsWorkflowID
 	KindReflect  = "reflect" // of ReflectWorkflowID
 )
 

@@ -137,3 +137,18 @@ type ReflectResult struct {
 	Refused string `json:"refused,omitempty"`  // why there is no belief: a field and a problem, never content
 	Tokens  int    `json:"tokens,omitempty"`   // that a model used
 }
+
+// EraseEventsRequest starts the workflow EraseEvents: events are emptied for good, and the histories of the sessions
+// that may have carried them are deleted.
+type EraseEventsRequest struct {
+	Tenant string   `json:"tenant"`
+	IDs    []string `json:"ids"` // at most ledger.MaxAppend
+}
+
+// EraseEventsResult says what is gone.
+type EraseEventsResult struct {
+	Erased   int      `json:"erased"`             // events that were emptied now
+	Sessions int      `json:"sessions"`           // whose histories were deleted
+	Runs     int      `json:"runs"`               // that were deleted
+	Episodes []string `json:"episodes,omitempty"` // ids of records that tell of the events: they are erased by themselves
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory/proposals"
@@ -110,4 +111,28 @@ func TestSessionOnASharedStream(t *testing.T) {
 	key.Stream = "conversation/other"
 	_, err = w.Store.OpenSession(ctx, key, time.Now())
 	require.ErrorContains(t, err, "stream: is not that of the session")
+}
+
+// Erasing events names the sessions and episodes that may tell of them, and the state of the work is as if they had
+// never been.
+func TestEraseEventsOfASession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	key := sessionKey("ann", "x", "run/x")
+	w.append(time.Now(), updated("a", "run/x", "ann", "first"), ended("b", "run/x", "ann"),
+		updated("c", "run/x", "ann", "second"), updated("d", "run/x", "ann", "third"))
+	w.takeIn(key)
+	closed := w.closeSession(key, 1, session.Finished)
+	require.Equal(t, "third", w.takeIn(key).Working.Payload.ContextSummary)
+	erased, err := w.Store.EraseEvents(ctx, "t", []string{"a", "d", "nothing"}, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, sessions.Erased{Events: 2, Workflows: []string{"session/t/ann/x"}, Episodes: []uuid.UUID{*closed.MemoryID}}, erased)
+	require.Equal(t, 0, w.count("sessions", "working IS NOT NULL"))
+	st := w.takeIn(key)
+	require.Equal(t, "second", st.Working.Payload.ContextSummary)
+	require.Equal(t, []int64{3, 4}, []int64{st.FirstSeq, st.LastSeq})
+	again, err := w.Store.EraseEvents(ctx, "t", []string{"a", "d"}, time.Now())
+	require.NoError(t, err)
+	require.Zero(t, again.Events)
+	require.Equal(t, erased.Workflows, again.Workflows)
 }

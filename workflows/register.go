@@ -82,6 +82,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(RetentionPurge)
 	w.RegisterWorkflow(Session)
 	w.RegisterWorkflow(RecordSession)
+	w.RegisterWorkflow(EraseEvents)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,

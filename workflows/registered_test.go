@@ -41,13 +41,13 @@ func TestRegisteredNames(t *testing.T) {
 	workflows.Register(r, workflows.Dependencies{})
 	slices.Sort(r.workflows)
 	slices.Sort(r.activities)
-	require.Equal(t, []string{"ContinueForget", "DecaySweep", "DriftCheck", "Feedback", "Forget", "Get", "Ingest", "Modify", "Put", "Recall",
+	require.Equal(t, []string{"ContinueForget", "DecaySweep", "DriftCheck", "EraseEvents", "Feedback", "Forget", "Get", "Ingest", "Modify", "Put", "Recall",
 		"RecordSession", "Recover", "Reindex", "ResumeIngest", "RetentionPurge", "Review", "Revise", "Session", "SyncIndex"}, r.workflows)
 	require.Equal(t, registeredActivities, r.activities)
 	for _, name := range []string{api.WorkflowIngest, api.WorkflowResumeIngest, api.WorkflowPut, api.WorkflowRevise, api.WorkflowModify,
 		api.WorkflowRecover, api.WorkflowFeedback, api.WorkflowForget, api.WorkflowReview, api.WorkflowRecall, api.WorkflowGet,
 		api.WorkflowDecaySweep, api.WorkflowRetentionPurge, api.WorkflowSyncIndex, api.WorkflowDriftCheck, api.WorkflowReindex,
-		api.WorkflowSession, api.WorkflowRecordSession} {
+		api.WorkflowSession, api.WorkflowRecordSession, api.WorkflowEraseEvents} {
 		require.Contains(t, r.workflows, name)
 	}
 }
@@ -56,8 +56,8 @@ func TestRegisteredNames(t *testing.T) {
 var registeredActivities = []string{
 	"AbandonGeneration", "Accept", "ActivateGeneration", "AppendEvents", "AppendSessionEvents", "BeginReindex", "BuryJobs", "CloseForget", "CloseSession",
 	"CompareMemories", "ComparePoints", "CompleteJobs", "ConfirmForget", "DecideFacts", "DecideProposal",
-	"DrainOutbox", "Drop", "DropRetired", "ExpireProposals", "ExtractFacts", "Feedback", "FillGeneration",
-	"ForgetBatch", "ForgetRuns", "ForgetVectors", "GetRecords", "IndexBatch", "IndexMemories", "LinkEntities",
+	"DrainOutbox", "Drop", "DropRetired", "EraseEvents", "ExpireProposals", "ExtractFacts", "Feedback", "FillGeneration",
+	"ForgetBatch", "ForgetRuns", "ForgetSessions", "ForgetVectors", "GetRecords", "IndexBatch", "IndexMemories", "LinkEntities",
 	"Modify", "NoteFailure", "OpenReview", "OpenSession", "PurgeExpired", "Put", "RebuildIndexes", "RecallMemories", "Recover",
 	"Revise", "ReviveJob", "SearchActive", "SelectForget", "StageCandidates", "SweepDecay", "VerifyGeneration",
 	"WriteProposals",

@@ -44,6 +44,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"review-continued", "review-continues", "forget-continued", "forget-continues", "decay-sweep-continued", "decay-sweep-continues",
 	"retention-purge-continued", "retention-purge-continues", "sync-index-continued", "sync-index-continues", "drift-continued", "drift-continues",
 	"reindex-continued", "reindex-continues",
+	"session-continued", "session-continues", "session-recorded", "erase-events",
 	// Of workers before the second form: a run that a newer client started, and what they continued as new.
 	"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues", "older-retention-purge-continues"}
 
@@ -54,6 +55,7 @@ func TestReplay(t *testing.T) {
 		recordHistories(t)
 		recordLean(t)
 		t.Run("continued", recordContinued)
+		recordSessions(t)
 	}
 	files, err := filepath.Glob(historyFile("*"))
 	require.NoError(t, err)
@@ -102,7 +104,7 @@ func TestReplayOfOlderRunsWithSearchAttributes(t *testing.T) {
 // The histories of the second form have its marker, also those that a run continues as new.
 func TestHistoriesOfTheSecondFormAreMarked(t *testing.T) {
 	for _, name := range histories {
-		if strings.HasPrefix(name, "lean-") || !strings.HasPrefix(name, "older-") && strings.Contains(name, "-continue") && !strings.HasPrefix(name, "sync-index") {
+		if strings.HasPrefix(name, "lean-") || !strings.HasPrefix(name, "older-") && strings.Contains(name, "-continue") && !strings.HasPrefix(name, "sync-index") && !strings.HasPrefix(name, "session-") {
 			require.Contains(t, capturedHistory(t, name).String(), "lean-history", name)
 		}
 	}
@@ -141,7 +143,8 @@ func capturedHistory(t *testing.T, name string) *history.History {
 func newReplayer() worker.WorkflowReplayer {
 	replayer := worker.NewWorkflowReplayer()
 	for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.SyncIndex, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.Put, workflows.Revise,
-		workflows.Modify, workflows.Recover, workflows.Feedback, workflows.DecaySweep, workflows.RetentionPurge, workflows.Forget, workflows.ContinueForget, workflows.Recall, workflows.Get} {
+		workflows.Modify, workflows.Recover, workflows.Feedback, workflows.DecaySweep, workflows.RetentionPurge, workflows.Forget, workflows.ContinueForget, workflows.Recall, workflows.Get,
+		workflows.Session, workflows.RecordSession, workflows.EraseEvents} {
 		replayer.RegisterWorkflow(fn)
 	}
 	return replayer

@@ -254,7 +254,11 @@ func (run *sessionRun) receive() {
 		}
 		run.closers = append(run.closers, &closing{request: in})
 	}
-	for run.signals.renew.ReceiveAsync(nil) {
+	for {
+		var none any
+		if !run.signals.renew.ReceiveAsync(&none) {
+			break
+		}
 		run.renew = true
 	}
 }

@@ -112,6 +112,7 @@ Exit codes:
 		memories.NewContradictions(a),
 		memories.NewLineage(a),
 		record.NewEvents(a),
+		record.NewSession(a),
 		record.NewContext(a),
 		exchange.NewExport(a),
 		operate.NewPolicy(a),

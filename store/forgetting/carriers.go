@@ -3,6 +3,7 @@ package forgetting
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -31,6 +32,7 @@ func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.U
 // Carriers are what brought, or speaks of, the memories that a run has forgotten.
 type Carriers struct {
 	Workflows []string    // ids; not that of the run itself
+	Sessions  []string    // ids of workflows of sessions, which go on with a new history
 	Batches   []uuid.UUID // whose reviews may have shown them: a reviewer's words are in the review's history
 	Next      int         // the ordinal to go on from, and 0 when there is none left
 }
@@ -122,6 +124,19 @@ func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run u
 		if out.Workflows, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 			return err
 		}
+		rows, err = tx.Query(ctx, `
+			SELECT workflow_id
+			FROM sessions
+			WHERE tenant = @tenant AND workflow_id = ANY(@workflows)
+			ORDER BY 1`,
+			pg.Args{"tenant": tenant, "workflows": out.Workflows})
+		if err != nil {
+			return err
+		}
+		if out.Sessions, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+			return err
+		}
+		out.Workflows = slices.DeleteFunc(out.Workflows, func(id string) bool { return slices.Contains(out.Sessions, id) })
 		if rows, err = tx.Query(ctx, carryingBatches, items); err != nil {
 			return err
 		}

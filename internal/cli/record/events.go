@@ -3,6 +3,7 @@ package record
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
@@ -62,7 +65,7 @@ before it stays, and the command can be given again.`,
 				return err
 			}
 			var out AppendResult
-			err = eachPage(input, a.Cfg.Principal.Agent, func(page []ledger.Event) error {
+			err = eachPageOf(input, ledger.Event{Agent: a.Cfg.Principal.Agent}, func(page []ledger.Event) error {
 				ctx, cancel := a.Within(cmd.Context())
 				defer cancel()
 				appended, err := st.Append(ctx, events.AppendInput{Tenant: a.Cfg.Principal.Tenant,
@@ -88,8 +91,9 @@ func (r AppendResult) text(t *app.Text) {
 	t.Line("%d events appended, %d were there already", added, len(r.Events)-added)
 }
 
-// eachPage reads events from JSON lines and calls fn with up to ledger.MaxAppend of them.
-func eachPage(input io.Reader, agent string, fn func([]ledger.Event) error) error {
+// eachPageOf reads events from JSON lines and calls fn with up to ledger.MaxAppend of them. What they leave out is that
+// of base.
+func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) error) error {
 	lines := bufio.NewScanner(input)
 	lines.Buffer(make([]byte, 64<<10), 2*ledger.MaxPayloadBytes)
 	var page []ledger.Event
@@ -100,7 +104,8 @@ func eachPage(input io.Reader, agent string, fn func([]ledger.Event) error) erro
 		if len(line) == 0 {
 			continue
 		}
-		e := ledger.Event{Agent: agent, OccurredAt: time.Now().UTC()}
+		e := base
+		e.OccurredAt = time.Now().UTC()
 		decoder := json.NewDecoder(bytes.NewReader(line))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&e); err != nil {
@@ -260,7 +265,9 @@ func (l StreamList) text(t *app.Text) {
 
 // EraseResult is what `events erase` prints.
 type EraseResult struct {
-	Erased int `json:"erased"`
+	Erased   int      `json:"erased"`
+	Runs     int      `json:"runs,omitempty"`     // of sessions that carried the events, and were deleted
+	Episodes []string `json:"episodes,omitempty"` // records that tell of the events
 }
 
 func newErase(a *app.App) *cobra.Command {
@@ -268,7 +275,10 @@ func newErase(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erase ID...",
 		Short: "Empty events for good: their payloads go, their numbers stay",
-		Args:  cobra.MinimumNArgs(1),
+		Long: `Empty events for good: their payloads go, their numbers stay. Where sessions took the events in, the histories of
+their runs in Temporal are deleted too; without Temporal the command empties the events, says so, and can be given
+again. Episodes that tell of the events are listed: "mneme erase" erases them.`,
+		Args: cobra.RangeArgs(1, ledger.MaxAppend),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
 				return app.Invalid("yes", "is required: erased payloads cannot be recovered")
@@ -279,14 +289,43 @@ func newErase(a *app.App) *cobra.Command {
 			}
 			ctx, cancel := a.Within(cmd.Context())
 			defer cancel()
-			n, err := st.Empty(ctx, a.Cfg.Principal.Tenant, args, time.Now())
+			erased, err := st.EraseEvents(ctx, a.Cfg.Principal.Tenant, args, time.Now())
 			if err != nil {
 				return err
 			}
-			out := EraseResult{Erased: n}
-			return a.Print(out, func(t *app.Text) { t.Line("%d events emptied", out.Erased) })
+			out := EraseResult{Erased: erased.Events}
+			for _, id := range erased.Episodes {
+				out.Episodes = append(out.Episodes, id.String())
+			}
+			if len(erased.Workflows) > 0 {
+				if out.Runs, err = eraseHistories(cmd.Context(), a, args); err != nil {
+					return fmt.Errorf("%d events are emptied, but histories of sessions may still carry them: %w", out.Erased, err)
+				}
+			}
+			return a.Print(out, out.text)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm")
 	return cmd
+}
+
+func (r EraseResult) text(t *app.Text) {
+	t.Line("%d events emptied", r.Erased)
+	if r.Runs > 0 {
+		t.Line("%d runs of sessions deleted", r.Runs)
+	}
+	for _, id := range r.Episodes {
+		t.Line("episode %s tells of them: mneme erase %s", id, id)
+	}
+}
+
+// eraseHistories deletes the histories of the sessions that may have carried events. The server may take a minute over
+// a run that has just ended.
+func eraseHistories(ctx context.Context, a *app.App, ids []string) (int, error) {
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return 0, err
+	}
+	out, err := mneme.EraseEvents(ctx, c, a.Cfg.TaskQueue, api.EraseEventsRequest{Tenant: a.Cfg.Principal.Tenant, IDs: ids})
+	return out.Runs, err
 }

@@ -1,0 +1,290 @@
+package record
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/sessions"
+)
+
+// NewSession returns the command of sessions: the work of an agent on a stream.
+func NewSession(a *app.App) *cobra.Command {
+	cmd := app.Group(&cobra.Command{Use: "session", Short: "Hand in what an agent does, read the state of its work, make an episode of it",
+		Long: `Hand in what an agent does, read the state of its work, and make an episode of it.
+
+A session is the work of one agent on one stream of the ledger, which is run/SESSION unless --stream names another.
+Its first event opens it. It closes when the agent ends it (run.ended), when you close it, and when nothing happens for
+half an hour; what comes later opens it again, for the next episode. The state of the work and the lists are read from
+Postgres.`})
+	cmd.AddCommand(newSessionAppend(a), newSessionRecord(a), newSessionWorking(a), newSessionClose(a), newSessionList(a),
+		newSessionShow(a))
+	return cmd
+}
+
+// sessionFlags name a session.
+func sessionFlags(cmd *cobra.Command, a *app.App, stream *string) func(args []string) (api.SessionRef, error) {
+	cmd.Flags().StringVar(stream, "stream", "", "its stream; run/SESSION by default")
+	return func(args []string) (api.SessionRef, error) {
+		ref := api.SessionRef{Principal: a.Cfg.Principal, Session: args[0], Stream: *stream}
+		return ref, ref.Validate()
+	}
+}
+
+func keyOf(ref api.SessionRef) sessions.Key {
+	return sessions.Key{Principal: ref.Principal, Session: ref.Session, Stream: ref.StreamName(),
+		WorkflowID: api.SessionWorkflowID(ref)}
+}
+
+func newSessionAppend(a *app.App) *cobra.Command {
+	stream, settings := "", api.SessionSettings{}
+	cmd := &cobra.Command{Use: "append SESSION FILE|-", Short: "Hand in events from a file of JSON lines",
+		Long: `Hand in events from a file of JSON lines, as for "mneme events append". Events need no stream. The command ends when
+they are in the ledger.`,
+		Args: cobra.ExactArgs(2)}
+	ref := sessionFlags(cmd, a, &stream)
+	cmd.Flags().IntVar(&settings.IdleSeconds, "idle-seconds", 0, "close after so long without an event, where this opens the session")
+	cmd.Flags().IntVar(&settings.ReflectionThreshold, "reflection-threshold", 0, "reflect after so many events, where this opens the session")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		session, err := ref(args)
+		if err != nil {
+			return err
+		}
+		c, err := a.OpenTemporal(cmd.Context())
+		if err != nil {
+			return err
+		}
+		var out AppendResult
+		err = eachSessionPage(a, session, args[1], func(page []ledger.Event) error {
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			appended, err := mneme.AppendEvents(ctx, c, a.Cfg.TaskQueue, api.AppendRequest{SessionRef: session, Settings: settings, Events: page})
+			out.Events = append(out.Events, appended.Appended...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return a.Print(out, out.text)
+	}
+	return cmd
+}
+
+// sessionPageBytes is how much of what events say one request carries.
+const sessionPageBytes = 1 << 20
+
+// eachSessionPage reads events of a session, and calls fn with as many as one request takes.
+func eachSessionPage(a *app.App, ref api.SessionRef, path string, fn func([]ledger.Event) error) error {
+	input, err := a.OpenInput(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = input.Close() }()
+	return eachPageOf(input, ledger.Event{Agent: ref.Principal.Agent, Stream: ref.StreamName()}, func(page []ledger.Event) error {
+		from, size := 0, 0
+		for i, e := range page {
+			if size += len(e.Payload) + 1_000; size > sessionPageBytes && i > from {
+				if err := fn(page[from:i]); err != nil {
+					return err
+				}
+				from, size = i, len(e.Payload)+1_000
+			}
+		}
+		return fn(page[from:])
+	})
+}
+
+func newSessionRecord(a *app.App) *cobra.Command {
+	stream, outcome := "", ""
+	cmd := &cobra.Command{Use: "record SESSION FILE|-", Short: "Hand in a whole session that is over: one request, one episode",
+		Long: `Hand in a whole session that is over, at most ` + strconv.Itoa(ledger.MaxAppend) + ` events: one request, one episode. Longer ones are handed in
+with "mneme session append" and closed with "mneme session close".`,
+		Args: cobra.ExactArgs(2)}
+	ref := sessionFlags(cmd, a, &stream)
+	cmd.Flags().StringVar(&outcome, "outcome", "", "success, failure or partial, where the events do not say it")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		session, err := ref(args)
+		if err != nil {
+			return err
+		}
+		var all []ledger.Event
+		if err := eachSessionPage(a, session, args[1], func(page []ledger.Event) error {
+			all = append(all, page...)
+			return nil
+		}); err != nil {
+			return err
+		}
+		c, err := a.OpenTemporal(cmd.Context())
+		if err != nil {
+			return err
+		}
+		ctx, cancel := a.Within(cmd.Context())
+		defer cancel()
+		out, err := mneme.RecordSession(ctx, c, a.Cfg.TaskQueue, api.RecordRequest{SessionRef: session, Outcome: schema.Outcome(outcome), Events: all})
+		if err != nil {
+			return err
+		}
+		return a.Print(out, func(t *app.Text) { sessionText(t, out) })
+	}
+	return cmd
+}
+
+func newSessionClose(a *app.App) *cobra.Command {
+	stream, outcome, summary := "", "", ""
+	cmd := &cobra.Command{Use: "close SESSION", Short: "Close a session into its episode", Args: cobra.ExactArgs(1)}
+	ref := sessionFlags(cmd, a, &stream)
+	cmd.Flags().StringVar(&outcome, "outcome", "", "success, failure or partial; appended as run.ended")
+	cmd.Flags().StringVar(&summary, "summary", "", "how it ended, in words")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		session, err := ref(args)
+		if err != nil {
+			return err
+		}
+		c, err := a.OpenTemporal(cmd.Context())
+		if err != nil {
+			return err
+		}
+		ctx, cancel := a.Within(cmd.Context())
+		defer cancel()
+		out, err := mneme.CloseSession(ctx, c, a.Cfg.TaskQueue, api.CloseRequest{SessionRef: session, Outcome: schema.Outcome(outcome), Summary: summary})
+		if err != nil {
+			return err
+		}
+		return a.Print(out, func(t *app.Text) { sessionText(t, out) })
+	}
+	return cmd
+}
+
+func sessionText(t *app.Text, r api.SessionResult) {
+	if r.EpisodeID == "" {
+		t.Line("no episode: the session has no event, or the policy writes none")
+		return
+	}
+	t.Line("episode %s of %d events (%d to %d of %s), %s", r.EpisodeID, r.Events, r.FirstSeq, r.LastSeq, r.Stream, r.Outcome)
+}
+
+func newSessionWorking(a *app.App) *cobra.Command {
+	stream := ""
+	cmd := &cobra.Command{Use: "working SESSION", Short: "Show the state of the work, to go on elsewhere", Args: cobra.ExactArgs(1)}
+	ref := sessionFlags(cmd, a, &stream)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		shown, err := showSession(cmd, a, ref, args)
+		if err != nil {
+			return err
+		}
+		if shown.Working == nil {
+			return app.WithCode(app.ExitNotFound, errors.New("the session is closed: the state of its work was discarded"))
+		}
+		out := api.SessionWorking{Stream: shown.Stream, Seq: shown.LastSeq, Working: *shown.Working}
+		return a.Print(out, func(t *app.Text) { workingText(t, out) })
+	}
+	return cmd
+}
+
+func workingText(t *app.Text, s api.SessionWorking) {
+	w := s.Working
+	t.Line("%s %s%s, up to event %d of %s", w.State, w.TaskID, w.ThreadID, s.Seq, s.Stream)
+	if w.ContextSummary != "" {
+		t.Line("%s", app.OneLine(w.ContextSummary))
+	}
+	for _, next := range w.NextActions {
+		t.Line("next: %s", app.OneLine(next))
+	}
+	for _, question := range w.OpenQuestions {
+		t.Line("open: %s", app.OneLine(question))
+	}
+	for _, constraint := range w.ActiveConstraints {
+		t.Line("constraint: %s", app.OneLine(strings.Trim(string(constraint), `"`)))
+	}
+}
+
+func showSession(cmd *cobra.Command, a *app.App, ref func([]string) (api.SessionRef, error), args []string) (sessions.Shown, error) {
+	session, err := ref(args)
+	if err != nil {
+		return sessions.Shown{}, err
+	}
+	st, err := a.OpenStore(cmd.Context())
+	if err != nil {
+		return sessions.Shown{}, err
+	}
+	ctx, cancel := a.Within(cmd.Context())
+	defer cancel()
+	shown, err := st.ShowSession(ctx, keyOf(session))
+	if errors.Is(err, pg.ErrNotFound) {
+		return shown, app.WithCode(app.ExitNotFound, errors.New("this agent has no such session"))
+	}
+	return shown, err
+}
+
+func newSessionShow(a *app.App) *cobra.Command {
+	stream := ""
+	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a session and its episodes", Args: cobra.ExactArgs(1)}
+	ref := sessionFlags(cmd, a, &stream)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		out, err := showSession(cmd, a, ref, args)
+		if err != nil {
+			return err
+		}
+		return a.Print(out, func(t *app.Text) {
+			t.Line("%s of %s: %s, %d events (%d to %d of %s)", out.Session.Session, out.AgentID, out.State, out.Events, out.FirstSeq, out.LastSeq, out.Stream)
+			rows := make([][]string, len(out.Episodes))
+			for i, e := range out.Episodes {
+				memory := "(none)"
+				if e.MemoryID != nil {
+					memory = e.MemoryID.String()
+				}
+				rows[i] = []string{memory, strconv.FormatInt(e.FirstSeq, 10), strconv.FormatInt(e.LastSeq, 10), strconv.Itoa(e.Events),
+					string(e.Outcome), string(e.Closed), app.When(e.ClosedAt)}
+			}
+			t.Table("EPISODE FROM TO EVENTS OUTCOME CLOSED AT", rows)
+		})
+	}
+	return cmd
+}
+
+// SessionList is what `session list` prints.
+type SessionList struct {
+	Sessions []sessions.Session `json:"sessions"`
+}
+
+func newSessionList(a *app.App) *cobra.Command {
+	in := sessions.ListInput{Limit: 100}
+	every := false
+	cmd := &cobra.Command{Use: "list", Short: "List sessions, those that changed last first", Args: cobra.NoArgs}
+	cmd.Flags().BoolVar(&in.Open, "open", false, "only those that are open")
+	cmd.Flags().BoolVar(&every, "every-agent", false, "of every agent of the tenant")
+	cmd.Flags().IntVarP(&in.Limit, "number", "n", in.Limit, "how many, at most "+strconv.Itoa(sessions.MaxPage))
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		in.Tenant = a.Cfg.Principal.Tenant
+		if !every {
+			in.Agent = a.Cfg.Principal.Agent
+		}
+		st, err := a.OpenStore(cmd.Context())
+		if err != nil {
+			return err
+		}
+		ctx, cancel := a.Within(cmd.Context())
+		defer cancel()
+		found, err := st.ListSessions(ctx, in)
+		if err != nil {
+			return err
+		}
+		out := SessionList{Sessions: found}
+		return a.Print(out, func(t *app.Text) {
+			rows := make([][]string, len(found))
+			for i, s := range found {
+				rows[i] = []string{s.Session, s.AgentID, s.State, strconv.Itoa(s.Events), s.Stream, app.When(s.UpdatedAt)}
+			}
+			t.Table("SESSION AGENT STATE EVENTS STREAM UPDATED", rows)
+		})
+	}
+	return cmd
+}

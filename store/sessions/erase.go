@@ -1,0 +1,63 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Erased says what became of events that were to be erased, and what else may tell of them.
+type Erased struct {
+	Events    int         // that were emptied now
+	Workflows []string    // of the sessions of their streams: their histories may carry them
+	Episodes  []uuid.UUID // records that sessions made of them
+}
+
+// EraseEvents empties events for good, and drops the state of the work of the sessions of their streams, which is
+// computed again without them. Given again, it answers with the same sessions and episodes.
+func (s *Sessions) EraseEvents(ctx context.Context, tenant string, ids []string, now time.Time) (Erased, error) {
+	var out Erased
+	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) (err error) {
+		args := pg.Args{"tenant": tenant, "ids": ids}
+		// Locked before the events: a session that is being closed at this moment is waited for.
+		out.Workflows, err = commit.Values[string](ctx, c.Tx, `
+			SELECT s.workflow_id
+			FROM sessions s
+			WHERE s.tenant = @tenant
+				AND s.stream IN (SELECT i.stream FROM event_ids i WHERE i.tenant = @tenant AND i.id = ANY(@ids))
+			ORDER BY s.id
+			FOR UPDATE OF s`, args)
+		if err != nil {
+			return err
+		}
+		if err := c.Tx.QueryRow(ctx, `SELECT mneme_empty_events(@ids)`, pg.Args{"ids": ids}).Scan(&out.Events); err != nil {
+			return err
+		}
+		_, err = c.Tx.Exec(ctx, `
+			UPDATE sessions s
+			SET working = NULL
+			WHERE s.tenant = @tenant AND s.working IS NOT NULL AND s.workflow_id = ANY(@workflows)`,
+			pg.Args{"tenant": tenant, "workflows": out.Workflows})
+		if err != nil {
+			return err
+		}
+		out.Episodes, err = commit.Values[uuid.UUID](ctx, c.Tx, `
+			SELECT DISTINCT e.memory_id
+			FROM event_ids i
+				JOIN sessions s ON s.tenant = @tenant AND s.stream = i.stream
+				JOIN session_episodes e ON e.tenant = @tenant AND e.session_id = s.id AND i.seq BETWEEN e.first_seq AND e.last_seq
+				JOIN memories m ON m.tenant = @tenant AND m.id = e.memory_id AND m.erased_at IS NULL
+			WHERE i.tenant = @tenant AND i.id = ANY(@ids)
+			ORDER BY 1`, args)
+		return err
+	})
+	if err != nil {
+		return Erased{}, fmt.Errorf("erase events: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,132 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// carrying lists the runs of a tenant's sessions whose histories hold a text.
+func carrying(t testing.TB, c client.Client, ref api.SessionRef, text string) (out []string) {
+	t.Helper()
+	ctx := context.Background()
+	for _, id := range []string{api.SessionWorkflowID(ref), api.RecordWorkflowID(ref)} {
+		listed, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = '%s'", id)})
+		require.NoError(t, err)
+		for _, e := range listed.GetExecutions() {
+			history := c.GetWorkflowHistory(ctx, id, e.GetExecution().GetRunId(), false, 0)
+			for history.HasNext() {
+				event, err := history.Next()
+				if err != nil {
+					break // deleted since it was listed
+				}
+				if bares(t, event, text) {
+					out = append(out, id+" "+e.GetExecution().GetRunId()+" "+event.GetEventType().String())
+				}
+			}
+		}
+	}
+	return out
+}
+
+func canaryEvent(id, text string) ledger.Event {
+	e := stateUpdated(id, text)
+	e.Payload, _ = json.Marshal(map[string]any{"context_summary": text, "state": "executing"})
+	return e
+}
+
+// After an event is erased, no history of its session carries it, whether the session is open or was closed; the state
+// of the work is computed again without it, and the session goes on.
+func TestErasedEventsAreInNoHistory(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	open, over := sessionRef("open"), sessionRef("over")
+	over.Principal = open.Principal
+	const text = "the canary sings at dawn"
+	hand := func(ref api.SessionRef, e ledger.Event) {
+		_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{e}})
+		require.NoError(t, err)
+	}
+	hand(open, stateUpdated("o1", "before"))
+	hand(open, canaryEvent("o2", text))
+	hand(over, canaryEvent("c1", text))
+	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: over, Events: []ledger.Event{canaryEvent("c2", text)}}))
+	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue, api.CloseRequest{SessionRef: over, Outcome: schema.OutcomeSuccess})
+	require.NoError(t, err)
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		if len(carrying(t, h.Temporal, open, text)) == 0 || len(carrying(t, h.Temporal, over, text)) == 0 {
+			return fmt.Errorf("not listed yet")
+		}
+		return nil
+	}))
+
+	out, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, api.EraseEventsRequest{Tenant: open.Principal.Tenant, IDs: []string{"o2", "c1", "c2"}})
+	require.NoError(t, err)
+	require.Equal(t, 3, out.Erased)
+	require.Equal(t, 2, out.Sessions)
+	require.GreaterOrEqual(t, out.Runs, 2)
+	require.Equal(t, []string{closed.EpisodeID}, out.Episodes, "it tells of them, and is erased by itself")
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		if found := append(carrying(t, h.Temporal, open, text), carrying(t, h.Temporal, over, text)...); len(found) > 0 {
+			return fmt.Errorf("still carried: %v", found)
+		}
+		return nil
+	}))
+	hand(open, thought("o3"))
+	working, err := mneme.SessionWorking(ctx, h.Temporal, open)
+	require.NoError(t, err)
+	require.Equal(t, int64(3), working.Seq)
+	require.Equal(t, "before", working.Working.ContextSummary, "as if it had never been said")
+}
+
+// After the episode of a session is erased, no history of the session carries what it told, and the session goes on.
+func TestErasedEpisodeIsInNoHistory(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	ref := sessionRef("told")
+	const text = "the second canary sings at noon"
+	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{canaryEvent("a", text), runEnded("b"), thought("c")}})
+	require.NoError(t, err)
+	var episode string
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		found := testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT memory_id::text FROM session_episodes`)
+		if len(found) == 0 || len(carrying(t, h.Temporal, ref, text)) == 0 {
+			return fmt.Errorf("not closed yet")
+		}
+		episode = found[0]
+		return nil
+	}))
+	req := forgetRequest(ref.Principal, schema.ForgetErase, schema.Selector{IDs: []string{episode}})
+	run, preview := startForget(t, h, req)
+	confirmForget(t, h, ref.Principal, preview)
+	receipt := receiptOf(t, run)
+	require.Equal(t, 1, receipt.Forgotten)
+	require.Empty(t, receipt.Pending)
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		if found := carrying(t, h.Temporal, ref, text); len(found) > 0 {
+			return fmt.Errorf("still carried: %v", found)
+		}
+		return nil
+	}))
+	_, err = mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("d")}})
+	require.NoError(t, err)
+	working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
+	require.NoError(t, err)
+	require.Equal(t, int64(4), working.Seq)
+}

@@ -1,0 +1,69 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// recordSessions runs what the histories of sessions are of: one that goes on as a new run, with events by update, by
+// signal and through the ledger, and is closed; one that is recorded at once; and the erasing of an event.
+func recordSessions(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	ref := sessionRef("captured")
+	id := api.SessionWorkflowID(ref)
+	hand := func(list ...ledger.Event) {
+		_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: list})
+		require.NoError(t, err)
+	}
+	hand(thought("a"), stateUpdated("b", "looking at the build"))
+	first := runOf(t, h.Temporal, id)
+	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("c")}}))
+	require.NoError(t, mneme.TellSession(ctx, h.Temporal, h.TaskQueue, api.SessionInput{SessionRef: ref}, 3))
+	hand(thought("d"))
+	require.NoError(t, h.Temporal.SignalWorkflow(ctx, id, "", api.SignalRenew, nil))
+	require.Eventually(t, func() bool { return runOf(t, h.Temporal, id) != first }, 20*time.Second, 50*time.Millisecond)
+	hand(thought("e"), runEnded("f"), thought("g"))
+	hand(thought("h"))
+	_, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue, api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeSuccess})
+	require.NoError(t, err)
+	require.NoError(t, h.Temporal.GetWorkflow(ctx, id, "").Get(ctx, nil))
+	record(t, h, "session-continued", id, first)
+	record(t, h, "session-continues", id, runOf(t, h.Temporal, id))
+
+	whole := api.RecordRequest{SessionRef: sessionRef("whole"), Events: append(thoughts("w", 0, 3), runEnded("end"))}
+	_, err = mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, whole)
+	require.NoError(t, err)
+	id = api.RecordWorkflowID(whole.SessionRef)
+	record(t, h, "session-recorded", id, runOf(t, h.Temporal, id))
+
+	erase := api.EraseEventsRequest{Tenant: ref.Principal.Tenant, IDs: []string{"a"}}
+	_, err = mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, erase)
+	require.NoError(t, err)
+	id = api.EraseEventsWorkflowID(erase)
+	record(t, h, "erase-events", id, runOf(t, h.Temporal, id))
+}
+
+// The histories of a session hold its events once: an event that was handed in is in the update or the signal that
+// brought it, and the run that goes on is given numbers only.
+func TestSessionHistoriesHoldEventsOnce(t *testing.T) {
+	continued, continues := capturedHistory(t, "session-continued"), capturedHistory(t, "session-continues")
+	holding := 0
+	for _, e := range continued.Events {
+		if bares(t, e, "what d says") {
+			holding++
+		}
+	}
+	require.Equal(t, 1, holding)
+	require.False(t, bares(t, continues.Events[0], "says"), "the input of a run has no content")
+}
