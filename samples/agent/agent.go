@@ -117,7 +117,7 @@ func WriteProject(ctx context.Context, in Place) (schema.Environment, error) {
 		if err != nil {
 			return err
 		}
-		rel := strings.TrimSuffix(strings.TrimPrefix(path, "project/"), ".txt") // other than .go, so that it is no part of ours
+		rel := strings.TrimSuffix(strings.TrimPrefix(path, "project/"), ".txt") // so that it is no part of ours
 		to := filepath.Join(in.Dir, filepath.FromSlash(rel))
 		if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
 			return err

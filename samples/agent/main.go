@@ -52,7 +52,8 @@ func start(ctx context.Context, c client.Client, taskQueue, session string, job 
 }
 
 // report waits for the agent, and prints what it did and the episode that Mneme made of it.
-func report(ctx context.Context, c client.Client, mnemeQueue string, run client.WorkflowRun, p schema.Principal, out io.Writer) error {
+func report(ctx context.Context, c client.Client, mnemeQueue string, run client.WorkflowRun, p schema.Principal,
+	out io.Writer) error {
 	var done Done
 	if err := run.Get(ctx, &done); err != nil {
 		return err
