@@ -68,12 +68,16 @@ func wholeWords(text string) string {
 }
 
 // textOf is a text as an event holds it: without secrets, and of at most limit bytes.
+//
+//workflowcheck:ignore
 func textOf(text string, limit int) string {
 	masked, _ := sensitive.Mask(readable(text, maxRead))
 	return cut(masked, limit, cutMark)
 }
 
 // valueOf is a value as an event holds it: as JSON, without secrets, and of at most limit bytes.
+//
+//workflowcheck:ignore
 func valueOf(v any, limit int) json.RawMessage {
 	tree, ok := treeOf(v)
 	if !ok {
@@ -84,6 +88,8 @@ func valueOf(v any, limit int) json.RawMessage {
 
 // argsOf are the arguments of a call as an object: a single object as it is, a single other value as its member
 // "value", and more as arg1, arg2.
+//
+//workflowcheck:ignore
 func argsOf(args []any, limit int) json.RawMessage {
 	if len(args) == 0 {
 		return nil
@@ -233,6 +239,8 @@ func fit(tree any, limit int) json.RawMessage {
 }
 
 // note stands for a value that is left out.
+//
+//workflowcheck:ignore
 func note(why string, v any) json.RawMessage {
 	if _, isObject := v.(map[string]any); !isObject && v != nil {
 		why = fmt.Sprintf("%T, %s", v, why)

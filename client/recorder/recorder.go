@@ -58,6 +58,7 @@ func From(ctx workflow.Context) *Recorder {
 	return nil
 }
 
+//workflowcheck:ignore
 func open(ctx workflow.Context, options func() Options, h *holder) *Recorder {
 	if workflow.GetVersion(ctx, changeID, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return nil
@@ -162,6 +163,8 @@ func artifactsOf(refs []string) []string {
 }
 
 // compose adds an event whose parts have been masked and cut.
+//
+//workflowcheck:ignore
 func (r *Recorder) compose(kind string, payload any) {
 	encoded, err := json.Marshal(payload)
 	if err != nil {
@@ -173,6 +176,7 @@ func (r *Recorder) compose(kind string, payload any) {
 // kindMissed is the kind of an event that stands for others: payload {"events": n, "why": "…"}.
 const kindMissed = "recorder.missed"
 
+//workflowcheck:ignore
 func (r *Recorder) add(kind string, payload json.RawMessage) {
 	r.settle()
 	r.attempts++
@@ -200,6 +204,8 @@ func (r *Recorder) miss(events int) {
 
 // event makes an event. Its id is that of the run, its place in it, and a digest of what it says: it is the same when
 // it is delivered again, and another one if the run was reset and went another way.
+//
+//workflowcheck:ignore
 func (r *Recorder) event(kind string, payload json.RawMessage) ledger.Event {
 	sum := sha256.Sum256([]byte(kind + "\x00" + string(payload)))
 	e := ledger.Event{ID: fmt.Sprintf("%s-%d-%s", r.prefix, r.attempts, hex.EncodeToString(sum[:4])),

@@ -110,6 +110,7 @@ func (r *Recorder) ready() bool {
 	return slices.ContainsFunc(r.open, func(c *Call) bool { return c.future.IsReady() })
 }
 
+//workflowcheck:ignore
 func (c *Call) finish() {
 	if err := c.future.Get(c.ctx, nil); err != nil { // does not wait
 		c.Failed(err)

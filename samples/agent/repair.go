@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,10 +128,8 @@ func (p project) swap(at []string, old, replacement string, err error) (Repaired
 // addImport imports a package of the standard library that is used and not imported.
 func (p project) addImport(found []string) (Repaired, error) {
 	name := found[2]
-	if _, err := os.Stat(filepath.Join(runtime.GOROOT(), "src", name)); err != nil {
-		if _, err := runIn(string(p), "go", "list", name); err != nil {
-			return Repaired{}, errNoRule
-		}
+	if _, err := runIn(string(p), "go", "list", name); err != nil {
+		return Repaired{}, errNoRule
 	}
 	data, err := os.ReadFile(p.path(found[0]))
 	if err != nil {
@@ -140,7 +137,8 @@ func (p project) addImport(found []string) (Repaired, error) {
 	}
 	clause, rest, _ := strings.Cut(string(data), "\n")
 	text := fmt.Sprintf("%s\n\nimport %q\n%s", clause, name, rest)
-	return Repaired{File: filepath.Clean(found[0]), Change: "import " + name}, os.WriteFile(p.path(found[0]), []byte(text), 0o600)
+	err = os.WriteFile(p.path(found[0]), []byte(text), 0o600)
+	return Repaired{File: filepath.Clean(found[0]), Change: "import " + name}, err
 }
 
 // text puts what a test misses in an answer into the literal that the answer is made with.
