@@ -14,7 +14,7 @@ build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	.build .std .stack demo test quick test-temporal-postgres race soak check bench histories fmt generate
+	.build .std .stack demo agent test quick test-temporal-postgres race soak check bench histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ worker-stop: ## stop it
 
 demo: ## see Mneme at work
 	@scripts/demo
+
+agent: worker-start ## run samples/agent: it repairs a failing build, and records itself
+	@scripts/agent
 
 test: ## all tests, those of goroutines with -race, against a stack of their own (PKG=./store to choose, without -race)
 	@scripts/suite $(PKG)

@@ -40,6 +40,7 @@ const (
 	OperationContext  = "context"  // ledger.ContextRequest to ledger.ContextResponse
 	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
 	OperationFeedback = "feedback" // schema.FeedbackRequest to schema.FeedbackResult
+	OperationAppend   = "append"   // AppendRequest to AppendResult
 )
 
 // Names of search attributes, all of type Keyword. The program registers them.

@@ -15,4 +15,5 @@ var (
 	ReadingContext = nexus.NewOperationReference[ledger.ContextRequest, ledger.ContextResponse](OperationContext)
 	Forgetting     = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
 	GivingFeedback = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
+	Appending      = nexus.NewOperationReference[AppendRequest, AppendResult](OperationAppend)
 )

@@ -44,6 +44,7 @@ func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 		operationOf(h, api.OperationContext, api.KindContext, h.context),
 		operationOf(h, api.OperationForget, api.KindForget, h.forget),
 		operationOf(h, api.OperationFeedback, api.KindFeedback, h.feedback),
+		operationOf(h, api.OperationAppend, api.KindSession, h.append),
 	}
 }
 
@@ -236,6 +237,30 @@ func (h nexusHandlers) feedback(
 		return temporalnexus.TemporalOperationResult[schema.FeedbackResult]{}, err
 	}
 	return attach(ctx, nc, mneme.OperationStart("", api.KindFeedback, req.Operation, req, "feedback"), Feedback, req)
+}
+
+// append hands events of a session to the ledger, and answers at once. What is delivered again adds nothing, since each
+// event has an id.
+func (h nexusHandlers) append(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req api.AppendRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[api.AppendResult], error) {
+	var none temporalnexus.TemporalOperationResult[api.AppendResult]
+	if err := h.admit(ctx, &req.Principal, o); err != nil {
+		return none, err
+	}
+	queue := temporalnexus.GetOperationInfo(ctx).TaskQueue
+	out, err := mneme.AppendEvents(ctx, nc.GetWorkflowClient(), queue, req)
+	var invalid *schema.ValidationError
+	if errors.As(err, &invalid) {
+		return none, refusal(invalid)
+	}
+	if err != nil { // the server delivers the request again
+		return none, &nexus.HandlerError{Type: nexus.HandlerErrorTypeUnavailable, Message: "not appended now"}
+	}
+	return temporalnexus.NewSyncResult(out), nil
 }
 
 func (h nexusHandlers) admit(

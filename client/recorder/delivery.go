@@ -1,0 +1,125 @@
+package recorder
+
+import (
+	"errors"
+	"time"
+
+	"github.com/nexus-rpc/sdk-go/nexus"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// How a delivery is tried. Within Options.RetryFor it is repeated, however long Mneme is away.
+const (
+	deliverWithin = 30 * time.Second
+	retryFirst    = time.Second
+	retryMost     = time.Minute
+	maxRefusals   = 3 // deliveries refused in a row, after which the rest of the run is not recorded
+)
+
+// deliver hands events over as long as the run lasts. What gathers while one delivery is under way goes with the next.
+func (r *Recorder) deliver(ctx workflow.Context) {
+	for {
+		if err := workflow.Await(ctx, func() bool { return len(r.waiting) > 0 || r.ready() }); err != nil {
+			return
+		}
+		r.settle()
+		if len(r.waiting) == 0 {
+			continue
+		}
+		r.sending = min(len(r.waiting), r.set.Batch)
+		err := r.send(ctx, r.waiting[:r.sending])
+		r.waiting = append([]ledger.Event(nil), r.waiting[r.sending:]...)
+		if err == nil {
+			r.refusals = 0
+		} else {
+			r.failed(r.sending, err)
+		}
+		r.sending = 0
+	}
+}
+
+func (r *Recorder) failed(events int, err error) {
+	r.miss(events)
+	logger := workflow.GetLogger(r.ctx)
+	logger.Error("events of the session are not recorded", "session", r.set.Session, "events", events,
+		"lost", r.lost, "error", reasonOf(err))
+	if r.refusals++; r.refusals >= maxRefusals {
+		r.abandoned = true
+		r.miss(len(r.waiting))
+		r.waiting = nil
+		logger.Error("the rest of this run is not recorded", "session", r.set.Session, "lost", r.lost)
+	}
+}
+
+// reasonOf is why a delivery failed, without what was delivered.
+func reasonOf(err error) string {
+	if app := new(temporal.ApplicationError); errors.As(err, &app) {
+		return app.Type()
+	}
+	if timeout := new(temporal.TimeoutError); errors.As(err, &timeout) {
+		return "timeout"
+	}
+	return "failure"
+}
+
+// send appends events. It returns when they are in the ledger, or when that has been given up.
+func (r *Recorder) send(ctx workflow.Context, events []ledger.Event) error {
+	req := api.AppendRequest{SessionRef: r.set.ref(), Settings: r.set.Settings, Events: events}
+	if r.set.Endpoint != "" {
+		return r.operation(ctx, api.OperationAppend, req)
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              r.set.TaskQueue,
+		StartToCloseTimeout:    deliverWithin,
+		ScheduleToCloseTimeout: r.set.RetryFor,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: retryFirst, BackoffCoefficient: 2,
+			MaximumInterval: retryMost},
+		Summary: "recorder",
+	})
+	return workflow.ExecuteActivity(ctx, api.ActivityAppendEvents, req).Get(ctx, nil)
+}
+
+func (r *Recorder) operation(ctx workflow.Context, name string, req any) error {
+	service := workflow.NewNexusClient(r.set.Endpoint, api.NexusService)
+	options := workflow.NexusOperationOptions{ScheduleToCloseTimeout: r.set.RetryFor, Summary: "recorder"}
+	err := service.ExecuteOperation(ctx, name, req, options).Get(ctx, nil)
+	if refused := new(nexus.HandlerError); errors.As(err, &refused) {
+		return temporal.NewNonRetryableApplicationError("refused", string(refused.Type), nil)
+	}
+	return err
+}
+
+// Flush waits until what was recorded is in the ledger, at most for Options.CloseWithin, and reports whether it is. It
+// waits also when the run is cancelled. Call it before the run continues as new.
+func (r *Recorder) Flush(ctx workflow.Context) bool {
+	if r == nil {
+		return true
+	}
+	r.settle()
+	delivered := func() bool { return len(r.waiting) == 0 }
+	if !delivered() {
+		whole, _ := workflow.NewDisconnectedContext(ctx)
+		if ok, _ := workflow.AwaitWithTimeout(whole, r.set.CloseWithin, delivered); !ok {
+			workflow.GetLogger(r.ctx).Error("events of the session were not delivered in time", "session", r.set.Session,
+				"events", len(r.waiting))
+			return false
+		}
+	}
+	return r.lost == 0
+}
+
+// Close records how the work ended (run.ended), and waits as Flush does. The event closes the session, which makes an
+// episode of it. Nothing is recorded after it.
+func (r *Recorder) Close(ctx workflow.Context, outcome schema.Outcome, summary string) bool {
+	if r == nil || r.closed {
+		return r == nil || r.lost == 0
+	}
+	r.compose(ledger.KindOutcome, ledger.Outcome{Outcome: outcome, Summary: textOf(summary, r.set.MaxBytes)})
+	r.closed = true
+	return r.Flush(ctx)
+}

@@ -1,0 +1,129 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// Call is a tool call that was recorded and has no result yet.
+type Call struct {
+	recorder *Recorder
+	id       string
+	tool     string
+	began    time.Time
+	ended    bool
+	hidden   bool            // its result is not recorded
+	future   workflow.Future // of the interceptor
+	ctx      workflow.Context
+}
+
+// Call records that a tool is called, with its arguments as an object (tool.called). The interceptor does this for
+// activities.
+func (r *Recorder) Call(tool string, args any) *Call {
+	if r == nil {
+		return nil
+	}
+	if args == nil {
+		return r.call(tool, nil)
+	}
+	return r.call(tool, []any{args})
+}
+
+func (r *Recorder) call(tool string, args []any) *Call {
+	r.settle() // what came back before this call is recorded before it, so that data flow can be found
+	r.calls++
+	tool = cut(clean(tool), 200, cutMark)
+	if tool == "" {
+		tool = "unknown"
+	}
+	c := &Call{recorder: r, tool: tool, began: workflow.Now(r.ctx), id: fmt.Sprintf("%s-%d", r.prefix[:12], r.calls)}
+	r.compose(ledger.KindToolCalled, ledger.ToolCall{CallID: c.id, Tool: tool, Args: argsOf(args, r.set.MaxBytes)})
+	return c
+}
+
+// Returned records the result of the call (tool.returned).
+func (c *Call) Returned(result any, artifacts ...string) {
+	if c == nil || c.ended {
+		return
+	}
+	c.ended = true
+	r := c.recorder
+	out := ledger.ToolResult{CallID: c.id, DurationMS: r.since(c.began), Artifacts: artifactsOf(artifacts)}
+	if result != nil && !c.hidden {
+		out.Result = valueOf(result, r.set.MaxBytes)
+	}
+	r.compose(ledger.KindToolReturned, out)
+}
+
+// Failed records that the call failed (tool.failed).
+func (c *Call) Failed(err error) {
+	if c == nil || c.ended {
+		return
+	}
+	c.ended = true
+	r := c.recorder
+	out := ledger.ToolResult{CallID: c.id, DurationMS: r.since(c.began), Error: "failed"}
+	if err != nil && !c.hidden {
+		out.Error = textOf(messageOf(err), r.set.MaxBytes)
+	}
+	r.compose(ledger.KindToolFailed, out)
+}
+
+// messageOf is what a tool said when it failed, without the frame that Temporal puts around it.
+func messageOf(err error) string {
+	if app := new(temporal.ApplicationError); errors.As(err, &app) && app.Message() != "" {
+		return app.Message()
+	}
+	return err.Error()
+}
+
+// settle records the results that have come. It is called before anything else is recorded, so that events are in the
+// order in which the workflow saw them; the futures stay the workflow's own.
+func (r *Recorder) settle() {
+	if !r.ready() {
+		return
+	}
+	open := r.open
+	r.open = nil // add calls settle
+	for _, c := range open {
+		if !c.future.IsReady() {
+			r.open = append(r.open, c)
+		}
+	}
+	for _, c := range open {
+		if c.future.IsReady() {
+			c.finish()
+		}
+	}
+}
+
+// ready reports whether a result has come that is not recorded.
+func (r *Recorder) ready() bool {
+	return slices.ContainsFunc(r.open, func(c *Call) bool { return c.future.IsReady() })
+}
+
+//workflowcheck:ignore
+func (c *Call) finish() {
+	if err := c.future.Get(c.ctx, nil); err != nil { // does not wait
+		c.Failed(err)
+		return
+	}
+	var raw converter.RawValue
+	if err := c.future.Get(c.ctx, &raw); err != nil {
+		c.Returned(note("not readable", nil)) // by the workflow's data converter
+		return
+	}
+	if raw.Payload() == nil {
+		c.Returned(nil)
+		return
+	}
+	c.Returned(raw)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/client/recorder"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+)
+
+// The agent repairs the build, and its session becomes an episode that shows how. Its worker stops in the middle; another
+// one goes on with the state of the work.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	h := testkit.NewHarness(t, nil)
+	p := schema.Principal{Tenant: "acme-" + uuid.NewString(), Agent: agentName}
+	queue, session, dir := "agent-"+uuid.NewString(), "fix-"+uuid.NewString(), t.TempDir()
+	first := newWorker(h.Temporal, queue)
+	require.NoError(t, first.Start())
+	run, err := start(ctx, h.Temporal, queue, session, Job{Dir: dir, Pace: 100 * time.Millisecond,
+		Recorder: recorder.Options{Principal: p, TaskQueue: h.TaskQueue}})
+	require.NoError(t, err)
+
+	ref := api.SessionRef{Principal: p, Session: session}
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
+		if err == nil && working.Working.ContextSummary != "0 of 4 checks pass after 3 repairs" {
+			err = os.ErrNotExist
+		}
+		return err
+	}))
+	first.Stop()
+	working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
+	require.NoError(t, err, "the session goes on without a worker of the agent")
+	require.Equal(t, checks, working.Working.NextActions)
+	second := newWorker(h.Temporal, queue)
+	require.NoError(t, second.Start())
+	defer second.Stop()
+
+	var out bytes.Buffer
+	require.NoError(t, report(ctx, h.Temporal, h.TaskQueue, run, p, &out))
+	text := out.String()
+	for _, part := range []string{"The agent ended with success:", "1. go.mod: ask for Go ", "word → ", `drop "os"`,
+		"drop count := 3", "Greting → Greeting", "import strings", "%d → %s", `"Hello" → "Hello,"`, "gofmt",
+		"is the episode ", "user: The build of greeter fails.", "RunCheck failed: ", "ended success: The build"} {
+		require.Contains(t, text, part)
+	}
+	for _, check := range checks {
+		words := strings.Fields(check)
+		printed, err := runIn(dir, words[0], words[1:]...)
+		require.NoError(t, err, printed)
+	}
+	source, err := os.ReadFile(filepath.Join(dir, "main.go"))
+	require.NoError(t, err)
+	require.Contains(t, string(source), "words.Greeting(name)")
+}
+
+// What no rule knows is left, and the agent says so.
+func TestRepairKnowsWhatItCannot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, err := project(dir).repair("main.go:1:1: this is no complaint that anybody knows")
+	require.ErrorIs(t, err, errNoRule)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n"), 0o600))
+	_, err = project(dir).repair("a.go:9:1: declared and not used: x")
+	require.ErrorIs(t, err, errNoRule)
+	_, err = project(dir).repair("a.go:1:1: undefined: nothingofthekind")
+	require.ErrorIs(t, err, errNoRule)
+}
