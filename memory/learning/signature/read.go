@@ -35,7 +35,7 @@ var patterns = []pattern{
 	{ID, regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`)},
 	{Name, regexp.MustCompile(`\b[\w.+-]+@[\w-]+\.[\w.-]+\b`)},
 	{Name, regexp.MustCompile("‘([^’]{1,200})’|“([^”]{1,200})”")},
-	{Name, regexp.MustCompile("(?:^|[\\s(\\[:=,])[`']([^`'\n]{1,200})['`]")},
+	{Name, regexp.MustCompile("(?:^|[\\s\x01(\\[:=,])[`']([^`'\n]{1,200})['`]")},
 	{Name, regexp.MustCompile(`"([^"\n]{1,200})"`)},
 	{Hex, regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`)},
 	{Path, regexp.MustCompile(`(?:\b[A-Za-z]:\\|\\\\)[^\s:'"]+` + position)},
@@ -78,9 +78,10 @@ var (
 	program  = regexp.MustCompile(`^(?:[\w.-]*/)*(?:[a-z0-9_]+-)*([a-zA-Z][\w+]*?)(?:\.exe)?: `)
 	exitCode = regexp.MustCompile(`(?i)\b(exit(?:ed)?(?: with)? ?(?:status|code)?[ :=]{1,2}|error )\d+\b`)
 
-	codeWord = regexp.MustCompile(`^(?:[A-Z]{1,6}[-_]?\d{2,6}|E[A-Z]{3,}[0-9]*|ERR_[A-Z_]+|SIG[A-Z]{2,6}|[A-Z_]+_ERR(?:OR)?)$`)
-	thrown   = regexp.MustCompile(`^(?:\w+\.)*\w+(?:Error|Exception|Fault|Interrupt)$`)
-	inner    = regexp.MustCompile(`[a-z][A-Z]|_`)
+	codeWord = regexp.MustCompile(`^(?:[A-Z]{1,6}[-_]?\d{2,6}|E[A-Z]{3,}[0-9]*|ERR_[A-Z_]+|SIG[A-Z]{2,6}|` +
+		`[A-Z_]+_ERR(?:OR)?)$`)
+	thrown = regexp.MustCompile(`^(?:\w+\.)*\w+(?:Error|Exception|Fault|Interrupt)$`)
+	inner  = regexp.MustCompile(`[a-z][A-Z]|_`)
 )
 
 // weakLeads before a colon do not say what the rest is: what follows them is the problem.
