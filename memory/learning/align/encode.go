@@ -140,7 +140,7 @@ func OfRecipe(recipe []schema.Step) Procedure {
 			}
 			switch {
 			case p.Template != "":
-				s.Args[path] = parseTemplate(p.Template, p.Type)
+				s.Args[path] = ParseTemplate(p.Template, p.Type)
 			case p.Const != nil:
 				s.Args[path] = Template{Type: p.Type, Parts: []Part{{Text: fmt.Sprint(p.Const)}}}
 			case p.Type == "null" || p.Type == "string":

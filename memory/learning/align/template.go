@@ -41,8 +41,8 @@ func (t Template) String() string {
 
 var braces = strings.NewReplacer("{", "{{", "}", "}}")
 
-// parseTemplate reads what String wrote.
-func parseTemplate(text, kind string) Template {
+// ParseTemplate reads what String wrote, of a value of a type.
+func ParseTemplate(text, kind string) Template {
 	out := Template{Type: kind}
 	var b strings.Builder
 	flush := func() {

@@ -130,10 +130,13 @@ func stats(s promote.Candidate) evidence.Stats {
 	all := slices.Concat(s.Attempts, s.Against)
 	slices.SortStableFunc(all, func(a, b trace.Attempt) int { return a.At.Compare(b.At) })
 	for _, a := range all {
-		out.Observe(a.Situation.Context["os"], a.Succeeded(), a.At)
+		out.Observe(Situation(a.Situation.Context), a.Succeeded(), a.At)
 	}
 	return out
 }
+
+// Situation names the situation in which outcomes are counted apart: the system.
+func Situation(context map[string]string) string { return context["os"] }
 
 // conditionsOf are the conditions of the trigger that is about the solution's problem.
 func conditionsOf(p schema.CompetencePayload, s promote.Candidate) promote.Conditions {

@@ -1,6 +1,9 @@
 package evidence
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Constants of a track. With them, something that always worked has a chance of 0.86, after one failure 0.71, after two
 // 0.60, after three 0.51, and after four 0.44, below InPlace. Something that always failed is back in its place after
@@ -94,3 +97,6 @@ func (s Stats) Chance(situation string) float64 {
 
 // InPlace reports whether it may be offered first in a situation.
 func (s Stats) InPlace(situation string) bool { return s.Chance(situation) >= InPlace }
+
+// Clone is a copy that does not change with the original.
+func (s Stats) Clone() Stats { return Stats{All: s.All, In: maps.Clone(s.In)} }

@@ -294,6 +294,41 @@ func skillAt(p align.Procedure, i int, skills []Skill) (best Skill, n int) {
 	return best, n
 }
 
+// Procedure reads a plan as the steps to take, in an order that its edges allow. Results of steps are parameters without
+// a binding that the inputs name.
+func Procedure(p schema.PlanGraphPayload) (align.Procedure, error) {
+	nodes, err := Order(p)
+	if err != nil {
+		return align.Procedure{}, err
+	}
+	var out align.Procedure
+	for _, n := range nodes {
+		s := align.Step{Tool: n.Op, Optional: string(n.Guards) == `{"optional":true}`}
+		texts := map[string]string{}
+		_ = json.Unmarshal(n.Params, &texts) // parameters of others that are no texts are left to the reader
+		for path, text := range texts {
+			if s.Args == nil {
+				s.Args = map[string]align.Template{}
+			}
+			s.Args[path] = align.ParseTemplate(text, "string")
+		}
+		if len(n.Guards) > 0 && !s.Optional {
+			s.When = ConditionsOf(schema.PlanGraphPayload{Constraints: n.Guards})
+		}
+		out.Steps = append(out.Steps, s)
+	}
+	var in struct {
+		Properties map[string]struct {
+			From string `json:"x-from"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(p.InputsSchema, &in) // of others it may say anything
+	for _, name := range slices.Sorted(maps.Keys(in.Properties)) {
+		out.Params = append(out.Params, align.Param{Name: name, From: in.Properties[name].From})
+	}
+	return out, nil
+}
+
 // sameShape reports whether two steps have the same words, with parameters or texts in the places of parameters.
 func sameShape(a, b align.Step) bool {
 	return maps.EqualFunc(a.Args, b.Args, func(x, y align.Template) bool {

@@ -83,6 +83,22 @@ func OfIntent(text string) Signature {
 	return out
 }
 
+// Parse reads the Text of a signature again, as records keep it. Values and codes are not in it.
+func Parse(text string) Signature {
+	out := Signature{Text: text, Line: text}
+	var bare []string
+	for _, word := range strings.Fields(text) {
+		bare = append(bare, word)
+		if !strings.HasPrefix(word, "<") && !fillers[word] && len(out.Words) < maxWords {
+			out.Words = append(out.Words, word)
+		}
+	}
+	if !slices.ContainsFunc(out.Words, func(w string) bool { return !severities[w] }) {
+		out.Words = bare[:min(len(bare), maxWords)]
+	}
+	return out
+}
+
 // IsZero reports whether nothing was recognised.
 func (s Signature) IsZero() bool { return len(s.Words) == 0 }
 

@@ -205,6 +205,13 @@ func TestATextThatWasCutIsTheSameProblem(t *testing.T) {
 	require.False(t, signature.Same(signature.OfError("error: failed to solve"), signature.OfError(whole)))
 }
 
+func TestARecordKeepsTheSignature(t *testing.T) {
+	for name, texts := range sameProblem {
+		s := signature.OfError(texts[0])
+		require.True(t, signature.Same(s, signature.Parse(s.Text)), "%s: %q, %q", name, s.Words, s.Text)
+	}
+}
+
 func TestIntentsAreLabels(t *testing.T) {
 	a, b := signature.OfIntent("Please set up my project"), signature.OfIntent("set up the projects")
 	require.Equal(t, a.Key(), b.Key())
