@@ -114,6 +114,9 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 		case align.Same(procedure, s.Procedure) && conditions.Equal(s.Conditions):
 			out.Action, out.Target, out.Why = Update, k.ID, "more evidence for the same procedure"
 			out.Payload = k.Payload
+			if k.Stats.All.Trials() >= out.Stats.All.Trials() {
+				out.Stats = k.Stats.Clone() // reports have counted these outcomes, and those without an episode
+			}
 			return out
 		case out.Action == Add && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
 			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same procedure"

@@ -47,6 +47,9 @@ func (t *Track) Observe(ok bool, at time.Time) {
 // Idle says that the problem occurred and something else was tried.
 func (t *Track) Idle() { t.Good, t.Bad = t.Good*idle, t.Bad*idle }
 
+// Trials are the outcomes that were counted.
+func (t Track) Trials() int64 { return t.Successes + t.Failures }
+
 // Chance is the mean of the posterior, a Beta distribution: the chance that it works now.
 func (t Track) Chance() float64 { return t.chance(Prior, weight) }
 
