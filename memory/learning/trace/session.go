@@ -60,7 +60,7 @@ func (s *Session) Add(e ledger.Event) {
 		}
 		s.byID[c.CallID] = len(s.calls)
 		s.calls = append(s.calls, call{started: e.OccurredAt, step: Step{ID: c.CallID, Tool: c.Tool,
-			Args: argsOf(c.Args), DependsOn: c.DependsOn}})
+			Args: ArgsOf(c.Args), DependsOn: c.DependsOn}})
 	case ledger.KindToolReturned, ledger.KindToolFailed:
 		r, ok := ledger.Payload[ledger.ToolResult](e)
 		at, known := s.byID[r.CallID]
@@ -157,7 +157,7 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 		}
 	}
 	for _, node := range p.ToolGraph[:min(len(p.ToolGraph), maxCalls)] {
-		step := Step{ID: node.ID, Tool: node.Tool, Args: argsOf(node.Args), DependsOn: node.DependsOn}
+		step := Step{ID: node.ID, Tool: node.Tool, Args: ArgsOf(node.Args), DependsOn: node.DependsOn}
 		e, known := events[node.ResultRef]
 		_, text, _ := strings.Cut(e.Summary, ": ")
 		if known && e.EventKind == ledger.KindToolFailed {

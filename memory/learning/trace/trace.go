@@ -222,7 +222,8 @@ func leaves(v any, limit int, f func(path string, s Scalar)) {
 	walk("", v, 0)
 }
 
-func argsOf(raw json.RawMessage) map[string]Scalar {
+// ArgsOf are the scalars of arguments by their paths.
+func ArgsOf(raw json.RawMessage) map[string]Scalar {
 	out := map[string]Scalar{}
 	leaves(decoded(raw), maxArgs, func(path string, s Scalar) { out[path] = s })
 	return out
