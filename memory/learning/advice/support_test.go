@@ -39,7 +39,8 @@ func (s *story) add(kind string, payload any) *story {
 		panic(err)
 	}
 	i := len(s.events) + 1
-	s.events = append(s.events, ledger.Event{ID: fmt.Sprintf("%s-%d-%d", s.agent, s.n, i), Stream: s.stream(), Seq: int64(i),
+	s.events = append(s.events, ledger.Event{ID: fmt.Sprintf("%s-%d-%d", s.agent, s.n, i), Stream: s.stream(),
+		Seq:   int64(i),
 		Agent: s.agent, Kind: kind, Payload: encoded,
 		OccurredAt: start.Add(time.Duration(s.n)*time.Hour + time.Duration(i)*time.Second)})
 	return s
@@ -98,11 +99,12 @@ type memoryOf struct {
 	plans   map[string]plan.Record
 	tracks  map[string]evidence.Stats // of plans
 	next    int
+	read    map[string]string // evidence of each group when it was last consolidated
 }
 
 func newMemory() *memoryOf {
 	return &memoryOf{records: map[string]competence.Record{}, plans: map[string]plan.Record{},
-		tracks: map[string]evidence.Stats{}}
+		tracks: map[string]evidence.Stats{}, read: map[string]string{}}
 }
 
 func (m *memoryOf) remember(attempts ...trace.Attempt) {
@@ -120,6 +122,10 @@ func (m *memoryOf) id() string {
 func (m *memoryOf) consolidate(t require.TestingT) int {
 	changes := 0
 	for _, g := range m.groups.All() {
+		if m.read[g.Key] == g.Set.String() {
+			continue // as a watermark has it
+		}
+		m.read[g.Key] = g.Set.String()
 		var known []competence.Record
 		var plans []plan.Record
 		for _, id := range sortedKeys(m.records) {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mneme/mneme/memory/learning/trace"
 )
@@ -87,13 +88,9 @@ var tokenForm = regexp.MustCompile(`[^\s"'=,;:()]+|[\s"'=,;:()]+`)
 
 // tokens are the words of a text; what separates them is left out.
 func tokens(text string) []string {
-	var out []string
-	for _, t := range tokenForm.FindAllString(text, -1) {
-		if strings.Trim(t, " \t\n\"'=,;:()") != "" {
-			out = append(out, t)
-		}
-	}
-	return out
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("\"'=,;:()", r)
+	})
 }
 
 var (
@@ -192,7 +189,7 @@ func Alike(a, b []trace.Step) float64 {
 
 // columns aligns all sequences: from the one that is most like the others, one after another.
 func columns(sequences [][]trace.Step) []column {
-	const compared = 12 // sequences among which the middle one is sought
+	const compared = 8 // sequences among which the middle one is sought
 	middle, most := 0, -1.0
 	for i, a := range sequences[:min(len(sequences), compared)] {
 		total := 0.0

@@ -93,7 +93,8 @@ func check(p schema.CompetencePayload) error {
 
 // delta compares a solution with the known procedures.
 func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[string]bool) Delta {
-	out := Delta{Action: Add, Agents: s.Count.Agents, Evidence: s.Evidence, Hash: s.Hash, Why: "a solution that is not known"}
+	out := Delta{Action: Add, Agents: s.Count.Agents, Evidence: s.Evidence, Hash: s.Hash,
+		Why: "a solution that is not known"}
 	for _, a := range s.Attempts {
 		if sensitive.Rank(a.Sensitivity) > sensitive.Rank(out.Sensitivity) {
 			out.Sensitivity = a.Sensitivity

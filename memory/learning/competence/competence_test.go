@@ -128,7 +128,8 @@ func TestDeltasNeverShrinkWhatIsKnown(t *testing.T) {
 		draw := func(label string) []trace.Attempt {
 			var out []trace.Attempt
 			for i := range rapid.IntRange(0, 12).Draw(t, label) {
-				out = append(out, attempt(i, rapid.SampledFrom([]schema.Outcome{"success", "success", "failure"}).Draw(t, "outcome"),
+				out = append(out, attempt(i,
+					rapid.SampledFrom([]schema.Outcome{"success", "success", "failure"}).Draw(t, "outcome"),
 					rapid.SampledFrom([]string{"linux", "macos"}).Draw(t, "os"),
 					rapid.SampledFrom([]string{rm(i), "make clean", "ln -s a b"}).Draw(t, "cmd"), "make"))
 			}

@@ -40,7 +40,9 @@ type Episode struct {
 // summarised, in order of time, at least three and at most twenty together, and never the newest two of the thread.
 func Batches(episodes []Episode, now time.Time) [][]Episode {
 	sorted := slices.Clone(episodes)
-	slices.SortStableFunc(sorted, func(a, b Episode) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(sorted, func(a, b Episode) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	})
 	sorted = sorted[:max(0, len(sorted)-newestStays)]
 	var old []Episode
 	for _, e := range sorted {

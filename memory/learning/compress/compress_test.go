@@ -88,7 +88,8 @@ func TestWhichEpisodesAreCompressed(t *testing.T) {
 
 func TestEveryExtractPassesItsCheck(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`([A-Z][a-z]{2,6}|\d{1,5}(\.\d+)?|[a-z]{2,5}|/[a-z]{2}/[a-z]{2}|, | )+`))
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(
+			`([A-Z][a-z]{2,6}|\d{1,5}(\.\d+)?|[a-z]{2,5}|/[a-z]{2}/[a-z]{2}|, | )+`))
 		var all []compress.Episode
 		for i := range rapid.IntRange(1, 6).Draw(t, "n") {
 			all = append(all, episode(i, rapid.SampledFrom([]schema.Outcome{"success", "failure", "partial", ""}).Draw(t, "o"),

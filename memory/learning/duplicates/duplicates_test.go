@@ -92,7 +92,8 @@ func TestWhatIsNotInTheWordsKeepsApart(t *testing.T) {
 	yours.Who = "bob"
 	today, later := fact("We deployed yesterday"), fact("We deployed yesterday")
 	today.OccurredAt, later.OccurredAt = time.Unix(1_000_000, 0), time.Unix(2_000_000, 0)
-	for _, pair := range [][2]duplicates.Record{{a, conditional}, {a, elsewhere}, {a, typed}, {mine, yours}, {today, later}} {
+	for _, pair := range [][2]duplicates.Record{{a, conditional}, {a, elsewhere}, {a, typed},
+		{mine, yours}, {today, later}} {
 		require.Equal(t, duplicates.Different, duplicates.Compare(pair[0], pair[1]))
 	}
 }

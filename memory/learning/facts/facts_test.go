@@ -58,7 +58,8 @@ func TestWhatIsKnownIsReinforced(t *testing.T) {
 func TestDifferentContextsFork(t *testing.T) {
 	var seen []facts.Observation
 	for i := range 3 {
-		seen = append(seen, said(i, "ana", "I prefer Go", "backend_service"), said(10+i, "ana", "I prefer Python", "data_science"))
+		seen = append(seen, said(i, "ana", "I prefer Go", "backend_service"),
+			said(10+i, "ana", "I prefer Python", "data_science"))
 	}
 	got := learn(nil, seen...)
 	require.Len(t, got, 2)

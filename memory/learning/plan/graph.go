@@ -65,9 +65,12 @@ func Order(p schema.PlanGraphPayload) ([]schema.PlanNode, error) {
 	return out, nil
 }
 
-// Expand replaces nodes that are procedures by the steps of these. A node whose procedure is not known stays. It refuses
-// plans that are larger than 300 nodes then, and procedures that use each other in more than four levels.
-func Expand(p schema.PlanGraphPayload, lookup func(name string) (align.Procedure, bool)) (schema.PlanGraphPayload, error) {
+// Expand replaces nodes that are procedures by the steps of these. A node whose procedure is not known stays. It
+// refuses plans that are larger than 300 nodes then, and procedures that use each other in more than four levels.
+func Expand(
+	p schema.PlanGraphPayload,
+	lookup func(name string) (align.Procedure, bool),
+) (schema.PlanGraphPayload, error) {
 	for range maxDepth {
 		next, changed, err := expandOnce(p, lookup)
 		if err != nil || !changed {

@@ -294,8 +294,8 @@ func skillAt(p align.Procedure, i int, skills []Skill) (best Skill, n int) {
 	return best, n
 }
 
-// Procedure reads a plan as the steps to take, in an order that its edges allow. Results of steps are parameters without
-// a binding that the inputs name.
+// Procedure reads a plan as the steps to take, in an order that its edges allow. Results of steps are parameters
+// without a binding that the inputs name.
 func Procedure(p schema.PlanGraphPayload) (align.Procedure, error) {
 	nodes, err := Order(p)
 	if err != nil {

@@ -41,7 +41,8 @@ func goProject(n int) trace.Attempt {
 }
 
 func pythonProject(n int) trace.Attempt {
-	return setup(n, "python", shell("1", "git init"), shell("2", "uv init"), shell("3", "uv add ruff"), shell("4", "pytest"))
+	return setup(n, "python", shell("1", "git init"), shell("2", "uv init"), shell("3", "uv add ruff"),
+		shell("4", "pytest"))
 }
 
 func learn(t require.TestingT, known []plan.Record, skills []plan.Skill, attempts ...trace.Attempt) []plan.Delta {
@@ -125,7 +126,8 @@ func TestTwoStepsAreNoPlan(t *testing.T) {
 
 func TestAPlanUsesAProcedure(t *testing.T) {
 	procedure, ok := align.Learn([]trace.Attempt{
-		setup(1, "", shell("1", "uv init"), shell("2", "uv add ruff")), setup(2, "", shell("1", "uv init"), shell("2", "uv add mypy"))})
+		setup(1, "", shell("1", "uv init"), shell("2", "uv add ruff")),
+		setup(2, "", shell("1", "uv init"), shell("2", "uv add mypy"))})
 	require.True(t, ok)
 	skills := []plan.Skill{{Name: "python_tools", Procedure: procedure}}
 	got := learn(t, nil, skills, projects(pythonProject, 0, 3)...)

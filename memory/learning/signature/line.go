@@ -20,7 +20,8 @@ var (
 		`\bcode E[A-Z]+|undefined reference|\bCONFLICT\b`)
 
 	// callers are lines in which a program says that another one failed, without the cause.
-	callers = regexp.MustCompile(`(?i)(^|\s)make(\[\d+\])?: \*\*\* \[.*\] error \d+|collect2(\.exe)?: error: ld returned|` +
+	callers = regexp.MustCompile(`(?i)(^|\s)make(\[\d+\])?: \*\*\* \[.*\] error \d+|` +
+		`collect2(\.exe)?: error: ld returned|` +
 		`^\W*exit(ed)?( with)? (status|code):? \d+\W*$|errno \d+$|^FAIL\b|^ok\b|npm err! (a complete log|errno|path|` +
 		`syscall|command|this is probably|.*_logs)|lifecycle script|^\W*\d+ (errors?|warnings?|problems?)\b|` +
 		`(compilation|build) (failed|terminated)\W*$|^traceback \(most recent|^=+ |process completed with exit code|` +
@@ -28,7 +29,8 @@ var (
 		`^fatal error: all goroutines|` +
 		`^error: process didn't exit|^error: command failed|ninja: build stopped|for more information about this error|` +
 		`the following error occurred|^hint:|^to https?:`)
-	lesser = regexp.MustCompile(`(?i)\b(warning|note|hint|info|debug|deprecated)\b\s*[:\[(]|npm warn|^\s*(at |in |from )|` +
+	lesser = regexp.MustCompile(`(?i)\b(warning|note|hint|info|debug|deprecated)\b\s*[:\[(]|npm warn|` +
+		`^\s*(at |in |from )|` +
 		`^\s*File "|^\s*\^|^\s*\d+ \||^\s*-->|^goroutine \d|In function|required from|^\$ |^\+ `)
 )
 

@@ -68,7 +68,8 @@ var knownFiles = normalize.Set(`go.mod go.sum go.work package.json package-lock.
 
 // tellingNumbers matches the numbers that say what went wrong: states of HTTP after a word that announces one, and exit
 // codes by which a shell or the system speaks rather than the program.
-var tellingNumbers = regexp.MustCompile(`(?i)(?:\bhttps?(?:/\d(?:\.\d)?)?|\bstatus(?: code)?|\bcode|\berror|\breturned|` +
+var tellingNumbers = regexp.MustCompile(`(?i)(?:\bhttps?(?:/\d(?:\.\d)?)?|\bstatus(?: code)?|\bcode|\berror|` +
+	`\breturned|` +
 	`\bresponse|\bserver)[ :=(]{1,3}([45]\d\d)\b|\b([45]\d\d)(?: (?:client|server) error| [a-z]+ (?:error|gateway|` +
 	`entity|requests)| not found| unauthorized| forbidden| conflict| gone| bad request)|` +
 	`\bexit(?:ed)?(?: with)? ?(?:status|code)?[ :=]{1,2}(12[4-7]|13[0-9]|143)\b`)

@@ -97,7 +97,8 @@ func TestWhatTheUserReportsIsTheProblem(t *testing.T) {
 
 func TestATaskIsOneAttempt(t *testing.T) {
 	var s story
-	s.add(ledger.KindUserInjected, ledger.Text{Text: "set up my project"}).ok("1", "git init", "").ok("2", "go mod init", "").
+	s.add(ledger.KindUserInjected, ledger.Text{Text: "set up my project"}).
+		ok("1", "git init", "").ok("2", "go mod init", "").
 		add(ledger.KindOutcome, ledger.Outcome{Outcome: schema.OutcomeSuccess})
 	got := s.attempts()
 	require.Len(t, got, 1)
