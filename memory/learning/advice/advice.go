@@ -187,13 +187,16 @@ func weigh(
 	return out, len(out.Steps) > 0
 }
 
+// asWritten are characters that the text of a signature never has: a signal with one is an error as somebody wrote it.
+const asWritten = ":'\"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 // matches says how far a signal is about the situation: 1 for the same problem or task.
 func matches(signal string, s Situation, problem, intent signature.Signature) float64 {
 	switch {
 	case signal == "":
 		return 0
 	case !problem.IsZero() && (signature.Same(problem, signature.Parse(signal)) ||
-		signature.Same(problem, signature.OfError(signal))):
+		strings.ContainsAny(signal, asWritten) && signature.Same(problem, signature.OfError(signal))):
 		return 1
 	case !intent.IsZero() && intent.Key() == signature.OfIntent(signal).Key():
 		return 1

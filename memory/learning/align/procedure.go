@@ -13,7 +13,7 @@ import (
 const (
 	requiredShare = 0.75 // of the attempts that have a step, from which on it is required
 	optionalShare = 0.34 // and from which on it is kept as optional or conditional
-	maxAligned    = 40   // attempts that a procedure is made from
+	maxAligned    = 24   // attempts that a procedure is made from, the last of those given
 	maxKinds      = 8    // values of a context key that a condition of a step may have
 )
 
@@ -42,9 +42,10 @@ type Param struct {
 	Examples []string `json:"examples,omitempty"`
 }
 
-// Learn makes the procedure that the attempts have in common. It reports false where they have no step in common.
+// Learn makes the procedure that the attempts, in order of time, have in common. It reports false where they have no step
+// in common.
 func Learn(attempts []trace.Attempt) (Procedure, bool) {
-	attempts = attempts[:min(len(attempts), maxAligned)]
+	attempts = attempts[max(0, len(attempts)-maxAligned):]
 	var sequences [][]trace.Step
 	for _, a := range attempts {
 		sequences = append(sequences, a.Done())

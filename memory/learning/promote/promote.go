@@ -16,6 +16,7 @@ const (
 	SameSolution = 0.7
 	explains     = 0.75 // share of the held-out successes that the procedure has to explain
 	maxFolds     = 5
+	maxHeldOut   = 40  // of the newest successes are divided so
 	maxGuessed   = 2   // parameters that the caller would have to give
 	leastRate    = 0.6 // share of successes of attempts that went as the procedure says
 )
@@ -150,6 +151,7 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 
 // heldOut is the share of the successes that a procedure made from the others explains.
 func heldOut(attempts []trace.Attempt) float64 {
+	attempts = attempts[max(0, len(attempts)-maxHeldOut):]
 	folds := min(maxFolds, len(attempts))
 	if folds < 2 {
 		return 0
