@@ -42,8 +42,8 @@ type Param struct {
 	Examples []string `json:"examples,omitempty"`
 }
 
-// Learn makes the procedure that the attempts, in order of time, have in common. It reports false where they have no step
-// in common.
+// Learn makes the procedure that the attempts, in order of time, have in common. It reports false where they have no
+// step in common.
 func Learn(attempts []trace.Attempt) (Procedure, bool) {
 	attempts = attempts[max(0, len(attempts)-maxAligned):]
 	var sequences [][]trace.Step
