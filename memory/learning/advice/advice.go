@@ -1,0 +1,233 @@
+package advice
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/learning/align"
+	"github.com/mneme/mneme/memory/learning/competence"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/plan"
+	"github.com/mneme/mneme/memory/learning/promote"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/schema"
+)
+
+// Constants of the choice. A candidate's score is match × fit × chance.
+const (
+	Threshold = 0.4 // confidence from which on one candidate is advised
+	leastLike = 0.7 // match below which a candidate is about something else
+	likeness  = 0.9 // what a match by likeness counts, compared with the same problem
+
+	fitMatched       = 1.0
+	fitUnconditional = 0.9
+	fitUnknown       = 0.6 // for each key that conditions name and the situation does not
+	close            = 0.1 // a lead over the next candidate that is less than this makes the choice unsure
+	unsure           = 0.75
+	maxOthers        = 3
+)
+
+// Situation is what the agent knows before it begins.
+type Situation struct {
+	Task        string
+	Error       string            // as it was reported
+	Context     map[string]string // os, project_kind, go_version and so on
+	Preferences map[string]string // what the user prefers, by the same keys; the context goes before them
+	WorkingDir  string
+	Failed      *trace.Step // the call that failed
+}
+
+// Candidate is a procedure or a plan that the asker may see.
+type Candidate struct {
+	ID         string
+	Competence *schema.CompetencePayload // one of the two
+	Plan       *schema.PlanGraphPayload
+	Stats      evidence.Stats
+}
+
+// Step is what to do, with its arguments.
+type Step struct {
+	Text       string
+	Tool       string
+	Args       json.RawMessage // parameters without a value stay in braces
+	Validation string
+	Optional   bool
+	Missing    []string // parameters without a value yet: those of earlier results, and those that the caller must give
+}
+
+// Option is a candidate for the situation.
+type Option struct {
+	ID           string
+	Name         string
+	Steps        []Step
+	Confidence   float64  // [0,1]
+	Missing      []string // parameters that the caller must give
+	Unknown      []string // context keys that its conditions name and the situation does not
+	Fallbacks    []string // in words
+	FailureModes []string
+	InPlace      bool // it works of late
+}
+
+// Answer is what is advised.
+type Answer struct {
+	Best   *Option  // nil: nothing is sure enough; Others say what there is
+	Others []Option // the next ones, best first
+	// MissingContext are the keys that would help to choose.
+	MissingContext []string
+}
+
+// Advise chooses among candidates. What the situation contradicts is not advised at all, and what has failed of late is
+// not advised first. Equal input gives equal output, whatever its order.
+func Advise(s Situation, candidates []Candidate) Answer {
+	context := maps.Clone(s.Preferences)
+	if context == nil {
+		context = map[string]string{}
+	}
+	maps.Copy(context, s.Context)
+	problem, intent := signature.OfError(s.Error), signature.OfIntent(s.Task)
+	known := align.KnownOf(problem, s.Task, trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
+	var options []Option
+	for _, c := range candidates {
+		if o, ok := weigh(s, c, context, problem, intent, known); ok {
+			options = append(options, o)
+		}
+	}
+	slices.SortStableFunc(options, func(a, b Option) int {
+		return cmp.Or(place(b)-place(a), cmp.Compare(b.Confidence, a.Confidence), strings.Compare(a.ID, b.ID))
+	})
+	var out Answer
+	if len(options) == 0 {
+		return out
+	}
+	best := options[0]
+	if len(options) > 1 && options[1].InPlace && best.Confidence-options[1].Confidence < close {
+		best.Confidence *= unsure
+	}
+	rest := options[1:]
+	if best.InPlace && best.Confidence >= Threshold {
+		out.Best = &best
+	} else {
+		rest = options
+	}
+	out.Others = rest[:min(len(rest), maxOthers)]
+	for _, o := range options[:min(len(options), maxOthers+1)] {
+		for _, key := range o.Unknown {
+			if !slices.Contains(out.MissingContext, key) {
+				out.MissingContext = append(out.MissingContext, key)
+			}
+		}
+	}
+	return out
+}
+
+func place(o Option) int {
+	if o.InPlace {
+		return 1
+	}
+	return 0
+}
+
+func weigh(
+	s Situation,
+	c Candidate,
+	context map[string]string,
+	problem, intent signature.Signature,
+	known align.Known,
+) (Option, bool) {
+	out := Option{ID: c.ID}
+	var procedure align.Procedure
+	var conditions promote.Conditions
+	match := 0.0
+	switch {
+	case c.Competence != nil:
+		procedure = align.OfRecipe(c.Competence.Recipe)
+		out.Name, out.Fallbacks, out.FailureModes = c.Competence.SkillName, c.Competence.Fallbacks, c.Competence.FailureModes
+		best := 0.0
+		for _, t := range c.Competence.Triggers {
+			m, when := matches(t.Signal, s, problem, intent), competence.Conditions(t.Conditions)
+			if f, _ := fit(when, context); m*f > best {
+				best, match, conditions = m*f, m, when
+			}
+		}
+	case c.Plan != nil:
+		p, err := plan.Procedure(*c.Plan)
+		if err != nil {
+			return out, false
+		}
+		procedure, conditions = p, plan.ConditionsOf(*c.Plan)
+		out.Name = c.Plan.PlanID
+		match = matches(c.Plan.Intent, s, problem, intent)
+	}
+	fits, unknown := fit(conditions, context)
+	if match < leastLike || fits == 0 || len(procedure.Steps) == 0 {
+		return out, false
+	}
+	situation := competence.Situation(context)
+	out.Unknown, out.InPlace = unknown, c.Stats.InPlace(situation)
+	out.Confidence = memory.ClampUnit(match * fits * c.Stats.Chance(situation))
+	values, missing := procedure.Values(known)
+	out.Missing = missing
+	for i, step := range procedure.Steps {
+		if !step.Takes(context) {
+			continue
+		}
+		args, without := step.Fill(values)
+		o := Step{Text: step.String(), Tool: step.Tool, Args: args, Optional: step.Optional, Missing: without}
+		if c.Competence != nil {
+			o.Text, o.Validation = c.Competence.Recipe[i].Step, c.Competence.Recipe[i].Validation
+		}
+		out.Steps = append(out.Steps, o)
+	}
+	return out, len(out.Steps) > 0
+}
+
+// asWritten are characters that the text of a signature never has: a signal with one is an error as somebody wrote it.
+const asWritten = ":'\"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// matches says how far a signal is about the situation: 1 for the same problem or task.
+func matches(signal string, s Situation, problem, intent signature.Signature) float64 {
+	switch {
+	case signal == "":
+		return 0
+	case !problem.IsZero() && (signature.Same(problem, signature.Parse(signal)) ||
+		strings.ContainsAny(signal, asWritten) && signature.Same(problem, signature.OfError(signal))):
+		return 1
+	case !intent.IsZero() && intent.Key() == signature.OfIntent(signal).Key():
+		return 1
+	}
+	best := 0.0
+	if s.Error != "" { // other words of an error are another error, unless the signal is a part of it
+		if layers.SignalMatch(signal, s.Error) == 1 {
+			best = likeness
+		}
+	} else if s.Task != "" {
+		best = likeness * layers.SignalMatch(signal, s.Task)
+	}
+	return best
+}
+
+// fit says how far conditions hold, and which keys are not known. It is 0 where they do not hold.
+func fit(c promote.Conditions, context map[string]string) (float64, []string) {
+	if len(c) == 0 {
+		return fitUnconditional, nil
+	}
+	out := fitMatched
+	var unknown []string
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		v, ok := context[key]
+		switch {
+		case !ok:
+			unknown = append(unknown, key)
+			out *= fitUnknown
+		case !slices.Contains(c[key], v):
+			return 0, nil
+		}
+	}
+	return out, unknown
+}

@@ -1,0 +1,155 @@
+package align_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory/learning/align"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/schema"
+)
+
+func shell(cmd string) trace.Step {
+	return trace.Step{Tool: "shell", Args: map[string]trace.Scalar{"cmd": {Text: cmd, Type: "string"}}}
+}
+
+func fix(n int, os string, commands ...string) trace.Attempt {
+	a := trace.Attempt{ID: fmt.Sprint(n), Outcome: schema.OutcomeSuccess,
+		Problem:   signature.OfError(fmt.Sprintf("ld: cache mismatch in /home/u%d/c%d (got %d)", n, n, n)),
+		Situation: trace.Situation{Context: map[string]string{"os": os}}}
+	for i, c := range commands {
+		s := shell(c)
+		s.ID = fmt.Sprint(i)
+		a.Steps = append(a.Steps, s)
+	}
+	return a
+}
+
+func clear(n int, os string) trace.Attempt {
+	return fix(n, os, fmt.Sprintf("rm -rf /home/u%d/c%d", n, n), "make all")
+}
+
+func TestWhatVariedIsAParameterFromTheError(t *testing.T) {
+	p, ok := align.Learn([]trace.Attempt{clear(1, "linux"), clear(2, "linux"), clear(3, "linux")})
+	require.True(t, ok)
+	require.Len(t, p.Steps, 2)
+	require.Equal(t, "rm -rf {path}", p.Steps[0].Args["cmd"].String())
+	require.Equal(t, []align.Param{{Name: "path", From: "error.path.0", Examples: []string{"/home/u1/c1", "/home/u2/c2",
+		"/home/u3/c3"}}}, p.Params)
+	require.True(t, p.Steps[1].Args["cmd"].Constant())
+	require.True(t, p.Replay(clear(9, "linux")))
+	wrong := clear(9, "linux")
+	wrong.Steps[0] = shell("rm -rf /elsewhere")
+	require.False(t, p.Replay(wrong), "the path of another error")
+
+	values, missing := p.Values(align.KnownOf(clear(7, "").Problem, "", trace.Situation{}))
+	require.Empty(t, missing)
+	args, missing := p.Steps[0].Fill(values)
+	require.Empty(t, missing)
+	require.JSONEq(t, `{"cmd":"rm -rf /home/u7/c7"}`, string(args))
+}
+
+func TestStepsThatOnlySomeTookAreConditionalOrOptional(t *testing.T) {
+	var attempts []trace.Attempt
+	for i := range 6 {
+		os, commands := "linux", []string{fmt.Sprintf("rm -rf /home/u%d/c%d", i, i), "make all"}
+		if i%2 == 1 {
+			os, commands = "macos", append([]string{"xattr -c ."}, commands...)
+		}
+		attempts = append(attempts, fix(i, os, commands...))
+	}
+	attempts[0].Steps = append(attempts[0].Steps, shell("date"))
+	p, ok := align.Learn(attempts)
+	require.True(t, ok)
+	require.Len(t, p.Steps, 3, "what one attempt did alone is left out")
+	require.Equal(t, map[string][]string{"os": {"macos"}}, p.Steps[0].When)
+	require.True(t, p.Replay(clear(8, "linux")))
+	require.False(t, p.Replay(clear(8, "macos")))
+}
+
+func TestValuesComeFromResultsOfEarlierSteps(t *testing.T) {
+	var attempts []trace.Attempt
+	for i := range 3 {
+		a := fix(i, "linux", "find-port", fmt.Sprintf("serve --port=%d", 3000+i*7))
+		a.Steps[0].Results = map[string]string{"port": fmt.Sprint(3000 + i*7)}
+		a.Steps[1].DependsOn = []string{"0"}
+		attempts = append(attempts, a)
+	}
+	p, _ := align.Learn(attempts)
+	require.Equal(t, "serve --port={port}", p.Steps[1].Args["cmd"].String())
+	require.Equal(t, "step.0.port", p.Params[0].From)
+	require.Equal(t, []int{0}, p.Steps[1].Needs)
+}
+
+func TestAPartOfAValueIsBound(t *testing.T) {
+	var attempts []trace.Attempt
+	for i, lib := range []string{"ssl", "png", "zip"} {
+		a := fix(i, "linux", "apt-get install -y lib"+lib+"-dev")
+		a.Problem = signature.OfError("/usr/bin/ld: cannot find -l" + lib)
+		attempts = append(attempts, a)
+	}
+	p, _ := align.Learn(attempts)
+	require.Equal(t, "apt-get install -y lib{name}-dev", p.Steps[0].Args["cmd"].String())
+}
+
+func TestDifferentFixesAreDifferentClusters(t *testing.T) {
+	attempts := []trace.Attempt{clear(1, "linux"), fix(2, "macos", "brew reinstall llvm", "make all"), clear(3, "linux"),
+		fix(4, "linux", "make clean all")}
+	require.Equal(t, [][]int{{0, 2}, {1}, {3}}, align.Clusters(attempts, 0.75))
+}
+
+func TestAProcedureSurvivesItsRecord(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringMatching(`[a-z{}]{1,6}`)
+		var attempts []trace.Attempt
+		fixed := word.Draw(t, "fixed")
+		for i := range rapid.IntRange(1, 5).Draw(t, "n") {
+			attempts = append(attempts, fix(i, word.Draw(t, "os"), "run "+fixed+" "+word.Draw(t, "arg"),
+				fmt.Sprintf("rm /home/u%d/c%d", i, i)))
+		}
+		p, ok := align.Learn(attempts)
+		require.True(t, ok)
+		back := align.OfRecipe(p.Recipe())
+		require.True(t, align.Same(p, back))
+		for _, a := range attempts {
+			require.Equal(t, p.Replay(a), back.Replay(a))
+		}
+	})
+}
+
+func TestTemplatesReadWhatTheyWrote(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[a-z]{1,8}`).Draw(t, "value")
+		tpl := align.Template{Type: "string", Parts: []align.Part{{Text: rapid.StringMatching(`[A-Z{} ]{1,5}`).Draw(t, "a")},
+			{Param: "x"}, {Text: rapid.StringMatching(`[A-Z{} ]{1,5}`).Draw(t, "b")}}}
+		text, missing := tpl.Fill(map[string]string{"x": value})
+		require.Empty(t, missing)
+		got, ok := tpl.Match(text)
+		require.True(t, ok)
+		require.Equal(t, value, got["x"])
+	})
+}
+
+func TestAnySequencesAlign(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var attempts []trace.Attempt
+		for i := range rapid.IntRange(1, 8).Draw(t, "attempts") {
+			attempts = append(attempts, fix(i, "linux", rapid.SliceOfN(
+				rapid.SampledFrom([]string{"a", "b x", "c /p/q", "d"}), 0, 10).Draw(t, "steps")...))
+		}
+		p, ok := align.Learn(attempts)
+		if ok {
+			require.NotEmpty(t, p.Steps)
+			for i, s := range p.Steps {
+				for _, n := range s.Needs {
+					require.Less(t, n, i)
+				}
+			}
+		}
+		require.InDelta(t, align.Alike(attempts[0].Steps, attempts[0].Steps), 1, 1)
+	})
+}

@@ -1,0 +1,156 @@
+package align
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+// Where a parameter takes its value from. A binding is one of these names; FromCaller is none.
+//
+//	error.KIND.N     the N-th value of the kind in the error text (signature.Value): error.path.0
+//	task.KIND.N      likewise in the words of the task
+//	context.KEY      the situation: context.os, context.go_version
+//	working_dir      the directory
+//	failed.ARG       an argument of the call that failed
+//	step.N.PATH      the result of an earlier step, by the number of the step from 0
+//
+// followed by .dir, .base or .stem for the directory, the last element or the last element without its extension.
+const FromCaller = ""
+
+const (
+	maxBindings = 200 // of one situation
+	// bindShare is the share of the attempts in which a binding gives the value.
+	bindShare = 0.9
+)
+
+// Known are the values that an attempt had before a step, by their bindings.
+type Known map[string]string
+
+// KnownOf are the values of a situation before the first step.
+func KnownOf(problem signature.Signature, task string, s trace.Situation) Known {
+	k := Known{}
+	k.values("error", problem)
+	if task != "" {
+		k.values("task", signature.OfError(task))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Context)) {
+		k.add("context."+key, s.Context[key])
+	}
+	k.add("working_dir", s.WorkingDir)
+	if s.Failed != nil {
+		for _, arg := range slices.Sorted(maps.Keys(s.Failed.Args)) {
+			k.add("failed."+arg, s.Failed.Args[arg].Text)
+		}
+	}
+	return k
+}
+
+// Returned adds the result of a step.
+func (k Known) Returned(step int, results map[string]string) {
+	const read = 4 // results whose values are looked for in their texts
+	for i, at := range slices.Sorted(maps.Keys(results)) {
+		name := strings.TrimSuffix(fmt.Sprintf("step.%d.%s", step, at), ".")
+		k.add(name, results[at])
+		if i < read && strings.ContainsAny(results[at], " \n") {
+			k.values(name, signature.OfError(results[at]))
+		}
+	}
+}
+
+func (k Known) values(prefix string, s signature.Signature) {
+	seen := map[signature.Kind]int{}
+	for _, v := range s.Values {
+		k.add(fmt.Sprintf("%s.%s.%d", prefix, v.Kind, seen[v.Kind]), v.Text)
+		seen[v.Kind]++
+	}
+}
+
+func (k Known) add(name, value string) {
+	if value == "" || len(k) >= maxBindings {
+		return
+	}
+	k[name] = value
+	if strings.ContainsAny(value, `/\`) || strings.Contains(value, ".") && !strings.Contains(value, " ") {
+		slashed := strings.ReplaceAll(value, `\`, "/")
+		base := path.Base(slashed)
+		k[name+".dir"] = strings.TrimSuffix(value, value[len(path.Dir(slashed)):])
+		k[name+".base"] = base
+		k[name+".stem"] = strings.TrimSuffix(base, path.Ext(base))
+	}
+}
+
+// bind finds the binding that gives the texts in the attempts; the simplest of several. Texts have one entry for each
+// of the attempts.
+func bind(known []Known, texts []string) string {
+	if len(texts) == 0 {
+		return FromCaller
+	}
+	candidates := map[string]bool{}
+	for i, k := range known {
+		for name, value := range k {
+			if value == texts[i] {
+				candidates[name] = true
+			}
+		}
+	}
+	best := FromCaller
+	for _, name := range slices.Sorted(maps.Keys(candidates)) {
+		hits := 0
+		for i, k := range known {
+			if k[name] == texts[i] {
+				hits++
+			}
+		}
+		if float64(hits) < bindShare*float64(len(texts)) {
+			continue
+		}
+		if best == FromCaller || simpler(name, best) {
+			best = name
+		}
+	}
+	return best
+}
+
+// simpler prefers what is known before the first step, and what needs no part to be taken.
+func simpler(a, b string) bool {
+	rank := func(name string) int {
+		for i, prefix := range []string{"error.", "failed.", "context.", "working_dir", "task.", "step."} {
+			if strings.HasPrefix(name, prefix) {
+				return 100*i + len(name)
+			}
+		}
+		return 1_000
+	}
+	return rank(a) < rank(b)
+}
+
+// nameOf is a short name for a parameter with a binding.
+func nameOf(binding string, taken map[string]bool) string {
+	name := "value"
+	if binding != FromCaller {
+		parts := strings.Split(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(binding, ".dir"), ".base"),
+			".stem"), ".")
+		name = parts[len(parts)-1]
+		if strings.Trim(name, "0123456789") == "" && len(parts) > 1 {
+			name = parts[len(parts)-2]
+		}
+		name = strings.Map(func(r rune) rune {
+			if r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return '_'
+		}, strings.ToLower(name))
+	}
+	out := name
+	for n := 2; taken[out]; n++ {
+		out = fmt.Sprintf("%s_%d", name, n)
+	}
+	taken[out] = true
+	return out
+}

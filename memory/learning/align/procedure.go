@@ -1,0 +1,329 @@
+package align
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+// Constants of what a procedure keeps.
+const (
+	requiredShare = 0.75 // of the attempts that have a step, from which on it is required
+	optionalShare = 0.34 // and from which on it is kept as optional or conditional
+	maxAligned    = 24   // attempts that a procedure is made from, the last of those given
+	maxKinds      = 8    // values of a context key that a condition of a step may have
+)
+
+// Procedure is what attempts have in common.
+type Procedure struct {
+	Steps  []Step  `json:"steps"`
+	Params []Param `json:"params,omitempty"`
+	From   int     `json:"from"` // attempts that it was made from
+}
+
+// Step is one step of a procedure.
+type Step struct {
+	Tool string              `json:"tool"`
+	Args map[string]Template `json:"args,omitempty"` // by path
+	// When are the values of context keys under which the step is taken; empty: always.
+	When     map[string][]string `json:"when,omitempty"`
+	Optional bool                `json:"optional,omitempty"` // some attempts did without, and it is not known why
+	Needs    []int               `json:"needs,omitempty"`    // steps whose results it takes
+	Support  int                 `json:"support"`            // attempts that took it
+}
+
+// Param is what varied between the attempts.
+type Param struct {
+	Name     string   `json:"name"`
+	From     string   `json:"from,omitempty"` // its binding; empty: the caller has to say
+	Examples []string `json:"examples,omitempty"`
+}
+
+// Learn makes the procedure that the attempts, in order of time, have in common. It reports false where they have no
+// step in common.
+func Learn(attempts []trace.Attempt) (Procedure, bool) {
+	attempts = attempts[max(0, len(attempts)-maxAligned):]
+	var sequences [][]trace.Step
+	for _, a := range attempts {
+		sequences = append(sequences, a.Done())
+	}
+	if len(sequences) == 0 {
+		return Procedure{}, false
+	}
+	out := Procedure{From: len(attempts)}
+	var kept []column
+	required := 0
+	for _, c := range columns(sequences) {
+		share := float64(len(c)) / float64(len(attempts))
+		if share < optionalShare || len(c) == 1 && len(attempts) > 2 {
+			continue
+		}
+		if share >= requiredShare {
+			required++
+		}
+		kept = append(kept, c)
+	}
+	if required == 0 {
+		return Procedure{}, false
+	}
+	l := learner{attempts: attempts, taken: map[string]bool{}, byTexts: map[string]string{}}
+	for _, a := range attempts {
+		l.known = append(l.known, KnownOf(a.Problem, a.Intent, a.Situation))
+	}
+	place := make([]map[string]int, len(attempts)) // of the steps of each attempt, by id
+	for i := range place {
+		place[i] = map[string]int{}
+	}
+	for n, c := range kept {
+		step := Step{Tool: c.any().Tool, Args: l.args(c), Support: len(c)}
+		if float64(len(c)) < requiredShare*float64(len(attempts)) || len(c) < len(attempts) {
+			step.When = l.when(c)
+			step.Optional = step.When == nil && float64(len(c)) < requiredShare*float64(len(attempts))
+		}
+		step.Needs = needs(c, place)
+		for i, s := range c {
+			l.known[i].Returned(n, s.Results)
+			place[i][s.ID] = n
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	out.Params = l.params
+	return out, true
+}
+
+type learner struct {
+	attempts []trace.Attempt
+	known    []Known
+	params   []Param
+	taken    map[string]bool
+	byTexts  map[string]string // parameters by their texts in the attempts
+}
+
+func (l *learner) args(c column) map[string]Template {
+	paths := map[string]int{}
+	for _, s := range c {
+		for path := range s.Args {
+			paths[path]++
+		}
+	}
+	who := slices.Sorted(maps.Keys(c))
+	out := map[string]Template{}
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if float64(paths[path]) < requiredShare*float64(len(c)) {
+			continue
+		}
+		var values []string
+		var known []Known
+		kind, ids := "", strings.Builder{}
+		for _, i := range who {
+			if s, ok := c[i].Args[path]; ok {
+				values, known, kind = append(values, s.Text), append(known, l.known[i]), cmp.Or(kind, s.Type)
+				ids.WriteString("\x00" + string(rune(i)))
+			}
+		}
+		out[path] = l.template(values, known, kind, ids.String())
+	}
+	return out
+}
+
+func (l *learner) template(values []string, known []Known, kind, ids string) Template {
+	out := Template{Type: kind}
+	text := func(s string) {
+		if s == "" {
+			return
+		}
+		if n := len(out.Parts) - 1; n >= 0 && out.Parts[n].Param == "" {
+			out.Parts[n].Text += s
+		} else {
+			out.Parts = append(out.Parts, Part{Text: s})
+		}
+	}
+	for _, p := range split(values) {
+		if p.constant {
+			text(p.texts[0])
+			continue
+		}
+		from := bind(known, p.texts)
+		head, tail := "", ""
+		if from == FromCaller {
+			h, middle, t := p.trim()
+			if b := bind(known, middle.texts); b != FromCaller {
+				from, head, p, tail = b, h, middle, t
+			}
+		}
+		text(head)
+		out.Parts = append(out.Parts, Part{Param: l.param(from, p.texts, ids)})
+		text(tail)
+	}
+	return out
+}
+
+// param is the name of a parameter: one that is known already if it has the same binding, or the same texts in the
+// same attempts.
+func (l *learner) param(from string, texts []string, ids string) string {
+	key := cmp.Or(from, "\x00"+ids+"\x00"+strings.Join(texts, "\x00"))
+	if name, ok := l.byTexts[key]; ok {
+		return name
+	}
+	name := nameOf(from, l.taken)
+	examples := slices.Compact(slices.Sorted(slices.Values(texts)))
+	l.params = append(l.params, Param{Name: name, From: from, Examples: examples[:min(len(examples), 3)]})
+	l.byTexts[key] = name
+	return name
+}
+
+// when finds a context key whose values say which attempts took the step.
+func (l *learner) when(c column) map[string][]string {
+	keys := map[string]bool{}
+	for _, a := range l.attempts {
+		for key := range a.Situation.Context {
+			keys[key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		with, without, all := map[string]bool{}, map[string]bool{}, true
+		for i, a := range l.attempts {
+			v, ok := a.Situation.Context[key]
+			all = all && ok
+			if _, took := c[i]; took {
+				with[v] = true
+			} else {
+				without[v] = true
+			}
+		}
+		apart := all && len(without) > 0 && len(with) <= maxKinds && len(with) < len(c)
+		for v := range with {
+			apart = apart && !without[v]
+		}
+		if apart {
+			return map[string][]string{key: slices.Sorted(maps.Keys(with))}
+		}
+	}
+	return nil
+}
+
+// needs are the steps whose results the step takes in at least half of the attempts that have it.
+func needs(c column, place []map[string]int) []int {
+	count := map[int]int{}
+	for i, s := range c {
+		seen := map[int]bool{}
+		for _, id := range s.DependsOn {
+			if at, ok := place[i][id]; ok && !seen[at] {
+				seen[at] = true
+				count[at]++
+			}
+		}
+	}
+	var out []int
+	for _, at := range slices.Sorted(maps.Keys(count)) {
+		if 2*count[at] >= len(c) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// Takes reports whether a step is taken in a context. A key that the context does not name does not rule it out.
+func (s Step) Takes(context map[string]string) bool {
+	for key, values := range s.When {
+		if v, ok := context[key]; ok && !slices.Contains(values, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// Required reports whether the procedure needs the step in the context.
+func (s Step) Required(context map[string]string) bool { return !s.Optional && s.Takes(context) }
+
+// Replay reports whether an attempt went as the procedure says: it has all steps that are required in its situation,
+// in their order, with the arguments that the procedure fills in. It says nothing about how the attempt ended.
+func (p Procedure) Replay(a trace.Attempt) bool {
+	known := KnownOf(a.Problem, a.Intent, a.Situation)
+	done, at := a.Done(), 0
+	said := map[string]string{} // what the attempt shows of parameters that the caller has to give
+	for n, s := range p.Steps {
+		found := -1
+		for j := at; j < len(done) && found < 0; j++ {
+			if p.made(s, done[j], known, said) {
+				found = j
+			}
+		}
+		switch {
+		case found >= 0:
+			known.Returned(n, done[found].Results)
+			at = found + 1
+		case s.Required(a.Situation.Context):
+			return false
+		}
+	}
+	return true
+}
+
+// made reports whether the step of an attempt is what the procedure makes of its step.
+func (p Procedure) made(s Step, done trace.Step, known Known, said map[string]string) bool {
+	if s.Tool != done.Tool {
+		return false
+	}
+	found := map[string]string{}
+	for path, t := range s.Args {
+		arg, ok := done.Args[path]
+		if !ok {
+			return false
+		}
+		values, ok := t.Match(arg.Text)
+		if !ok {
+			return false
+		}
+		for name, v := range values {
+			if from := p.binding(name); from != FromCaller {
+				if want, ok := known[from]; !ok || want != v {
+					return false
+				}
+			} else if before, ok := said[name]; ok && before != v {
+				return false
+			}
+			found[name] = v
+		}
+	}
+	maps.Copy(said, found)
+	return true
+}
+
+func (p Procedure) binding(name string) string {
+	for _, q := range p.Params {
+		if q.Name == name {
+			return q.From
+		}
+	}
+	return FromCaller
+}
+
+// Guessed counts the parameters that the caller has to give.
+func (p Procedure) Guessed() int {
+	n := 0
+	for _, q := range p.Params {
+		if q.From == FromCaller {
+			n++
+		}
+	}
+	return n
+}
+
+// Values are the parameters for what is known, and the names of those without a value. What comes from the result of an
+// earlier step is neither: it is known when that step has run.
+func (p Procedure) Values(known Known) (values map[string]string, missing []string) {
+	values = map[string]string{}
+	for _, q := range p.Params {
+		switch v, ok := known[q.From]; {
+		case ok && q.From != FromCaller:
+			values[q.Name] = v
+		case !strings.HasPrefix(q.From, "step."):
+			missing = append(missing, q.Name)
+		}
+	}
+	return values, missing
+}

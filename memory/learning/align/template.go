@@ -1,0 +1,224 @@
+package align
+
+import (
+	"strings"
+)
+
+// Part is a piece of a template: a text that never varied, or a parameter.
+type Part struct {
+	Text  string `json:"text,omitempty"`
+	Param string `json:"param,omitempty"`
+}
+
+// Template is an argument of a step.
+type Template struct {
+	Type  string `json:"type"` // string, number, boolean or null
+	Parts []Part `json:"parts"`
+}
+
+// Constant reports whether the template has no parameter.
+func (t Template) Constant() bool {
+	for _, p := range t.Parts {
+		if p.Param != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// String writes the template with its parameters in braces. Braces of the text are doubled.
+func (t Template) String() string {
+	var b strings.Builder
+	for _, p := range t.Parts {
+		if p.Param != "" {
+			b.WriteString("{" + p.Param + "}")
+		} else {
+			b.WriteString(braces.Replace(p.Text))
+		}
+	}
+	return b.String()
+}
+
+var braces = strings.NewReplacer("{", "{{", "}", "}}")
+
+// ParseTemplate reads what String wrote, of a value of a type.
+func ParseTemplate(text, kind string) Template {
+	out := Template{Type: kind}
+	var b strings.Builder
+	flush := func() {
+		if b.Len() > 0 {
+			out.Parts = append(out.Parts, Part{Text: b.String()})
+			b.Reset()
+		}
+	}
+	for i := 0; i < len(text); i++ {
+		switch {
+		case strings.HasPrefix(text[i:], "{{"), strings.HasPrefix(text[i:], "}}"):
+			b.WriteByte(text[i])
+			i++
+		case text[i] == '{':
+			end := strings.IndexByte(text[i:], '}')
+			if end < 0 {
+				b.WriteString(text[i:])
+				flush()
+				return out
+			}
+			flush()
+			out.Parts = append(out.Parts, Part{Param: text[i+1 : i+end]})
+			i += end
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	flush()
+	return out
+}
+
+// Fill puts values in. It returns the text, and the parameters without a value.
+func (t Template) Fill(values map[string]string) (string, []string) {
+	var b strings.Builder
+	var missing []string
+	for _, p := range t.Parts {
+		switch v, ok := values[p.Param]; {
+		case p.Param == "":
+			b.WriteString(p.Text)
+		case ok:
+			b.WriteString(v)
+		default:
+			b.WriteString("{" + p.Param + "}")
+			missing = append(missing, p.Param)
+		}
+	}
+	return b.String(), missing
+}
+
+// Match reads the values of the parameters out of a text that the template may have made. A parameter takes the
+// shortest text up to what follows it; the last one takes the rest.
+func (t Template) Match(text string) (map[string]string, bool) {
+	out := map[string]string{}
+	for i, p := range t.Parts {
+		if p.Param == "" {
+			rest, ok := strings.CutPrefix(text, p.Text)
+			if !ok {
+				return nil, false
+			}
+			text = rest
+			continue
+		}
+		end := len(text)
+		if i+1 < len(t.Parts) {
+			if next := t.Parts[i+1]; next.Param == "" {
+				if end = strings.Index(text, next.Text); i+2 == len(t.Parts) {
+					end = strings.LastIndex(text, next.Text)
+				}
+			}
+			if end < 0 {
+				return nil, false
+			}
+		}
+		value := text[:end]
+		if before, known := out[p.Param]; value == "" || known && before != value {
+			return nil, false
+		}
+		out[p.Param], text = value, text[end:]
+	}
+	return out, text == ""
+}
+
+// piece is a part of a value whose texts are known: one in each attempt that has the value.
+type piece struct {
+	constant bool
+	texts    []string
+}
+
+// split divides values into what all have and what varies.
+func split(values []string) []piece {
+	same := true
+	for _, v := range values {
+		same = same && v == values[0]
+	}
+	if same {
+		return []piece{{constant: true, texts: values}}
+	}
+	parts := make([][]string, len(values))
+	shortest := -1
+	for i, v := range values {
+		parts[i] = tokenForm.FindAllString(v, -1)
+		if shortest < 0 || len(parts[i]) < shortest {
+			shortest = len(parts[i])
+		}
+	}
+	all := func(from func(p []string) string) bool {
+		for _, p := range parts {
+			if from(p) != from(parts[0]) {
+				return false
+			}
+		}
+		return true
+	}
+	prefix := 0
+	for prefix < shortest && all(func(p []string) string { return p[prefix] }) {
+		prefix++
+	}
+	suffix := 0
+	for suffix < shortest-prefix && all(func(p []string) string { return p[len(p)-1-suffix] }) {
+		suffix++
+	}
+	var out []piece
+	take := func(constant bool, from func(p []string) string) {
+		texts := make([]string, len(parts))
+		for i, p := range parts {
+			texts[i] = from(p)
+		}
+		if texts[0] == "" && constant {
+			return
+		}
+		if last := len(out) - 1; last >= 0 && constant && out[last].constant {
+			for i := range texts {
+				out[last].texts[i] += texts[i]
+			}
+			return
+		}
+		out = append(out, piece{constant, texts})
+	}
+	take(true, func(p []string) string { return strings.Join(p[:prefix], "") })
+	equal := true
+	for _, p := range parts {
+		equal = equal && len(p) == len(parts[0])
+	}
+	if equal { // word by word
+		for i := prefix; i < len(parts[0])-suffix; i++ {
+			constant := all(func(p []string) string { return p[i] })
+			take(constant, func(p []string) string { return p[i] })
+		}
+	} else {
+		take(false, func(p []string) string { return strings.Join(p[prefix:len(p)-suffix], "") })
+	}
+	take(true, func(p []string) string { return strings.Join(p[len(p)-suffix:], "") })
+	return out
+}
+
+// trim divides what varies into what all have at the beginning, what varies, and what all have at the end.
+func (p piece) trim() (head string, middle piece, tail string) {
+	first := p.texts[0]
+	n, m := len(first), len(first)
+	for _, t := range p.texts[1:] {
+		k := 0
+		for k < n && k < len(t) && t[k] == first[k] {
+			k++
+		}
+		n = k
+	}
+	for _, t := range p.texts {
+		k := 0
+		for k < m && k < len(t)-n && k < len(first)-n && t[len(t)-1-k] == first[len(first)-1-k] {
+			k++
+		}
+		m = k
+	}
+	middle = piece{texts: make([]string, len(p.texts))}
+	for i, t := range p.texts {
+		middle.texts[i] = t[n : len(t)-m]
+	}
+	return first[:n], middle, first[len(first)-m:]
+}

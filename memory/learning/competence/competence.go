@@ -1,0 +1,370 @@
+package competence
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mneme/mneme/memory/learning/align"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/promote"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/sensitive"
+	"github.com/mneme/mneme/schema"
+)
+
+// Limits of a procedure's record.
+const (
+	maxFailureModes = 8
+	maxFallbacks    = 4
+	maxMode         = 300 // characters of a failure mode or a fallback
+)
+
+// Action says what a delta does.
+type Action string
+
+// The actions of deltas.
+const (
+	Add       Action = "add"
+	Update    Action = "update"    // the outcomes and what goes with them; the steps stay
+	Supersede Action = "supersede" // other steps for the same conditions: a new version, the old one stays readable
+	Keep      Action = "keep"      // nothing new: the same evidence, or nothing that differs
+)
+
+// Record is a procedure that is known.
+type Record struct {
+	ID       string
+	Payload  schema.CompetencePayload
+	Evidence string         // hash of the evidence that it rests on
+	Stats    evidence.Stats // by its outcomes so far; those of the evidence included
+}
+
+// Delta is one change of what is known.
+type Delta struct {
+	Action     Action
+	Target     string // the record that is updated, superseded or kept
+	Payload    schema.CompetencePayload
+	Confidence float64
+	Stats      evidence.Stats
+	// Agents say for whom the procedure may be: what one agent alone vouches for is for that agent alone.
+	Agents      []string
+	Evidence    []string // ids of episodes
+	Hash        string   // of the evidence
+	Sensitivity schema.Sensitivity
+	Why         string
+}
+
+// Learn says what a group of attempts at one problem changes. Known are the procedures for the problem, of any
+// conditions. Solutions that lose to known ones or to the gate come back as refusals.
+func Learn(g *promote.Group, known []Record, p evidence.Policy) ([]Delta, []promote.Refusal) {
+	solutions, refused := promote.Solutions(g, p)
+	var out []Delta
+	taken := map[string]bool{}
+	for i, s := range solutions {
+		d := delta(g, s, known, taken)
+		if d.Action != Keep {
+			d.describe(g, s, solutions, i)
+			if err := check(d.Payload); err != nil {
+				refused = append(refused, promote.Refusal{Key: g.Key, Reason: NotARecord, Attempts: len(s.Attempts)})
+				continue
+			}
+		}
+		taken[d.Target] = true
+		out = append(out, d)
+	}
+	return out, refused
+}
+
+// NotARecord is the reason of a refusal: what was learned does not fit into a record.
+const NotARecord = "payload_not_valid"
+
+func check(p schema.CompetencePayload) error {
+	encoded, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	return schema.ValidatePayload(schema.TypeCompetence, encoded)
+}
+
+// delta compares a solution with the known procedures.
+func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[string]bool) Delta {
+	out := Delta{Action: Add, Agents: s.Count.Agents, Evidence: s.Evidence, Hash: s.Hash,
+		Why: "a solution that is not known"}
+	for _, a := range s.Attempts {
+		if sensitive.Rank(a.Sensitivity) > sensitive.Rank(out.Sensitivity) {
+			out.Sensitivity = a.Sensitivity
+		}
+	}
+	out.Stats = stats(s)
+	out.Payload.Version = "1"
+	for _, k := range known {
+		if taken[k.ID] {
+			continue
+		}
+		procedure := align.OfRecipe(k.Payload.Recipe)
+		conditions := conditionsOf(k.Payload, s)
+		switch {
+		case k.Evidence == s.Hash && k.Evidence != "":
+			return Delta{Action: Keep, Target: k.ID, Payload: k.Payload, Hash: s.Hash, Stats: k.Stats,
+				Why: "the same evidence"}
+		case align.Same(procedure, s.Procedure) && conditions.Equal(s.Conditions):
+			out.Action, out.Target, out.Why = Update, k.ID, "more evidence for the same procedure"
+			out.Payload = k.Payload
+			if k.Stats.All.Trials() >= out.Stats.All.Trials() {
+				out.Stats = k.Stats.Clone() // reports have counted these outcomes, and those without an episode
+			}
+			return out
+		case out.Action == Add && !conditions.Disjoint(s.Conditions) && alike(procedure, s.Procedure):
+			out.Action, out.Target, out.Why = Supersede, k.ID, "other steps or conditions of the same procedure"
+			out.Payload.Version = next(k.Payload.Version)
+			out.Payload.FailureModes = k.Payload.FailureModes
+		}
+	}
+	return out
+}
+
+// stats are the outcomes of a solution, in all situations and by those that its conditions tell apart.
+func stats(s promote.Candidate) evidence.Stats {
+	var out evidence.Stats
+	all := slices.Concat(s.Attempts, s.Against)
+	slices.SortStableFunc(all, func(a, b trace.Attempt) int { return a.At.Compare(b.At) })
+	for _, a := range all {
+		out.Observe(Situation(a.Situation.Context), a.Succeeded(), a.At)
+	}
+	return out
+}
+
+// Situation names the situation in which outcomes are counted apart: the system.
+func Situation(context map[string]string) string { return context["os"] }
+
+// conditionsOf are the conditions of the trigger that is about the solution's problem.
+func conditionsOf(p schema.CompetencePayload, s promote.Candidate) promote.Conditions {
+	for _, t := range p.Triggers {
+		if len(s.Attempts) > 0 && t.Signal != s.Attempts[0].Signal() && len(p.Triggers) > 1 {
+			continue
+		}
+		return Conditions(t.Conditions)
+	}
+	return nil
+}
+
+// Conditions reads the conditions of a trigger or a step.
+func Conditions(raw json.RawMessage) promote.Conditions {
+	var members map[string]any
+	if len(raw) == 0 || json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	out := promote.Conditions{}
+	for key, v := range members {
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		for _, e := range list {
+			out[key] = append(out[key], fmt.Sprint(e))
+		}
+		slices.Sort(out[key])
+	}
+	return out
+}
+
+// alike reports whether two procedures are variants of one: most of their steps are of the same tools with the same
+// words.
+func alike(a, b align.Procedure) bool {
+	return align.Alike(steps(a), steps(b)) >= promote.SameSolution
+}
+
+func steps(p align.Procedure) []trace.Step {
+	out := make([]trace.Step, 0, len(p.Steps))
+	for _, s := range p.Steps {
+		step := trace.Step{Tool: s.Tool, Args: map[string]trace.Scalar{}}
+		for path, t := range s.Args {
+			step.Args[path] = trace.Scalar{Text: t.String(), Type: t.Type}
+		}
+		out = append(out, step)
+	}
+	return out
+}
+
+func next(version string) string {
+	n, err := strconv.Atoi(strings.Split(cmp.Or(version, "1"), ".")[0])
+	if err != nil {
+		return version + ".1"
+	}
+	return strconv.Itoa(n + 1)
+}
+
+// describe fills in the payload.
+func (d *Delta) describe(g *promote.Group, s promote.Candidate, all []promote.Candidate, self int) {
+	p, first := &d.Payload, s.Attempts[0]
+	p.Kind = schema.TypeCompetence
+	d.Confidence = d.Stats.All.Chance()
+	if d.Action != Update {
+		trigger := schema.Trigger{Signal: first.Signal()}
+		if len(s.Conditions) > 0 {
+			trigger.Conditions, _ = json.Marshal(align.Conditions(s.Conditions)) // of texts
+		}
+		p.SkillName = skillName(first, s.Conditions)
+		p.Triggers = []schema.Trigger{trigger}
+		p.Recipe = recipe(s)
+		p.RequiredTools = nil
+		for _, step := range s.Procedure.Steps {
+			if step.Tool != "" && !slices.Contains(p.RequiredTools, step.Tool) {
+				p.RequiredTools = append(p.RequiredTools, step.Tool)
+			}
+		}
+	}
+	p.FailureModes = union(p.FailureModes, failureModes(g, s), maxFailureModes)
+	var fallbacks []string
+	for i, other := range all {
+		if i != self {
+			fallbacks = append(fallbacks, sentence(other.Procedure, other.Conditions))
+		}
+	}
+	if len(p.FallbackSteps) == 0 {
+		p.Fallbacks = union(p.Fallbacks, fallbacks, maxFallbacks)
+	}
+	p.Performance = performance(d.Stats.All, slices.Concat(s.Attempts, s.Against))
+}
+
+// skillName names a procedure by what it is for and where.
+func skillName(a trace.Attempt, c promote.Conditions) string {
+	words := signature.OfIntent(a.Intent).Words
+	name := ""
+	if !a.Problem.IsZero() {
+		words, name = a.Problem.Words, "fix"
+	} else {
+		words = normalize.Words(a.Intent, "'")
+		words = slices.DeleteFunc(words, func(w string) bool { return normalize.SignalFillers[w] })
+	}
+	parts := slices.Clone(words[:min(len(words), 8)])
+	if name != "" {
+		parts = append([]string{name}, parts...)
+	}
+	for _, key := range []string{"project_kind", "os"} {
+		parts = append(parts, c[key]...)
+	}
+	return normalize.FirstChars(strings.Map(func(r rune) rune {
+		if r == ' ' || r == '<' || r == '>' || r == '-' {
+			return '_'
+		}
+		return r
+	}, normalize.Lower(strings.Join(parts, "_"))), schema.MaxNameLength)
+}
+
+// recipe are the steps, the last of them with how one sees that it worked.
+func recipe(s promote.Candidate) []schema.Step {
+	out := s.Procedure.Recipe()
+	checked := 0
+	for _, a := range s.Attempts {
+		if a.Checked {
+			checked++
+		}
+	}
+	for i := range out {
+		out[i].Step, _ = normalize.CutChars(out[i].Step, maxMode)
+		out[i].Validation = "returns without an error"
+	}
+	if 2*checked > len(s.Attempts) {
+		out[len(out)-1].Validation = "the call that had failed returns without an error"
+	}
+	return out
+}
+
+// failureModes say which steps failed and why, and what did not help, the most frequent first.
+func failureModes(g *promote.Group, s promote.Candidate) []string {
+	count := map[string]int{}
+	var order []string
+	note := func(text string) {
+		text, _ = sensitive.Mask(text)
+		text, _ = normalize.CutChars(normalize.CleanLine(text, 4*maxMode), maxMode)
+		if count[text] == 0 {
+			order = append(order, text)
+		}
+		count[text]++
+	}
+	for _, a := range s.Attempts {
+		for _, step := range a.Steps {
+			if step.Failed && !step.Error.IsZero() {
+				note(fmt.Sprintf("%s may fail: %s", step.Tool, step.Error.Text))
+			}
+		}
+	}
+	if len(s.Against) > 0 {
+		note("does not always help: the same error came back")
+	}
+	for _, members := range align.Clusters(g.Failures, promote.SameSolution) {
+		var failed []trace.Attempt
+		for _, i := range members {
+			if !s.Procedure.Replay(g.Failures[i]) {
+				failed = append(failed, g.Failures[i])
+			}
+		}
+		if p, ok := align.Learn(failed); ok {
+			for range failed {
+				note("did not help: " + sentence(p, nil))
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
+	return order[:min(len(order), maxFailureModes)]
+}
+
+// sentence says a procedure in one line.
+func sentence(p align.Procedure, c promote.Conditions) string {
+	var parts []string
+	for _, s := range p.Steps {
+		parts = append(parts, s.String())
+	}
+	text := strings.Join(parts, "; then ")
+	if len(c) > 0 {
+		conditions, _ := json.Marshal(align.Conditions(c)) // of texts
+		text += " (where " + string(conditions) + ")"
+	}
+	text, _ = sensitive.Mask(text)
+	text, _ = normalize.CutChars(normalize.CleanLine(text, 4*maxMode), maxMode)
+	return text
+}
+
+// union adds to a list what it does not have. It never drops what was there.
+func union(list, more []string, limit int) []string {
+	out := slices.Clone(list)
+	for _, m := range more {
+		if len(out) < limit && !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func performance(t evidence.Track, attempts []trace.Attempt) *schema.Performance {
+	out := &schema.Performance{SuccessCount: t.Successes, FailureCount: t.Failures}
+	if n := float64(t.Successes + t.Failures); n > 0 {
+		good, bad := float64(t.Successes)/n, float64(t.Failures)/n
+		out.SuccessRate, out.FailureRate = &good, &bad
+	}
+	if !t.LastAt.IsZero() {
+		last := t.LastAt.UTC()
+		out.LastUsedAt = &last
+	}
+	total, n := 0.0, 0
+	for _, a := range attempts {
+		took := 0.0
+		for _, s := range a.Steps {
+			took += float64(s.Took.Microseconds()) / 1_000
+		}
+		if took > 0 {
+			total, n = total+took, n+1
+		}
+	}
+	if n > 0 {
+		mean := total / float64(n)
+		out.AvgLatencyMS = &mean
+	}
+	return out
+}

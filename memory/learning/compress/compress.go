@@ -1,0 +1,278 @@
+package compress
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/sensitive"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// Constants of compression.
+const (
+	MinAge      = 7 * 24 * time.Hour // a younger episode stays as it is
+	LeastOld    = 3                  // episodes that a summary is made of
+	MostOld     = 20
+	MaxSummary  = 8_000 // bytes of a summary
+	maxLine     = 200   // characters of a line of it
+	newestStays = 2     // episodes of a thread that are never compressed
+)
+
+// Episode is an episode as compression finds it.
+type Episode struct {
+	ID          string
+	Thread      string // of a conversation, a task or a run; empty: none
+	At          time.Time
+	Pinned      bool
+	Summarised  bool // a summary was derived from it
+	Sensitivity schema.Sensitivity
+	Payload     schema.EpisodicPayload
+}
+
+// Batches says which episodes of one thread become a summary each: those older than MinAge that are not pinned and not
+// summarised, in order of time, at least three and at most twenty together, and never the newest two of the thread.
+func Batches(episodes []Episode, now time.Time) [][]Episode {
+	sorted := slices.Clone(episodes)
+	slices.SortStableFunc(sorted, func(a, b Episode) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	})
+	sorted = sorted[:max(0, len(sorted)-newestStays)]
+	var old []Episode
+	for _, e := range sorted {
+		if !e.Pinned && !e.Summarised && e.Thread != "" && e.Thread == sorted[0].Thread && now.Sub(e.At) >= MinAge {
+			old = append(old, e)
+		}
+	}
+	var out [][]Episode
+	for len(old) >= LeastOld {
+		n := min(len(old), MostOld)
+		if rest := len(old) - n; rest > 0 && rest < LeastOld {
+			n -= LeastOld
+		}
+		out = append(out, old[:n])
+		old = old[n:]
+	}
+	return out
+}
+
+// Summary is what is kept of several episodes.
+type Summary struct {
+	Text        string
+	From, To    time.Time
+	Sources     []string // ids of the episodes that are in it
+	LeftOut     []string // ids of those that did not fit: they wait for another summary
+	Sensitivity schema.Sensitivity
+}
+
+// Summarise writes the summary of a batch: for each episode its day, its outcome, what was asked for and what the
+// failures and the endings say, and then what names and numbers are missing yet. Episodes that do not fit are left out
+// as a whole.
+func Summarise(batch []Episode) (Summary, bool) {
+	out := Summary{Sensitivity: schema.SensitivityLow}
+	var b strings.Builder
+	for _, e := range batch {
+		text := section(e)
+		if b.Len()+len(text) > MaxSummary {
+			out.LeftOut = append(out.LeftOut, e.ID)
+			continue
+		}
+		b.WriteString(text)
+		if out.Sources == nil {
+			out.From = e.At
+		}
+		out.To = e.At
+		out.Sources = append(out.Sources, e.ID)
+		if sensitive.Rank(e.Sensitivity) > sensitive.Rank(out.Sensitivity) {
+			out.Sensitivity = e.Sensitivity
+		}
+	}
+	out.Text = strings.TrimSpace(b.String())
+	return out, len(out.Sources) > 0
+}
+
+// section is the part of a summary that one episode has.
+func section(e Episode) string {
+	var lines []string
+	said := ""
+	add := func(text string) {
+		if line, _ := normalize.CutChars(normalize.CleanLine(text, 4*maxLine), maxLine); line != "" {
+			lines = append(lines, "- "+line)
+			said += " " + line
+		}
+	}
+	for _, event := range e.Payload.Timeline {
+		if telling[event.EventKind] {
+			add(event.Summary)
+		}
+	}
+	var missing []string
+	for _, want := range must(e) {
+		if !contains(said, want) {
+			missing = append(missing, want)
+		}
+	}
+	if len(missing) > 0 {
+		lines = append(lines, "- also: "+strings.Join(missing, ", "))
+	}
+	return fmt.Sprintf("%s %s (%s):\n%s\n", e.At.UTC().Format(time.DateOnly), OutcomeWord(e.Payload.Outcome), e.ID,
+		strings.Join(lines, "\n"))
+}
+
+// OutcomeWord is the word by which a summary says how an episode ended.
+func OutcomeWord(o schema.Outcome) string {
+	if o == "" {
+		return "ended without an outcome"
+	}
+	return string(o)
+}
+
+// telling are the kinds of events whose words a summary keeps. Calls and results of tools stay in the episode.
+var telling = map[string]bool{
+	ledger.KindRunStarted: true, ledger.KindUserInjected: true, ledger.KindToolFailed: true, ledger.KindOutcome: true,
+	ledger.KindVerdictFinal: true, ledger.KindAgentReflected: true, ledger.KindClueFound: true,
+	ledger.KindJudgeVerdict: true,
+}
+
+var (
+	numbers = regexp.MustCompile(`[$€£]?\b\d[\d.,:/-]*\d%?|[$€£]?\b\d%?`)
+	// names are words with a capital inside a sentence, and words with marks by which paths, addresses and identifiers
+	// are known.
+	names = regexp.MustCompile(`\b[A-Z][\p{L}\d]*[\p{L}\d]\b|[\p{L}\d]+(?:[_/@.][\p{L}\d~-]+)+`)
+)
+
+// starters begin sentences and are no names.
+var starters = normalize.Set(`the a an i we you it this that these those please use fix add run make set build create
+	update delete remove check why how what when where who is are was were do does did can could should would my our your
+	in on at for from to of and or but if then also not no yes error failed user started ended said observed believes`)
+
+// must are the names and numbers that a summary of an episode has to keep: those of what users, judges and endings say
+// and of failures, without secrets.
+func must(e Episode) []string {
+	var out []string
+	take := func(w string) {
+		if w = strings.Trim(w, ".,:/-"); w != "" && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	for _, event := range e.Payload.Timeline {
+		if !telling[event.EventKind] {
+			continue
+		}
+		_, text, found := strings.Cut(event.Summary, ": ") // without the label: "user: ..."
+		if !found {
+			text = event.Summary
+		}
+		text, _ = sensitive.Mask(text)
+		for _, n := range numbers.FindAllString(text, -1) {
+			take(n)
+		}
+		for _, n := range names.FindAllString(text, -1) {
+			if !starters[normalize.Lower(n)] {
+				take(n)
+			}
+		}
+	}
+	const most = 60
+	return out[:min(len(out), most)]
+}
+
+// contains reports whether a text has a word, not as a part of a longer one.
+func contains(text, word string) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		from, to := at+i, at+i+len(word)
+		if !joins(text, from-1, -1) && !joins(text, to, 1) {
+			return true
+		}
+		at = from + 1
+	}
+}
+
+// joins reports whether the byte at a place continues a word or a number; a mark does only with a digit after it.
+func joins(text string, at, step int) bool {
+	if at < 0 || at >= len(text) {
+		return false
+	}
+	word := func(i int) bool {
+		return i >= 0 && i < len(text) && (text[i] >= 0x80 || text[i] >= '0' && text[i] <= '9' ||
+			text[i] >= 'a' && text[i] <= 'z' || text[i] >= 'A' && text[i] <= 'Z')
+	}
+	digit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
+	return word(at) || (text[at] == '.' || text[at] == ',') && digit(at+step) && digit(at-step)
+}
+
+// Reasons of refusals of summaries.
+const (
+	Empty        = "empty"
+	NotShorter   = "not_shorter"
+	LosesName    = "loses_names_or_numbers"
+	LosesOutcome = "loses_outcomes"
+	Invents      = "has_numbers_of_no_source"
+)
+
+// Problem is why a summary is refused.
+type Problem struct {
+	Reason  string
+	Missing []string // what is lost or invented
+}
+
+// Check refuses a summary, of a model or of anybody, that is empty, is longer than 8,000 bytes, loses a name, a number
+// or an outcome of its sources, or has a number that no source has. Its sources are those that it names by their ids.
+func Check(summary string, sources []Episode) (Problem, bool) {
+	text := strings.TrimSpace(summary)
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) ||
+		len(sources) == 0 {
+		return Problem{Reason: Empty}, false
+	}
+	if len(text) > MaxSummary {
+		return Problem{Reason: NotShorter}, false
+	}
+	var missing, outcomes []string
+	known := ""
+	count := map[string]int{}
+	for _, e := range sources {
+		for _, want := range must(e) {
+			if !contains(text, want) && !slices.Contains(missing, want) {
+				missing = append(missing, want)
+			}
+		}
+		count[OutcomeWord(e.Payload.Outcome)]++
+		known += " " + e.ID + " " + e.At.UTC().Format(time.DateOnly)
+		for _, event := range e.Payload.Timeline {
+			known += " " + event.Summary
+		}
+	}
+	if len(missing) > 0 {
+		return Problem{LosesName, missing}, false
+	}
+	for word := range count {
+		if !strings.Contains(normalize.Lower(text), word) {
+			outcomes = append(outcomes, word)
+		}
+	}
+	if len(outcomes) > 0 {
+		slices.Sort(outcomes)
+		return Problem{LosesOutcome, outcomes}, false
+	}
+	var invented []string
+	for _, n := range numbers.FindAllString(text, -1) {
+		n = strings.Trim(n, ".,:/-")
+		if len(n) > 1 && !strings.Contains(known, n) {
+			invented = append(invented, n)
+		}
+	}
+	if len(invented) > 0 {
+		return Problem{Invents, invented}, false
+	}
+	return Problem{}, true
+}

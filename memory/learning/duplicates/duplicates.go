@@ -1,0 +1,225 @@
+package duplicates
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/sensitive"
+	"github.com/mneme/mneme/schema"
+)
+
+// Record is a memory as duplicates are sought.
+type Record struct {
+	ID          string
+	Type        schema.MemoryType
+	Ground      string // tenant, scope, project and readers: records of different grounds are never merged
+	Content     string
+	Payload     json.RawMessage // of procedures and plans, which are the same only if it is
+	Validity    schema.Validity
+	Who         string // who said it
+	OccurredAt  time.Time
+	CreatedAt   time.Time
+	Confidence  float64
+	Salience    float64
+	Pinned      bool
+	Sensitivity schema.Sensitivity
+	Tags        []string
+	Evidence    []string
+}
+
+// Kind says how two records are the same.
+type Kind string
+
+// The kinds, from the surest.
+const (
+	Exact     Kind = "exact"      // the same bytes
+	Spelling  Kind = "normalized" // the same words in another spelling
+	Near      Kind = "near"       // words that change nothing are different
+	Different Kind = ""
+)
+
+// Key is equal for records that may be duplicates, and only for these: a reader of many records compares those of one
+// key. It holds all that Compare asks for.
+func Key(r Record) string {
+	words := wordsOf(r)
+	parts := []string{string(r.Type), r.Ground, memory.ConditionsHash(r.Validity)}
+	if structured(r) {
+		parts = append(parts, memory.Canonical(r.Payload))
+	}
+	return strings.Join(append(parts, strings.Join(words.all, " "), words.guards), "\x00")
+}
+
+// Compare says whether two records say the same, and how.
+//
+// Words that change nothing are articles, forms of "to be" in the present, and a few such as "please" and "really".
+// Contractions are written out, and "set-up" is "set up". All other words must be the same in the same order, so that
+// a name, a date, "only", "before" or "in staging" keeps records apart. Numbers and negations must be the same one by
+// one. What somebody says of themselves is theirs; "yesterday" is a day; "US" is not "us".
+func Compare(a, b Record) Kind {
+	switch {
+	case Key(a) != Key(b):
+		return Different
+	case a.Content == b.Content:
+		return Exact
+	case memory.SameContent(normalize.Normalize(a.Content).Hash, normalize.Normalize(b.Content).Hash):
+		return Spelling
+	}
+	return Near
+}
+
+func structured(r Record) bool {
+	return r.Type == schema.TypeCompetence || r.Type == schema.TypePlanGraph || r.Type == schema.TypeEpisodic ||
+		r.Type == schema.TypeWorking
+}
+
+type words struct {
+	all    []string // that count, in order
+	guards string   // what must be the same besides: numbers, negations, who, when
+}
+
+var (
+	// soft words change nothing.
+	soft = normalize.Set("a an the is are am please really actually indeed simply basically")
+
+	selfWords = normalize.Set("i me my mine myself we us our ours")
+	dayWords  = normalize.Set("today yesterday tomorrow tonight now currently recently soon last next this ago later")
+
+	contractions = strings.NewReplacer("can't", "can not", "cannot", "can not", "won't", "will not", "shan't", "shall not",
+		"n't", " not", "'re", " are", "'m", " am", "'ll", " will", "'ve", " have")
+)
+
+// wordsOf reads what counts of a record.
+func wordsOf(r Record) words {
+	var out words
+	var guards []string
+	text := contractions.Replace(normalize.Apostrophes.Replace(normalize.Lower(r.Content)))
+	self, day := false, false
+	for _, w := range strings.FieldsFunc(text, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.Is(unicode.M, c) &&
+			!strings.ContainsRune("'.,:%€$£#@/+*=<>~^&|\\_-", c) && !unicode.IsSymbol(c)
+	}) {
+		w = strings.TrimRight(strings.TrimLeft(w, "'.,:*"), "'.,:-*")
+		if len(w) > 1 && w[0] == '-' && !strings.ContainsAny(w[1:2], "0123456789.") {
+			w = strings.TrimLeft(w, "-") // a dash or a flag; -5 keeps its sign
+		}
+		if w == "" || soft[w] {
+			continue
+		}
+		self, day = self || selfWords[w], day || dayWords[w]
+		if strings.ContainsFunc(w, unicode.IsDigit) || strings.ContainsAny(w, "%€$£#@/+=<>~^&|\\_.,:") ||
+			strings.ContainsFunc(w, unicode.IsSymbol) {
+			guards = append(guards, "n:"+w)
+		}
+		if normalize.Negations[strings.ReplaceAll(w, "'", "")] {
+			guards = append(guards, "not:"+w)
+		}
+		out.all = append(out.all, strings.ReplaceAll(w, "-", " "))
+	}
+	for _, w := range strings.FieldsFunc(r.Content, func(c rune) bool { return !unicode.IsLetter(c) }) {
+		if low := normalize.Lower(w); len(w) <= 4 && len(w) > 1 && w == strings.ToUpper(w) && low != w &&
+			r.Content != strings.ToUpper(r.Content) {
+			guards = append(guards, "caps:"+low) // IT, US, AM
+		}
+	}
+	if self {
+		guards = append(guards, "who:"+normalize.Lower(r.Who))
+	}
+	if day && !r.OccurredAt.IsZero() {
+		guards = append(guards, "day:"+r.OccurredAt.UTC().Format(time.DateOnly))
+	}
+	if strings.HasSuffix(strings.TrimSpace(r.Content), "?") {
+		guards = append(guards, "question")
+	}
+	out.guards = strings.Join(guards, "\x01")
+	return out
+}
+
+// Groups returns the places of records that say the same, at least two each.
+func Groups(records []Record) [][]int {
+	byKey := map[string][]int{}
+	var order []string
+	for i, r := range records {
+		key := Key(r)
+		if len(byKey[key]) == 0 {
+			order = append(order, key)
+		}
+		byKey[key] = append(byKey[key], i)
+	}
+	var out [][]int
+	for _, key := range order {
+		if len(byKey[key]) > 1 {
+			out = append(out, byKey[key])
+		}
+	}
+	return out
+}
+
+// Merge is the plan by which duplicates become one. Nothing is lost: what is merged away is superseded by what is kept,
+// which is derived from it.
+type Merge struct {
+	Keep        string   // the record that stays
+	Away        []string // the others, oldest first
+	Kind        Kind     // the least sure of the pairs
+	Confidence  float64  // the best
+	Salience    float64  // the best
+	Sensitivity schema.Sensitivity
+	Tags        []string
+	Evidence    []string // the union
+}
+
+// Plan says how records that say the same are merged. A pinned record is kept before others, then the one with the best
+// confidence, then the oldest. It reports false for fewer than two records, for records that do not say the same, and
+// where two pinned ones would have to be merged.
+func Plan(records []Record) (Merge, bool) {
+	if len(records) < 2 {
+		return Merge{}, false
+	}
+	sorted := slices.Clone(records)
+	slices.SortStableFunc(sorted, func(a, b Record) int {
+		return cmp.Or(pinned(b)-pinned(a), cmp.Compare(b.Confidence, a.Confidence), a.CreatedAt.Compare(b.CreatedAt),
+			strings.Compare(a.ID, b.ID))
+	})
+	keep := sorted[0]
+	out := Merge{Keep: keep.ID, Kind: Exact, Sensitivity: keep.Sensitivity}
+	rest := sorted[1:]
+	slices.SortStableFunc(rest, func(a, b Record) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	for _, r := range append([]Record{keep}, rest...) {
+		kind := Compare(keep, r)
+		if kind == Different || r.ID != keep.ID && r.Pinned {
+			return Merge{}, false
+		}
+		if order(kind) > order(out.Kind) {
+			out.Kind = kind
+		}
+		if r.ID != keep.ID {
+			out.Away = append(out.Away, r.ID)
+		}
+		out.Confidence, out.Salience = max(out.Confidence, r.Confidence), max(out.Salience, r.Salience)
+		if sensitive.Rank(r.Sensitivity) > sensitive.Rank(out.Sensitivity) {
+			out.Sensitivity = r.Sensitivity
+		}
+		out.Tags = append(out.Tags, r.Tags...)
+		out.Evidence = append(out.Evidence, r.Evidence...)
+	}
+	slices.Sort(out.Tags)
+	slices.Sort(out.Evidence)
+	out.Tags, out.Evidence = slices.Compact(out.Tags), slices.Compact(out.Evidence)
+	return out, true
+}
+
+func order(k Kind) int { return slices.Index([]Kind{Exact, Spelling, Near, Different}, k) }
+
+func pinned(r Record) int {
+	if r.Pinned {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,139 @@
+package evidence_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+func attempt(n int, s trace.Source) trace.Attempt {
+	return trace.Attempt{ID: fmt.Sprint(n), Episode: fmt.Sprint(n), Source: s, Intent: fmt.Sprintf("task %d", n)}
+}
+
+func witnessed(agent string, n int) trace.Attempt {
+	return attempt(n, trace.Source{Agent: agent, Session: fmt.Sprint(n), Witnessed: true, Trust: 1})
+}
+
+func TestWhatCountsAsIndependent(t *testing.T) {
+	policy := evidence.Default()
+	count := evidence.Independent([]trace.Attempt{witnessed("a", 1), witnessed("a", 2), witnessed("b", 3)}, policy)
+	require.True(t, count.Enough(policy))
+	require.Equal(t, []string{"a", "b"}, count.Agents)
+
+	t.Run("one origin that hands in fifty accounts", func(t *testing.T) {
+		var many []trace.Attempt
+		for i := range 50 {
+			many = append(many, attempt(i, trace.Source{Agent: fmt.Sprint("agent", i), Session: fmt.Sprint(i),
+				Origin: "import:evil", Trust: 1}))
+		}
+		count := evidence.Independent(many, policy)
+		require.Len(t, count.Independent, 1)
+		require.Equal(t, 49, count.LeftOut[evidence.SameOrigin])
+		require.False(t, count.Enough(policy))
+	})
+	t.Run("accounts of many origins without a witness", func(t *testing.T) {
+		var many []trace.Attempt
+		for i := range 50 {
+			many = append(many, attempt(i, trace.Source{Origin: fmt.Sprint("o", i), Trust: 1}))
+		}
+		require.False(t, evidence.Independent(many, policy).Enough(policy))
+	})
+	t.Run("the same session, word for word, and without trust", func(t *testing.T) {
+		again, same, distrusted := witnessed("a", 1), witnessed("b", 7), witnessed("c", 8)
+		again.Intent = "another"
+		same.Intent = "task 1"
+		distrusted.Source.Trust = 0.2
+		count := evidence.Independent([]trace.Attempt{witnessed("a", 1), again, same, distrusted}, policy)
+		require.Equal(t, []int{0}, count.Independent)
+		require.Equal(t, map[string]int{evidence.SameSession: 1, evidence.Repetition: 1, evidence.NotTrusted: 1},
+			count.LeftOut)
+	})
+	t.Run("where several agents are asked for", func(t *testing.T) {
+		policy := policy
+		policy.PerAgent = 2
+		require.False(t, evidence.Independent([]trace.Attempt{witnessed("a", 1), witnessed("a", 2), witnessed("a", 3)},
+			policy).Enough(policy))
+	})
+}
+
+func TestRepeatingNeverAddsEvidence(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var attempts []trace.Attempt
+		for i := range rapid.IntRange(1, 12).Draw(t, "n") {
+			attempts = append(attempts, attempt(i, trace.Source{
+				Agent:     rapid.SampledFrom([]string{"a", "b"}).Draw(t, "agent"),
+				Session:   fmt.Sprint(rapid.IntRange(0, 5).Draw(t, "session")),
+				Origin:    rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "origin"),
+				Witnessed: rapid.Bool().Draw(t, "witnessed"), Trust: rapid.Float64Range(0, 1).Draw(t, "trust")}))
+		}
+		policy := evidence.Default()
+		once := evidence.Independent(attempts, policy)
+		twice := evidence.Independent(slices.Concat(attempts, attempts), policy)
+		require.Len(t, twice.Independent, len(once.Independent))
+		require.Equal(t, once.Witnessed, twice.Witnessed)
+	})
+}
+
+func TestTheFiguresOfATrack(t *testing.T) {
+	var track evidence.Track
+	require.Equal(t, evidence.Prior, track.Chance())
+	at := time.Unix(0, 0)
+	for range 50 {
+		track.Observe(true, at)
+	}
+	for _, want := range []float64{0.86, 0.71, 0.60, 0.51, 0.44} {
+		require.InDelta(t, want, track.Chance(), 0.01)
+		if want > 0.45 {
+			require.True(t, track.InPlace())
+		} else {
+			require.False(t, track.InPlace(), "lost within four failures")
+		}
+		track.Observe(false, at)
+	}
+	for range 50 {
+		track.Observe(false, at)
+	}
+	tried := track
+	for range 3 {
+		require.False(t, tried.InPlace())
+		tried.Observe(true, at)
+	}
+	require.True(t, tried.InPlace(), "back after three successes")
+	occurrences := 0
+	for ; !track.InPlace(); occurrences++ {
+		track.Idle()
+	}
+	require.LessOrEqual(t, occurrences, 20)
+	track.Observe(false, at)
+	require.False(t, track.InPlace(), "one failure more, and it waits again")
+}
+
+func TestSituationsDiffer(t *testing.T) {
+	var stats evidence.Stats
+	for range 5 {
+		stats.Observe("linux", true, time.Unix(0, 0))
+		stats.Observe("macos", false, time.Unix(0, 0))
+	}
+	require.True(t, stats.InPlace("linux"))
+	require.False(t, stats.InPlace("macos"))
+	for i := range 1_000 {
+		stats.Observe(fmt.Sprint(i), true, time.Unix(0, 0))
+	}
+	require.LessOrEqual(t, len(stats.In), 64)
+}
+
+func TestASetHasOneHash(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfDistinct(rapid.StringN(1, 8, 16), func(s string) string { return s }).Draw(t, "ids")
+		shuffled := rapid.Permutation(ids).Draw(t, "shuffled")
+		require.Equal(t, evidence.HashOf(ids), evidence.HashOf(shuffled))
+		require.NotEqual(t, evidence.HashOf(ids), evidence.HashOf(append(slices.Clone(ids), "one more thing more")))
+	})
+}

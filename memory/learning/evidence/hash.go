@@ -1,0 +1,46 @@
+package evidence
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// Set is the hash of a set of evidence, to which elements are added one by one in any order. Each is added once. The
+// zero Set is empty.
+type Set struct {
+	sum [4]uint64
+	n   uint64
+}
+
+// Add adds an element.
+func (s *Set) Add(id string) {
+	h := sha256.Sum256([]byte(id))
+	for i := range s.sum {
+		s.sum[i] += binary.BigEndian.Uint64(h[8*i:])
+	}
+	s.n++
+}
+
+// String is the hash; equal for equal sets.
+func (s Set) String() string {
+	var b []byte
+	for _, part := range append(s.sum[:], s.n) {
+		b = binary.BigEndian.AppendUint64(b, part)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
+}
+
+// HashOf is the hash of the set of ids.
+func HashOf(ids []string) string {
+	var s Set
+	seen := map[string]bool{}
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			s.Add(id)
+		}
+	}
+	return s.String()
+}

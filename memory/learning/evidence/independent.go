@@ -1,0 +1,103 @@
+package evidence
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+// Policy says how much evidence a promotion needs.
+type Policy struct {
+	Least     int     // independent successes
+	Witnessed int     // of them, how many the ledger recorded as they happened
+	PerAgent  int     // successes of one agent that count; 0: all of different sessions
+	MinTrust  float64 // [0,1]; what comes from a less trusted source does not count
+}
+
+// Default needs three independent successes, at least two of them witnessed. The sessions of one agent are independent
+// of each other: an agent that works alone may learn, for itself (see Count.Agents).
+func Default() Policy { return Policy{Least: 3, Witnessed: 2, MinTrust: 0.5} }
+
+// Reasons why an observation does not count.
+const (
+	NotTrusted  = "source_not_trusted"
+	Repetition  = "repetition"        // word for word what was counted
+	SameSession = "same_session"      // a session is counted once
+	SameOrigin  = "same_origin"       // accounts that one origin handed in are counted once
+	AgentShare  = "share_of_an_agent" // more than Policy.PerAgent
+)
+
+// Count is what is left of observations when those that depend on each other are counted once.
+type Count struct {
+	Independent []int // places of the observations that count
+	Witnessed   int
+	Agents      []string       // who vouches: what one agent alone vouches for is for that agent alone
+	LeftOut     map[string]int // by reason
+}
+
+// Enough reports whether a policy is met.
+func (c Count) Enough(p Policy) bool {
+	return len(c.Independent) >= p.Least && c.Witnessed >= p.Witnessed
+}
+
+// Independent counts attempts. What was witnessed counts before accounts, since anybody can hand in an account: those
+// of one origin count once, whatever they say, however many they are, and in the name of whichever agents. What was
+// witnessed counts once a session. What repeats another word for word, with the same names, paths and results, counts
+// with it, whoever says it.
+func Independent(attempts []trace.Attempt, p Policy) Count {
+	order := make([]int, len(attempts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := attempts[i], attempts[j]
+		return cmp.Or(told(a)-told(b), a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	})
+	out := Count{LeftOut: map[string]int{}}
+	seen, perAgent := map[string]bool{}, map[string]int{}
+	for _, i := range order {
+		a := attempts[i]
+		what, session := "what:"+a.Fingerprint(), "session:"+a.Source.Agent+"\x00"+cmp.Or(a.Source.Session, a.Episode)
+		origin := "origin:" + cmp.Or(a.Source.Origin, a.Source.Agent)
+		why := ""
+		switch {
+		case !(a.Source.Trust >= p.MinTrust): // so written that NaN is low
+			why = NotTrusted
+		case seen[what]:
+			why = Repetition
+		case a.Source.Witnessed && seen[session]:
+			why = SameSession
+		case a.Source.Witnessed && p.PerAgent > 0 && perAgent[a.Source.Agent] >= p.PerAgent:
+			why = AgentShare
+		case !a.Source.Witnessed && seen[origin]:
+			why = SameOrigin
+		}
+		if why != "" {
+			out.LeftOut[why]++
+			continue
+		}
+		seen[what], seen[session] = true, true
+		if a.Source.Witnessed {
+			out.Witnessed++
+			perAgent[a.Source.Agent]++
+		} else {
+			seen[origin] = true
+		}
+		out.Independent = append(out.Independent, i)
+		if a.Source.Witnessed && !slices.Contains(out.Agents, a.Source.Agent) {
+			out.Agents = append(out.Agents, a.Source.Agent)
+		}
+	}
+	slices.Sort(out.Independent)
+	slices.Sort(out.Agents)
+	return out
+}
+
+func told(a trace.Attempt) int {
+	if a.Source.Witnessed {
+		return 0
+	}
+	return 1
+}

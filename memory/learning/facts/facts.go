@@ -1,0 +1,377 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/learning/duplicates"
+	"github.com/mneme/mneme/memory/learning/promote"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// Constants of the decision.
+const (
+	leastSessions = 2   // in which something must be said to become a fact
+	leastSources  = 2   // who must say it, unless it is about the speaker
+	outweighs     = 1.5 // by how much more must speak for one of two statements to take the other's place
+	maxCompared   = 40  // statements that one is compared with
+	maxTerm       = 500 // statements that one word leads to; a more common word leads nowhere
+	maxRead       = 600 // bytes of a statement; a longer one is not read
+)
+
+// Observation is something that was said or seen in a session.
+type Observation struct {
+	ID      string
+	Text    string
+	Who     string // who said it
+	Source  trace.Source
+	Context map[string]string // of the session: project_kind, os and so on
+	At      time.Time
+}
+
+// Fact is a record that is held.
+type Fact struct {
+	ID         string
+	Text       string
+	Who        string
+	Conditions promote.Conditions
+	Confidence float64
+	Trust      float64
+	Sources    int // distinct ones that it rests on
+	At         time.Time
+	Pinned     bool
+}
+
+// Action says what becomes of what is held.
+type Action string
+
+// The actions.
+const (
+	Reinforce Action = "reinforce"
+	New       Action = "new"
+	Replace   Action = "replace" // the target is superseded
+	Fork      Action = "fork"    // both hold, each under its conditions
+	Contest   Action = "contest" // a person or more evidence decides
+)
+
+// Update is one change.
+type Update struct {
+	Action           Action
+	Target           string // the fact that is changed; empty for a new one
+	Text             string
+	Who              string
+	Conditions       promote.Conditions // under which the text holds; nil: everywhere
+	TargetConditions promote.Conditions // of a fork: under which the target holds from now on; nil: as it was
+	Confidence       float64
+	Evidence         []string // ids of observations
+	Sources          int
+	Why              string
+}
+
+// statement is what several observations say.
+type statement struct {
+	key, who string
+	frames   []frame.Frame
+	seen     []Observation
+	fact     *Fact // the one that says it, if any
+	sources  map[string]bool
+	sessions map[string]bool
+	trust    float64
+	last     time.Time
+	first    time.Time
+	rivals   []int // statements that it cannot hold together with
+	likes    []int // statements that give the same another value, where both may hold
+}
+
+// Learner reads observations one by one and says at the end what they change. The zero Learner is empty. It keeps a
+// statement once, however often it is said.
+type Learner struct {
+	statements []*statement
+	byKey      map[string]int
+	byTerm     map[string][]int
+}
+
+// Know adds a fact that is held. All facts come before the observations.
+func (l *Learner) Know(f Fact) {
+	s := l.at(f.Text, f.Who, f.Conditions)
+	if s != nil && s.fact == nil {
+		known := f
+		s.fact = &known
+	}
+}
+
+// Add takes in an observation. It reports false for one that says nothing that could be compared.
+func (l *Learner) Add(o Observation) bool {
+	s := l.at(o.Text, o.Who, nil)
+	if s == nil {
+		return false
+	}
+	source, session := cmp.Or(o.Who, o.Source.Origin, o.Source.Agent), cmp.Or(o.Source.Session, o.ID)
+	s.sources[source], s.sessions[session] = true, true
+	s.trust = max(s.trust, o.Source.Trust)
+	if s.first.IsZero() || o.At.Before(s.first) {
+		s.first = o.At
+	}
+	if o.At.After(s.last) {
+		s.last = o.At
+	}
+	const kept = 60
+	if len(s.seen) < kept {
+		s.seen = append(s.seen, o)
+	} else {
+		s.seen[len(s.sessions)%kept] = o
+	}
+	return true
+}
+
+// at is the statement of a text: one that is known in these words, one that it restates, or a new one.
+func (l *Learner) at(text, who string, conditions promote.Conditions) *statement {
+	text = normalize.CleanLine(text, maxRead+1)
+	if text == "" || len(text) > maxRead || strings.HasSuffix(text, "?") {
+		return nil
+	}
+	key := duplicates.Key(duplicates.Record{Type: schema.TypeSemantic, Content: text, Who: who}) + "\x00" +
+		conditions.Situation(first(conditions))
+	if i, ok := l.byKey[key]; ok {
+		return l.statements[i]
+	}
+	frames := frame.Read(text, who)
+	if len(frames) == 0 {
+		return nil
+	}
+	if l.byKey == nil {
+		l.byKey, l.byTerm = map[string]int{}, map[string][]int{}
+	}
+	s := &statement{key: key, who: who, frames: frames, sources: map[string]bool{}, sessions: map[string]bool{}}
+	for _, i := range l.near(frames) {
+		o := l.statements[i]
+		forward, more := frame.Best(o.frames, frames)
+		back, moreToo := frame.Best(frames, o.frames)
+		if more || moreToo {
+			continue
+		}
+		if forward.Change == frame.Restates && forward.Certainty == frame.Sure && back.Change == frame.Restates &&
+			len(conditions) == 0 && o.fact == nil {
+			l.byKey[key] = i
+			return o
+		}
+		if rivals(forward) || rivals(back) {
+			s.rivals = append(s.rivals, i)
+			o.rivals = append(o.rivals, len(l.statements))
+		} else if otherValue(o.frames, frames) && (o.who == who || !frames[0].OfSpeaker()) {
+			s.likes = append(s.likes, i)
+			o.likes = append(o.likes, len(l.statements))
+		}
+	}
+	l.byKey[key] = len(l.statements)
+	for _, term := range terms(frames) {
+		if len(l.byTerm[term]) < maxTerm {
+			l.byTerm[term] = append(l.byTerm[term], len(l.statements))
+		}
+	}
+	l.statements = append(l.statements, s)
+	return s
+}
+
+func first(c promote.Conditions) map[string]string {
+	out := map[string]string{}
+	for key, values := range c {
+		out[key] = strings.Join(values, "|")
+	}
+	return out
+}
+
+func rivals(r frame.Relation) bool { return r.Certainty >= frame.Doubt && r.Change != frame.Restates }
+
+// otherValue reports whether two statements are about the same, in the same words, of the same people, and give it
+// different values: "I prefer Go" and "I prefer Python". Both may hold, and often each in situations of its own.
+func otherValue(a, b []frame.Frame) bool {
+	if len(a) != 1 || len(b) != 1 || a[0].About() == "" || !strings.EqualFold(a[0].About(), b[0].About()) ||
+		a[0].Owner() != b[0].Owner() || a[0].OfSpeaker() != b[0].OfSpeaker() {
+		return false
+	}
+	x, y := terms(a), terms(b)
+	shared := 0
+	for _, t := range x {
+		if slices.Contains(y, t) {
+			shared++
+		}
+	}
+	return shared >= 2 && shared < len(x) && shared < len(y)
+}
+
+func terms(frames []frame.Frame) []string {
+	var out []string
+	for _, f := range frames {
+		out = append(out, f.Terms()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// near are the statements that share most words with frames.
+func (l *Learner) near(frames []frame.Frame) []int {
+	shared := map[int]int{}
+	for _, term := range terms(frames) {
+		for _, i := range l.byTerm[term] {
+			shared[i]++
+		}
+	}
+	out := make([]int, 0, len(shared))
+	for i := range shared {
+		out = append(out, i)
+	}
+	slices.SortFunc(out, func(a, b int) int { return cmp.Or(shared[b]-shared[a], a-b) })
+	return out[:min(len(out), maxCompared)]
+}
+
+// weight is how much speaks for a statement: trust × support, where support grows with the number n of sources as
+// (n+1)/(n+2), and with the sessions only a little: who says a thing often is still one source.
+func (s *statement) weight() float64 {
+	trust, sources := s.trust, len(s.sources)
+	if s.fact != nil {
+		trust = max(trust, s.fact.Trust*memory.ClampUnit(s.fact.Confidence))
+		sources = max(sources, s.fact.Sources)
+	}
+	n := float64(sources)
+	return memory.ClampUnit(trust) * (n + 1) / (n + 2) * (1 + 0.1*float64(min(len(s.sessions), 5)))
+}
+
+// recurs reports whether a statement was said often enough, by enough people, to count.
+func (s *statement) recurs() bool {
+	own := slices.ContainsFunc(s.frames, frame.Frame.OfSpeaker)
+	return len(s.sessions) >= leastSessions && (own || len(s.sources) >= leastSources)
+}
+
+// Updates returns what the observations change, in the order in which the statements were first made. A statement is
+// compared with what is held and with the strongest of those that it cannot hold together with.
+func (l *Learner) Updates() []Update {
+	var out []Update
+	done := map[string]bool{} // facts that have a change
+	for _, s := range l.statements {
+		if len(s.seen) == 0 || !s.recurs() {
+			continue
+		}
+		if s.fact != nil { // what speaks against it says so by itself
+			out = append(out, s.update(Reinforce, s.fact, "said again"))
+			continue
+		}
+		rival := l.strongest(s.rivals)
+		if rival == nil {
+			if o := l.strongest(s.likes); o != nil {
+				if u := s.against(o); u.Action == Fork && (u.Target == "" || !done[u.Target]) {
+					done[u.Target] = u.Target != ""
+					out = append(out, u)
+					continue
+				}
+			}
+			out = append(out, s.update(New, nil, "said in several sessions"))
+			continue
+		}
+		u := s.against(rival)
+		switch {
+		case u.Action == "":
+			continue
+		case rival.fact == nil && u.Action == Replace:
+			u = s.update(New, nil, "more speaks for it than for another statement")
+		case rival.fact == nil && u.Action == Contest && rival.against(s).Action == Replace:
+			continue // the other one is written
+		case rival.fact != nil && rival.fact.Pinned && u.Action == Replace:
+			u.Action, u.Why = Contest, "the fact is pinned"
+		}
+		if u.Target != "" {
+			if done[u.Target] {
+				continue // one change a fact and run
+			}
+			done[u.Target] = true
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// strongest is the statement for which most speaks, of those that recur or are held.
+func (l *Learner) strongest(statements []int) (best *statement) {
+	for _, i := range statements {
+		o := l.statements[i]
+		if o.fact == nil && !o.recurs() {
+			continue
+		}
+		if best == nil || o.weight() > best.weight() {
+			best = o
+		}
+	}
+	return best
+}
+
+// against says what a statement does to one that it cannot hold together with.
+func (s *statement) against(o *statement) Update {
+	held, mine := contexts(o), contexts(s)
+	if o.fact != nil && len(o.fact.Conditions) > 0 {
+		held = append(held, given(o.fact.Conditions), given(o.fact.Conditions))
+	}
+	own, other := promote.Apart(mine, held), promote.Apart(held, mine)
+	if own != nil && other == nil && len(held) == 0 {
+		other = promote.Conditions{}
+	}
+	if own != nil && other != nil && own.Disjoint(other) {
+		u := s.update(Fork, o.fact, "each is said in situations of its own")
+		u.Conditions, u.TargetConditions = own, other
+		return u
+	}
+	later := s.first.After(o.last) && (o.fact == nil || s.first.After(o.fact.At))
+	relation, _ := frame.Best(o.frames, s.frames)
+	switch {
+	case later && relation.Certainty >= frame.Likely && s.weight()*outweighs >= o.weight():
+		return s.update(Replace, o.fact, "said later, in words that change it")
+	case s.weight() >= outweighs*o.weight():
+		return s.update(Replace, o.fact, "more speaks for it")
+	case o.weight() >= outweighs*s.weight() && o.fact == nil:
+		return Update{}
+	}
+	return s.update(Contest, o.fact, "about as much speaks for each")
+}
+
+func contexts(s *statement) []map[string]string {
+	var out []map[string]string
+	for _, o := range s.seen {
+		out = append(out, o.Context)
+	}
+	return out
+}
+
+func given(c promote.Conditions) map[string]string {
+	out := map[string]string{}
+	for key, values := range c {
+		out[key] = values[0]
+	}
+	return out
+}
+
+func (s *statement) update(action Action, target *Fact, why string) Update {
+	latest := s.seen[0]
+	out := Update{Action: action, Sources: len(s.sources), Why: why,
+		Confidence: memory.ClampUnit(min(0.95, s.weight()))}
+	for _, o := range s.seen {
+		out.Evidence = append(out.Evidence, o.ID)
+		if o.At.After(latest.At) {
+			latest = o
+		}
+	}
+	slices.Sort(out.Evidence)
+	out.Text, out.Who = latest.Text, latest.Who
+	if target != nil {
+		out.Target = target.ID
+	}
+	if action == Reinforce && target != nil {
+		out.Text, out.Conditions = target.Text, target.Conditions
+		out.Confidence = max(target.Confidence, out.Confidence)
+	}
+	return out
+}

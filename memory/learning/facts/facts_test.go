@@ -1,0 +1,140 @@
+package facts_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory/learning/facts"
+	"github.com/mneme/mneme/memory/learning/promote"
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+func said(n int, who, text, kind string) facts.Observation {
+	o := facts.Observation{ID: fmt.Sprint("o", n), Text: text, Who: who, At: time.Unix(int64(n)*3600, 0),
+		Source: trace.Source{Session: fmt.Sprint("s", n), Origin: who, Trust: 0.9, Witnessed: true}}
+	if kind != "" {
+		o.Context = map[string]string{"project_kind": kind, "build": fmt.Sprint(n)}
+	}
+	return o
+}
+
+func learn(known []facts.Fact, seen ...facts.Observation) []facts.Update {
+	var l facts.Learner
+	for _, f := range known {
+		l.Know(f)
+	}
+	for _, o := range seen {
+		l.Add(o)
+	}
+	return l.Updates()
+}
+
+func TestWhatRecursBecomesAFact(t *testing.T) {
+	got := learn(nil, said(1, "ana", "I prefer Go", ""), said(2, "ana", "I prefer Go", ""))
+	require.Len(t, got, 1)
+	require.Equal(t, facts.New, got[0].Action)
+	require.Equal(t, 1, got[0].Sources, "who says it twice is one source")
+	require.Equal(t, []string{"o1", "o2"}, got[0].Evidence)
+	require.Empty(t, learn(nil, said(1, "ana", "I prefer Go", "")), "once is not enough")
+	one := []facts.Observation{said(1, "bot", "The staging server is in Berlin", ""),
+		said(2, "bot", "The staging server is in Berlin", "")}
+	require.Empty(t, learn(nil, one...), "one source does not make what is not about itself a fact")
+	require.Len(t, learn(nil, append(one, said(3, "eva", "The staging server is in Berlin", ""))...), 1)
+}
+
+func TestWhatIsKnownIsReinforced(t *testing.T) {
+	known := []facts.Fact{{ID: "f", Text: "I prefer Go", Who: "ana", Confidence: 0.8, Trust: 0.9, Sources: 1}}
+	got := learn(known, said(1, "ana", "I prefer Go.", ""), said(2, "ana", "I prefer Go", ""))
+	require.Len(t, got, 1)
+	require.Equal(t, facts.Reinforce, got[0].Action)
+	require.Equal(t, "f", got[0].Target)
+	require.GreaterOrEqual(t, got[0].Confidence, 0.8)
+}
+
+func TestDifferentContextsFork(t *testing.T) {
+	var seen []facts.Observation
+	for i := range 3 {
+		seen = append(seen, said(i, "ana", "I prefer Go", "backend_service"),
+			said(10+i, "ana", "I prefer Python", "data_science"))
+	}
+	got := learn(nil, seen...)
+	require.Len(t, got, 2)
+	require.Equal(t, promote.Conditions{"project_kind": {"backend_service"}}, got[0].Conditions)
+	require.Equal(t, promote.Conditions{"project_kind": {"data_science"}}, got[1].Conditions)
+	for _, u := range got {
+		require.Equal(t, facts.Fork, u.Action)
+	}
+	known := []facts.Fact{{ID: "f", Text: "I prefer Go", Who: "ana", Confidence: 0.8, Trust: 0.9, Sources: 1}}
+	got = learn(known, seen...)
+	require.Len(t, got, 2)
+	require.Equal(t, facts.Reinforce, got[0].Action)
+	require.Equal(t, "f", got[1].Target)
+	require.Equal(t, promote.Conditions{"project_kind": {"data_science"}}, got[1].Conditions)
+	require.Equal(t, promote.Conditions{"project_kind": {"backend_service"}}, got[1].TargetConditions)
+}
+
+func TestTwoPeopleMayDiffer(t *testing.T) {
+	var seen []facts.Observation
+	for i := range 3 {
+		seen = append(seen, said(i, "ana", "I prefer Go", "a"), said(10+i, "bob", "I prefer Python", "b"))
+	}
+	for _, u := range learn(nil, seen...) {
+		require.Equal(t, facts.New, u.Action)
+		require.Empty(t, u.Conditions)
+	}
+}
+
+func TestALaterValueReplaces(t *testing.T) {
+	known := []facts.Fact{{ID: "f", Text: "I live in Porto", Who: "ana", Confidence: 0.8, Trust: 0.9, Sources: 1}}
+	got := learn(known, said(1, "ana", "I live in Lisbon now", ""), said(2, "ana", "I live in Lisbon now", ""))
+	require.Len(t, got, 1)
+	require.Equal(t, facts.Replace, got[0].Action)
+	require.Equal(t, "f", got[0].Target)
+	known[0].Pinned = true
+	got = learn(known, said(1, "ana", "I live in Lisbon now", ""), said(2, "ana", "I live in Lisbon now", ""))
+	require.Equal(t, facts.Contest, got[0].Action)
+}
+
+func TestOneSourceThatRepeatsDoesNotOutweighSeveral(t *testing.T) {
+	known := []facts.Fact{{ID: "f", Text: "The staging server is in Berlin", Confidence: 0.9, Trust: 0.9, Sources: 5,
+		At: time.Unix(1e9, 0)}}
+	var seen []facts.Observation
+	for i := range 50 {
+		seen = append(seen, said(i, "bot", "The staging server is in Paris", ""))
+	}
+	require.Empty(t, learn(known, seen...))
+	got := learn(known, append(seen, said(60, "eva", "The staging server is in Paris", ""))...)
+	require.Len(t, got, 1)
+	require.Equal(t, facts.Contest, got[0].Action)
+}
+
+func TestEveryUpdateHasEvidence(t *testing.T) {
+	texts := []string{"I prefer Go", "I prefer Python", "I live in Porto", "I live in Lisbon now", "The port is 80",
+		"The port is 81", "why?", ""}
+	rapid.Check(t, func(t *rapid.T) {
+		var seen []facts.Observation
+		ids := map[string]bool{}
+		for i := range rapid.IntRange(0, 30).Draw(t, "n") {
+			o := said(i, rapid.SampledFrom([]string{"ana", "bob"}).Draw(t, "who"), rapid.SampledFrom(texts).Draw(t, "text"),
+				rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "kind"))
+			seen, ids[o.ID] = append(seen, o), true
+		}
+		known := []facts.Fact{{ID: "f", Text: rapid.SampledFrom(texts).Draw(t, "fact"), Who: "ana", Confidence: 0.8,
+			Trust: 0.9, Sources: 1, Pinned: rapid.Bool().Draw(t, "pinned")}}
+		for _, u := range learn(known, seen...) {
+			require.NotEmpty(t, u.Evidence)
+			for _, id := range u.Evidence {
+				require.True(t, ids[id])
+			}
+			require.False(t, u.Action == facts.Replace && known[0].Pinned && u.Target == "f")
+			require.LessOrEqual(t, u.Confidence, 0.95)
+			if u.Action == facts.Fork && len(u.TargetConditions) > 0 && len(u.Conditions) > 0 {
+				require.True(t, u.Conditions.Disjoint(u.TargetConditions))
+			}
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package promote
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+// Constants of conditions.
+const (
+	worksFrom  = 0.6 // share of successes from which on a solution works where a key has a value
+	failsUpTo  = 0.4 // and up to which it does not
+	leastFails = 2   // attempts that speak against the other values
+	covered    = 0.8 // share of the successes that a condition has to leave
+	maxNamed   = 4   // values that one condition names
+	maxKeys    = 2   // keys of the conditions
+)
+
+// Conditions are the values of context keys under which something works. Empty: everywhere, as far as is known.
+type Conditions map[string][]string
+
+// Hold reports whether a context meets the conditions. A key that it does not name does not meet one.
+func (c Conditions) Hold(context map[string]string) bool {
+	for key, values := range c {
+		if v, ok := context[key]; !ok || !slices.Contains(values, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// Disjoint reports whether two conditions can never hold at once.
+func (c Conditions) Disjoint(o Conditions) bool {
+	for key, values := range c {
+		if others, ok := o[key]; ok &&
+			!slices.ContainsFunc(values, func(v string) bool { return slices.Contains(others, v) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Equal reports whether two conditions are the same.
+func (c Conditions) Equal(o Conditions) bool { return maps.EqualFunc(c, o, slices.Equal) }
+
+// Situation names a situation as far as the conditions of all solutions ask for it, for evidence.Stats.
+func (c Conditions) Situation(context map[string]string) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(c)) {
+		parts = append(parts, key+"="+context[key])
+	}
+	return strings.Join(parts, " ")
+}
+
+// Apart finds what the situations of with share and those of without lack: first the key that tells them apart best,
+// then, if some of without still meet it, a second one. A key counts only if what it leaves out failed at least twice,
+// if it leaves nearly all of with, and if its values recur: a build number tells nothing.
+func Apart(with, without []map[string]string) Conditions {
+	out := Conditions{}
+	for range maxKeys {
+		key, values := bestKey(with, without, out)
+		if key == "" {
+			break
+		}
+		out[key] = values
+		with, without = meeting(with, out), meeting(without, out)
+		if len(without) < leastFails {
+			break
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+func meeting(contexts []map[string]string, c Conditions) []map[string]string {
+	return slices.DeleteFunc(slices.Clone(contexts), func(m map[string]string) bool { return !c.Hold(m) })
+}
+
+func bestKey(with, without []map[string]string, taken Conditions) (string, []string) {
+	keys := map[string]bool{}
+	for _, m := range with {
+		for key := range m {
+			keys[key] = true
+		}
+	}
+	best, most := "", 0.0
+	var admitted []string
+	for _, key := range slices.SortedFunc(maps.Keys(keys), byMeaning) {
+		if _, done := taken[key]; done {
+			continue
+		}
+		good, bad := tally(with, key), tally(without, key)
+		var values []string
+		kept, left, leftGood := 0, 0, 0
+		for _, v := range slices.Sorted(maps.Keys(good)) {
+			if rate := float64(good[v]) / float64(good[v]+bad[v]); v != "" && rate >= worksFrom {
+				values = append(values, v)
+				kept += good[v]
+			}
+		}
+		for v, n := range bad {
+			if !slices.Contains(values, v) {
+				left += n
+				leftGood += good[v]
+			}
+		}
+		switch {
+		case len(values) == 0 || len(values) > maxNamed || float64(kept) < covered*float64(len(with)):
+		case left < leastFails || float64(leftGood) > failsUpTo*float64(left+leftGood):
+		case 2*len(values) > kept && kept > 1 || bad[""] > left/2: // values that do not recur, or that are not known
+		default:
+			if gain := informationGain(len(with), len(without), kept, len(without)-left); gain > most+1e-9 {
+				best, most, admitted = key, gain, values
+			}
+		}
+	}
+	return best, admitted
+}
+
+// byMeaning sorts the keys that people name first before others, and versions last: where several tell apart equally
+// well, the first is taken.
+func byMeaning(a, b string) int {
+	rank := func(key string) int {
+		switch {
+		case key == "project_kind":
+			return 0
+		case key == "os":
+			return 1
+		case strings.HasSuffix(key, "_version"):
+			return 3
+		}
+		return 2
+	}
+	return cmp.Or(rank(a)-rank(b), strings.Compare(a, b))
+}
+
+func tally(contexts []map[string]string, key string) map[string]int {
+	out := map[string]int{}
+	for _, m := range contexts {
+		out[m[key]]++
+	}
+	return out
+}
+
+// informationGain is how much less uncertain the outcome is when one knows whether a condition holds.
+func informationGain(good, bad, goodIn, badIn int) float64 {
+	entropy := func(g, b int) float64 {
+		n := float64(g + b)
+		out := 0.0
+		for _, k := range []int{g, b} {
+			if k > 0 {
+				out -= float64(k) / n * math.Log2(float64(k)/n)
+			}
+		}
+		return out
+	}
+	n := float64(good + bad)
+	in, rest := float64(goodIn+badIn), float64(good+bad-goodIn-badIn)
+	return memory.ClampUnit(entropy(good, bad) - in/n*entropy(goodIn, badIn) - rest/n*entropy(good-goodIn, bad-badIn))
+}
+
+func contexts(attempts []trace.Attempt) []map[string]string {
+	out := make([]map[string]string, 0, len(attempts))
+	for _, a := range attempts {
+		out = append(out, a.Situation.Context)
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package promote
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/learning/align"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+// Constants of the gate.
+const (
+	// SameSolution is how much two attempts must have in common to be one solution.
+	SameSolution = 0.7
+	explains     = 0.75 // share of the held-out successes that the procedure has to explain
+	maxFolds     = 5
+	maxHeldOut   = 40  // of the newest successes are divided so
+	maxGuessed   = 2   // parameters that the caller would have to give
+	leastRate    = 0.6 // share of successes of attempts that went as the procedure says
+)
+
+// Reasons of refusals. They are counted and matched: never reword one.
+const (
+	FewSources   = "too_few_independent_successes"
+	NothingSame  = "no_common_steps"
+	NotExplained = "held_out_not_explained"
+	OftenFails   = "often_fails"
+	NotBound     = "values_of_unknown_origin"
+	TooShort     = "too_few_steps"
+)
+
+// Refusal says why a solution is not promoted.
+type Refusal struct {
+	Key       string
+	Reason    string
+	Attempts  int            // of the solution
+	Counted   int            // that were independent
+	LeftOut   map[string]int // why others did not count
+	Explained float64        // share of the held-out successes
+	Outline   string         // the first steps, for people
+}
+
+// Candidate is a solution that passed the gate.
+type Candidate struct {
+	Key        string
+	Procedure  align.Procedure
+	Conditions Conditions
+	Attempts   []trace.Attempt // the successes that it was made from
+	Against    []trace.Attempt // attempts that went as the procedure says and failed
+	Track      evidence.Track  // of both, in order of time
+	Count      evidence.Count
+	Evidence   []string // ids of the episodes
+	Hash       string   // of the evidence, and of what the conditions were found by
+}
+
+// Solutions returns the solutions of a group that are reliable, the best supported first, and why others are not.
+func Solutions(g *Group, p evidence.Policy) (out []Candidate, refused []Refusal) {
+	successes := inOrder(g.Successes)
+	clusters := align.Clusters(successes, SameSolution)
+	for c, members := range clusters {
+		var own, others []trace.Attempt
+		for _, i := range members {
+			own = append(own, successes[i])
+		}
+		for d, rest := range clusters {
+			if d != c && len(rest) >= leastFails {
+				for _, i := range rest {
+					others = append(others, successes[i])
+				}
+			}
+		}
+		candidate, why := judge(g, own, others, p)
+		if why.Reason != "" {
+			why.Key, why.Attempts = g.Key, len(own)
+			why.Outline = outline(own[0])
+			refused = append(refused, why)
+			continue
+		}
+		out = append(out, candidate)
+	}
+	return out, refused
+}
+
+func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate, Refusal) {
+	count := evidence.Independent(own, p)
+	why := Refusal{Counted: len(count.Independent), LeftOut: count.LeftOut}
+	refuse := func(reason string) (Candidate, Refusal) {
+		why.Reason = reason
+		return Candidate{}, why
+	}
+	if !count.Enough(p) {
+		return refuse(FewSources)
+	}
+	var counted []trace.Attempt
+	for _, i := range count.Independent {
+		counted = append(counted, own[i])
+	}
+	procedure, ok := align.Learn(counted)
+	if !ok {
+		return refuse(NothingSame)
+	}
+	if procedure.Guessed() > maxGuessed {
+		return refuse(NotBound)
+	}
+	if why.Explained = heldOut(counted); why.Explained < explains {
+		return refuse(NotExplained)
+	}
+	var against []trace.Attempt
+	for _, a := range g.Failures {
+		if a.Source.Trust >= p.MinTrust && procedure.Replay(a) {
+			against = append(against, a)
+		}
+	}
+	out := Candidate{Key: g.Key, Procedure: procedure, Attempts: counted, Count: count}
+	out.Conditions = Apart(contexts(counted), contexts(against))
+	var compared []trace.Attempt
+	if out.Conditions == nil {
+		// Where another solution was found only elsewhere, each is for its own situations.
+		if out.Conditions = Apart(contexts(counted), contexts(others)); out.Conditions != nil {
+			compared = others
+		}
+	}
+	for _, a := range inOrder(against) {
+		if out.Conditions == nil || out.Conditions.Hold(a.Situation.Context) {
+			out.Against = append(out.Against, a)
+		}
+	}
+	rate := float64(len(counted)) / float64(len(counted)+len(out.Against))
+	for _, a := range inOrder(slices.Concat(counted, out.Against)) {
+		out.Track.Observe(a.Succeeded(), a.At)
+	}
+	if rate < leastRate || !out.Track.InPlace() {
+		return refuse(OftenFails)
+	}
+	var ids []string
+	for _, a := range slices.Concat(counted, against) {
+		ids = append(ids, a.ID)
+		if !slices.Contains(out.Evidence, a.Episode) {
+			out.Evidence = append(out.Evidence, a.Episode)
+		}
+	}
+	for _, a := range compared {
+		ids = append(ids, a.ID)
+	}
+	slices.Sort(out.Evidence)
+	out.Hash = evidence.HashOf(ids)
+	return out, Refusal{}
+}
+
+// heldOut is the share of the successes that a procedure made from the others explains.
+func heldOut(attempts []trace.Attempt) float64 {
+	attempts = attempts[max(0, len(attempts)-maxHeldOut):]
+	folds := min(maxFolds, len(attempts))
+	if folds < 2 {
+		return 0
+	}
+	explained := 0
+	for f := range folds {
+		var rest, held []trace.Attempt
+		for i, a := range attempts {
+			if i%folds == f {
+				held = append(held, a)
+			} else {
+				rest = append(rest, a)
+			}
+		}
+		procedure, ok := align.Learn(rest)
+		for _, a := range held {
+			if ok && procedure.Replay(a) {
+				explained++
+			}
+		}
+	}
+	return float64(explained) / float64(len(attempts))
+}
+
+func inOrder(attempts []trace.Attempt) []trace.Attempt {
+	out := slices.Clone(attempts)
+	slices.SortStableFunc(out, func(a, b trace.Attempt) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+func outline(a trace.Attempt) string {
+	p, ok := align.Learn([]trace.Attempt{a})
+	if !ok {
+		return ""
+	}
+	var parts []string
+	for _, s := range p.Steps[:min(len(p.Steps), 3)] {
+		parts = append(parts, s.String())
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,76 @@
+package signature
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/mneme/mneme/memory/normalize"
+)
+
+var (
+	// ansi are the codes by which terminals colour a text.
+	ansi = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+
+	saysError = regexp.MustCompile(`(?i)\b(error|fatal|panic|exception|undefined|unresolved|cannot|can't|could not|` +
+		`couldn't|unable|refused|denied|not found|no such|no rule|missing|invalid|unknown|unexpected|mismatch|` +
+		`conflict|failed|failure|timed? ?out|timeout|killed|abort(ed)?|expected|not a|out of memory|corrupt(ed)?|` +
+		`unreachable|forbidden|unauthorized|overflow|segmentation fault|does not|not in std|unused|not used)\b|` +
+		`ERR!|Error:|Exception:|(?-i:\b[A-Z]{1,5}\d{3,5}\b|\bE[A-Z]{4,}\b)`)
+	saysStrongly = regexp.MustCompile(`(?i)\b(error|fatal|panic|exception)\b\s*[:\[(!]|\w(Error|Exception): |` +
+		`\bcode E[A-Z]+|undefined reference|\bCONFLICT\b`)
+
+	// callers are lines in which a program says that another one failed, without the cause.
+	callers = regexp.MustCompile(`(?i)(^|\s)make(\[\d+\])?: \*\*\* \[.*\] error \d+|` +
+		`collect2(\.exe)?: error: ld returned|` +
+		`^\W*exit(ed)?( with)? (status|code):? \d+\W*$|errno \d+$|^FAIL\b|^ok\b|npm err! (a complete log|errno|path|` +
+		`syscall|command|this is probably|.*_logs)|lifecycle script|^\W*\d+ (errors?|warnings?|problems?)\b|` +
+		`(compilation|build) (failed|terminated)\W*$|^traceback \(most recent|^=+ |process completed with exit code|` +
+		`^error: aborting due to|could not compile|subprocess-exited-with-error|^note: this (error|is an issue)|` +
+		`^fatal error: all goroutines|` +
+		`^error: process didn't exit|^error: command failed|ninja: build stopped|for more information about this error|` +
+		`the following error occurred|^hint:|^to https?:`)
+	lesser = regexp.MustCompile(`(?i)\b(warning|note|hint|info|debug|deprecated)\b\s*[:\[(]|npm warn|` +
+		`^\s*(at |in |from )|` +
+		`^\s*File "|^\s*\^|^\s*\d+ \||^\s*-->|^goroutine \d|In function|required from|^\$ |^\+ `)
+)
+
+// causeLine is the line that says most about the cause: the first of those that say it best.
+func causeLine(text string) string {
+	if len(text) > maxRead {
+		text = text[:maxRead/2] + "\n" + text[len(text)-maxRead/2:]
+	}
+	text = ansi.ReplaceAllString(strings.ToValidUTF8(text, ""), "")
+	best, most := "", -10
+	python := strings.Contains(text, "Traceback (most recent call last)")
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", "\n"), "\n") {
+		line = normalize.CleanLine(line, maxLine)
+		if line == "" || !strings.ContainsFunc(line, isLetter) && !strings.ContainsAny(line, "0123456789") {
+			continue
+		}
+		score := 0
+		if saysError.MatchString(line) {
+			score += 2
+		}
+		if saysStrongly.MatchString(line) {
+			score += 2
+		}
+		if lesser.MatchString(line) {
+			score -= 3
+		}
+		if callers.MatchString(line) {
+			score -= 4
+		}
+		// The last line of a Python traceback is its error; of chained ones the last is what was reported.
+		if score > most || python && score == most && score >= 4 {
+			best, most = line, score
+		}
+	}
+	return best
+}
+
+// LooksLikeError reports whether a text reports an error rather than asking for something.
+func LooksLikeError(text string) bool {
+	line := causeLine(text)
+	return line != "" && (saysStrongly.MatchString(line) ||
+		strings.ContainsAny(line, ":'`\"") && saysError.MatchString(line))
+}

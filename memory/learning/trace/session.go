@@ -1,0 +1,276 @@
+package trace
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// Session takes in the events of one session in ledger order and finds the attempts in it. The zero Session is not
+// ready; use NewSession. It keeps at most 1,000 calls; a session with more ends there.
+type Session struct {
+	meta     Meta
+	calls    []call
+	byID     map[string]int
+	intent   string
+	reported string // what the user handed in as an error
+	env      *schema.Environment
+	outcome  schema.Outcome
+	at       time.Time
+}
+
+// Meta is what is known of a session besides its events.
+type Meta struct {
+	Episode     string // the id of its episode
+	Source      Source
+	Sensitivity schema.Sensitivity
+}
+
+type call struct {
+	step     Step
+	started  time.Time
+	finished bool
+}
+
+// NewSession returns a session without events.
+func NewSession(meta Meta) *Session { return &Session{meta: meta, byID: map[string]int{}} }
+
+// Add takes in the next event.
+func (s *Session) Add(e ledger.Event) {
+	if e.OccurredAt.After(s.at) {
+		s.at = e.OccurredAt.UTC()
+	}
+	switch e.Kind {
+	case ledger.KindRunStarted, ledger.KindUserInjected:
+		s.said(e)
+	case ledger.KindEnvironment:
+		if env, ok := ledger.Payload[schema.Environment](e); ok {
+			s.merge(env)
+		}
+	case ledger.KindToolCalled:
+		c, ok := ledger.Payload[ledger.ToolCall](e)
+		if _, known := s.byID[c.CallID]; !ok || c.CallID == "" || known || len(s.calls) >= maxCalls {
+			return
+		}
+		s.byID[c.CallID] = len(s.calls)
+		s.calls = append(s.calls, call{started: e.OccurredAt, step: Step{ID: c.CallID, Tool: c.Tool,
+			Args: ArgsOf(c.Args), DependsOn: c.DependsOn}})
+	case ledger.KindToolReturned, ledger.KindToolFailed:
+		r, ok := ledger.Payload[ledger.ToolResult](e)
+		at, known := s.byID[r.CallID]
+		if !ok || !known || s.calls[at].finished {
+			return
+		}
+		c := &s.calls[at]
+		c.finished = true
+		c.step.Took = time.Duration(r.DurationMS) * time.Millisecond
+		if took := e.OccurredAt.Sub(c.started); c.step.Took <= 0 && took > 0 {
+			c.step.Took = took
+		}
+		c.step.Results = resultsOf(r.Result)
+		if e.Kind == ledger.KindToolFailed {
+			c.step.fail(r.Error, r.Result)
+		}
+	case ledger.KindOutcome:
+		if o, ok := ledger.Payload[ledger.Outcome](e); ok {
+			s.outcome = o.Outcome
+		}
+	}
+}
+
+// fail notes why a step failed. What it printed counts where the error itself says nothing.
+func (s *Step) fail(problem string, result json.RawMessage) {
+	s.Failed = true
+	s.Error = signature.OfError(problem)
+	if !signature.LooksLikeError(problem) {
+		var printed []string
+		leaves(decoded(result), maxResults, func(_ string, v Scalar) { printed = append(printed, v.Text) })
+		if text := strings.Join(printed, "\n"); signature.LooksLikeError(text) || s.Error.IsZero() {
+			s.Error = signature.OfError(text)
+		}
+	}
+}
+
+func (s *Session) said(e ledger.Event) {
+	var p struct{ Intent, Task, Goal, Text string }
+	if len(e.Payload) == 0 || json.Unmarshal(e.Payload, &p) != nil {
+		return
+	}
+	for _, text := range []string{p.Intent, p.Task, p.Goal, p.Text} {
+		switch {
+		case strings.TrimSpace(text) == "":
+		case signature.LooksLikeError(text):
+			if s.reported == "" && len(s.calls) == 0 {
+				s.reported = text
+			}
+		case s.intent == "":
+			s.intent = text
+		}
+	}
+}
+
+func (s *Session) merge(env schema.Environment) {
+	if s.env == nil {
+		s.env = &schema.Environment{ToolVersions: map[string]string{}}
+	}
+	if env.OS != "" {
+		s.env.OS = env.OS
+	}
+	if env.WorkingDir != "" {
+		s.env.WorkingDir = env.WorkingDir
+	}
+	maps.Copy(s.env.ToolVersions, env.ToolVersions)
+	old, _ := decoded(s.env.Context).(map[string]any)
+	members, _ := decoded(env.Context).(map[string]any)
+	if old == nil {
+		old = members
+	} else {
+		maps.Copy(old, members)
+	}
+	s.env.Context, _ = json.Marshal(old) // of what was decoded from JSON
+}
+
+// OfEpisode finds the attempts of an episode whose events are gone. Its errors are those of the timeline, which are
+// cut to a line, so that Session is better where the events can still be read.
+func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
+	s := NewSession(meta)
+	s.outcome = p.Outcome
+	if p.Environment != nil {
+		s.merge(*p.Environment)
+	}
+	events := make(map[string]schema.TimelineEvent, len(p.Timeline))
+	for _, e := range p.Timeline {
+		events[e.Ref] = e
+		if e.T.After(s.at) {
+			s.at = e.T
+		}
+		if e.EventKind == ledger.KindRunStarted || e.EventKind == ledger.KindUserInjected {
+			_, text, _ := strings.Cut(e.Summary, ": ")
+			payload, _ := json.Marshal(ledger.Text{Text: text}) // of a text
+			s.said(ledger.Event{Payload: payload})
+		}
+	}
+	for _, node := range p.ToolGraph[:min(len(p.ToolGraph), maxCalls)] {
+		step := Step{ID: node.ID, Tool: node.Tool, Args: ArgsOf(node.Args), DependsOn: node.DependsOn}
+		e, known := events[node.ResultRef]
+		_, text, _ := strings.Cut(e.Summary, ": ")
+		if known && e.EventKind == ledger.KindToolFailed {
+			step.Failed, step.Error = true, signature.OfError(text)
+		} else if text != "" {
+			step.Results = map[string]string{"": text}
+		}
+		s.byID[node.ID] = len(s.calls)
+		s.calls = append(s.calls, call{step: step, finished: node.ResultRef != ""})
+	}
+	return s.Attempts()
+}
+
+// Attempts returns what was tried, in order.
+//
+// A problem is what the user reports, or else the first call that fails. The attempts at it end where the same error
+// comes back, which says that the steps before did not help, or where the call that had failed runs again and does not
+// fail, which says that they did. What was not checked so ends with the session and has its outcome. After a problem
+// was solved, the next failure is another one. A session without a problem is one attempt at its task.
+func (s *Session) Attempts() []Attempt {
+	var calls []Step
+	for _, c := range s.calls {
+		if c.finished {
+			calls = append(calls, c.step)
+		}
+	}
+	base := Attempt{Episode: s.meta.Episode, Source: s.meta.Source, At: s.at, Intent: s.intent,
+		Sensitivity: s.meta.Sensitivity}
+	base.Situation.Context, base.Situation.WorkingDir = contextOf(s.env)
+	f := finder{base: base, calls: calls}
+	problem := signature.OfError(s.reported)
+	from := 0
+	if s.reported == "" {
+		from = f.firstFailure(0)
+		if from < 0 {
+			f.emit(signature.Signature{}, nil, calls, s.outcome, false)
+			return f.out
+		}
+		if before := calls[:from]; s.outcome == schema.OutcomeSuccess && len(before) > 0 {
+			// The task went on after a failure: what was done for the task is an attempt of its own.
+			f.emit(signature.Signature{}, nil, calls, s.outcome, false)
+		}
+		problem = calls[from].Error
+		from++
+	}
+	for !problem.IsZero() {
+		next := f.solve(problem, from, s.outcome)
+		if next < 0 {
+			break
+		}
+		if next = f.firstFailure(next); next < 0 {
+			break
+		}
+		problem, from = calls[next].Error, next+1
+	}
+	return f.out
+}
+
+type finder struct {
+	base  Attempt
+	calls []Step
+	out   []Attempt
+}
+
+func (f *finder) firstFailure(from int) int {
+	for i := from; i < len(f.calls); i++ {
+		if f.calls[i].Failed && !f.calls[i].Error.IsZero() {
+			return i
+		}
+	}
+	return -1
+}
+
+// solve emits the attempts at a problem that was there before the call from. It returns the place after the call that
+// showed that it was solved, or -1.
+func (f *finder) solve(problem signature.Signature, from int, outcome schema.Outcome) int {
+	var failed *Step
+	if from > 0 {
+		failed = &f.calls[from-1]
+	}
+	start := from
+	for i := from; i < len(f.calls); i++ {
+		c := f.calls[i]
+		switch {
+		case c.Failed && signature.Same(c.Error, problem):
+			f.emit(problem, failed, f.calls[start:i], schema.OutcomeFailure, true)
+			failed, start = &f.calls[i], i+1
+			problem = c.Error // its values are those of now
+		case !c.Failed && failed != nil && sameCall(*failed, c):
+			f.emit(problem, failed, f.calls[start:i+1], schema.OutcomeSuccess, true)
+			return i + 1
+		}
+	}
+	f.emit(problem, failed, f.calls[start:], outcome, false)
+	return -1
+}
+
+func (f *finder) emit(
+	problem signature.Signature,
+	failed *Step,
+	steps []Step,
+	outcome schema.Outcome,
+	checked bool,
+) {
+	a := f.base
+	a.Problem, a.Outcome, a.Checked, a.Situation.Failed = problem, outcome, checked, failed
+	a.Steps = steps
+	if len(a.Done()) == 0 && len(steps) == 0 || len(steps) > MaxSteps || a.Key() == "" {
+		return
+	}
+	a.ID = a.Episode + "#" + strconv.Itoa(len(f.out)+1)
+	f.out = append(f.out, a)
+}
+
+// sameCall reports whether two calls are of one tool with the same arguments.
+func sameCall(a, b Step) bool { return a.Tool == b.Tool && maps.Equal(a.Args, b.Args) }

@@ -1,0 +1,240 @@
+package trace
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
+)
+
+// Limits of an attempt.
+const (
+	MaxSteps   = 60 // of an attempt; one with more is not learned from
+	maxCalls   = 1_000
+	maxArgs    = 24  // leaves of the arguments of a step
+	maxResults = 16  // leaves of the result of a step
+	maxText    = 400 // bytes of a leaf
+	maxContext = 40  // keys of a situation
+	maxDepth   = 6   // levels of arguments and results that are read
+)
+
+// Source says who vouches for an attempt.
+type Source struct {
+	Agent   string `json:"agent,omitempty"`
+	Session string `json:"session,omitempty"`
+	// Origin is the principal or the import that handed the evidence in, and could have made all of it up.
+	Origin string `json:"origin,omitempty"`
+	// Witnessed says that the ledger recorded calls and results as they happened, and that nobody handed in an account
+	// of them afterwards.
+	Witnessed bool    `json:"witnessed,omitempty"`
+	Trust     float64 `json:"trust"` // [0,1]
+}
+
+// Attempt is one try to solve a problem or to do a task.
+type Attempt struct {
+	ID          string              `json:"id"` // of the episode, and the number of the attempt in it
+	Episode     string              `json:"episode"`
+	Source      Source              `json:"source"`
+	At          time.Time           `json:"at"`
+	Problem     signature.Signature `json:"problem"` // zero: a task, not an error
+	Intent      string              `json:"intent,omitempty"`
+	Situation   Situation           `json:"situation"`
+	Steps       []Step              `json:"steps"`
+	Outcome     schema.Outcome      `json:"outcome"`
+	Sensitivity schema.Sensitivity  `json:"sensitivity,omitempty"`
+	// Checked says that the outcome was seen and not only said: the call that had failed ran again.
+	Checked bool `json:"checked,omitempty"`
+}
+
+// Situation is what was known before the first step.
+type Situation struct {
+	// Context has os, the versions of tools as go_version, and the scalars of the environment's context.
+	Context    map[string]string `json:"context,omitempty"`
+	WorkingDir string            `json:"working_dir,omitempty"`
+	Failed     *Step             `json:"failed,omitempty"` // the call whose failure is the problem
+}
+
+// Step is one tool call.
+type Step struct {
+	ID        string              `json:"id"`
+	Tool      string              `json:"tool"`
+	Args      map[string]Scalar   `json:"args,omitempty"` // by path: options.level, files.0
+	Results   map[string]string   `json:"results,omitempty"`
+	DependsOn []string            `json:"depends_on,omitempty"` // ids of steps
+	Failed    bool                `json:"failed,omitempty"`
+	Error     signature.Signature `json:"error,omitzero"`
+	Took      time.Duration       `json:"took,omitempty"` // 0: not known
+}
+
+// Scalar is a text, number or truth value of JSON.
+type Scalar struct {
+	Text string `json:"text"`
+	Type string `json:"type"` // string, number, boolean or null, as JSON Schema names them
+}
+
+// Key identifies what the attempt was at: the same problem or the same task. Empty where neither is known.
+func (a Attempt) Key() string {
+	if !a.Problem.IsZero() {
+		return "error:" + a.Problem.Key()
+	}
+	if intent := signature.OfIntent(a.Intent); !intent.IsZero() {
+		return "intent:" + intent.Key()
+	}
+	return ""
+}
+
+// Signal is the problem or the task in the words of a trigger.
+func (a Attempt) Signal() string {
+	if !a.Problem.IsZero() {
+		return a.Problem.Text
+	}
+	return normalize.CleanLine(a.Intent, schema.MaxIntentLength)
+}
+
+// Fingerprint is equal for attempts that do not differ in anything but their source and time. A repetition word for
+// word is one observation.
+func (a Attempt) Fingerprint() string {
+	h := sha256.New()
+	part := func(texts ...string) {
+		for _, t := range texts {
+			normalize.WritePart(h, []byte(t))
+		}
+	}
+	part(a.Problem.Line, a.Intent, string(a.Outcome), a.Situation.WorkingDir)
+	for _, key := range slices.Sorted(maps.Keys(a.Situation.Context)) {
+		part(key, a.Situation.Context[key])
+	}
+	for _, s := range a.Steps {
+		part(s.Tool, strconv.FormatBool(s.Failed), s.Error.Line)
+		for _, path := range slices.Sorted(maps.Keys(s.Args)) {
+			part(path, s.Args[path].Text)
+		}
+		for _, path := range slices.Sorted(maps.Keys(s.Results)) {
+			part(path, s.Results[path])
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Succeeded and Failed say how the attempt ended; one of which neither is known says nothing.
+func (a Attempt) Succeeded() bool { return a.Outcome == schema.OutcomeSuccess }
+
+// Failed reports whether the attempt is known not to have helped.
+func (a Attempt) Failed() bool { return a.Outcome == schema.OutcomeFailure }
+
+// Done are the steps that did not fail.
+func (a Attempt) Done() []Step {
+	return slices.DeleteFunc(slices.Clone(a.Steps), func(s Step) bool { return s.Failed })
+}
+
+// contextOf is an environment as the keys of conditions.
+func contextOf(env *schema.Environment) (map[string]string, string) {
+	if env == nil {
+		return nil, ""
+	}
+	out := map[string]string{}
+	add := func(key, value string) {
+		key = strings.ReplaceAll(normalize.Lower(strings.TrimSpace(key)), " ", "_")
+		if key != "" && value != "" && len(value) <= maxText && len(out) < maxContext {
+			out[key] = value
+		}
+	}
+	add("os", env.OS)
+	members, _ := decoded(env.Context).(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		if s, ok := scalarOf(members[key]); ok && s.Type != "null" {
+			add(key, s.Text)
+		}
+	}
+	for _, tool := range slices.Sorted(maps.Keys(env.ToolVersions)) {
+		add(tool+"_version", env.ToolVersions[tool])
+	}
+	return out, env.WorkingDir
+}
+
+func decoded(raw json.RawMessage) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	v, err := check.BuildTree(raw)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+func scalarOf(v any) (Scalar, bool) {
+	switch v := v.(type) {
+	case string:
+		return Scalar{v, "string"}, true
+	case json.Number:
+		return Scalar{v.String(), "number"}, true
+	case bool:
+		return Scalar{strconv.FormatBool(v), "boolean"}, true
+	case nil:
+		return Scalar{"", "null"}, true
+	}
+	return Scalar{}, false
+}
+
+// leaves calls f for the scalars of a value by their paths, at most limit of them.
+func leaves(v any, limit int, f func(path string, s Scalar)) {
+	left := limit
+	var walk func(path string, v any, depth int)
+	walk = func(path string, v any, depth int) {
+		if left <= 0 || depth > maxDepth {
+			return
+		}
+		at := func(key string) string {
+			if path == "" {
+				return key
+			}
+			return path + "." + key
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				walk(at(key), v[key], depth+1)
+			}
+		case []any:
+			for i, e := range v {
+				walk(at(strconv.Itoa(i)), e, depth+1)
+			}
+		default:
+			if s, ok := scalarOf(v); ok {
+				left--
+				if len(s.Text) > maxText {
+					s.Text = strings.ToValidUTF8(s.Text[:maxText], "")
+				}
+				f(path, s)
+			}
+		}
+	}
+	walk("", v, 0)
+}
+
+// ArgsOf are the scalars of arguments by their paths.
+func ArgsOf(raw json.RawMessage) map[string]Scalar {
+	out := map[string]Scalar{}
+	leaves(decoded(raw), maxArgs, func(path string, s Scalar) { out[path] = s })
+	return out
+}
+
+func resultsOf(raw json.RawMessage) map[string]string {
+	out := map[string]string{}
+	leaves(decoded(raw), maxResults, func(path string, s Scalar) {
+		if s.Type != "null" && s.Type != "boolean" {
+			out[path] = s.Text
+		}
+	})
+	return out
+}

@@ -1,0 +1,149 @@
+package trace_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/memory/session"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+var start = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+
+type story struct{ events []ledger.Event }
+
+func (s *story) add(kind string, payload any) *story {
+	encoded, err := json.Marshal(payload)
+	if err != nil {
+		panic(err)
+	}
+	n := len(s.events) + 1
+	s.events = append(s.events, ledger.Event{ID: fmt.Sprintf("e%d", n), Stream: "run/1", Seq: int64(n), Agent: "a",
+		Kind: kind, OccurredAt: start.Add(time.Duration(n) * time.Second), Payload: encoded})
+	return s
+}
+
+func (s *story) ok(id, cmd, result string) *story {
+	s.add(ledger.KindToolCalled, map[string]any{"call_id": id, "tool": "shell", "args": map[string]string{"cmd": cmd}})
+	return s.add(ledger.KindToolReturned, map[string]any{"call_id": id, "result": map[string]string{"out": result}})
+}
+
+func (s *story) fails(id, cmd, problem string) *story {
+	s.add(ledger.KindToolCalled, map[string]any{"call_id": id, "tool": "shell", "args": map[string]string{"cmd": cmd}})
+	return s.add(ledger.KindToolFailed, map[string]any{"call_id": id, "error": problem})
+}
+
+func (s *story) attempts() []trace.Attempt {
+	t := trace.NewSession(trace.Meta{Episode: "ep"})
+	for _, e := range s.events {
+		t.Add(e)
+	}
+	return t.Attempts()
+}
+
+func mismatch(n int) string { return fmt.Sprintf("ld: cache mismatch in /home/ana/c%d (got %d)", n, n) }
+
+func linker() *story {
+	var s story
+	return s.add(ledger.KindUserInjected, ledger.Text{Text: "Please build the app"}).
+		add(ledger.KindEnvironment, schema.Environment{OS: "linux", ToolVersions: map[string]string{"go": "1.24"},
+			Context: json.RawMessage(`{"project_kind":"service","nested":{"a":1},"ci":true}`)}).
+		fails("1", "make app", mismatch(1)).
+		ok("2", "rm -rf bin", "").
+		fails("3", "make app", mismatch(1)).
+		ok("4", "rm -rf /home/ana/c1", "").
+		ok("5", "make app", "built")
+}
+
+func TestAFixThatDidNotHelpIsAnAttemptOfItsOwn(t *testing.T) {
+	got := linker().attempts()
+	require.Len(t, got, 2)
+	require.True(t, got[0].Failed())
+	require.Equal(t, "rm -rf bin", got[0].Steps[0].Args["cmd"].Text)
+	require.True(t, got[1].Succeeded())
+	require.True(t, got[1].Checked)
+	require.Len(t, got[1].Steps, 2, "the fix and the check")
+	require.Equal(t, got[0].Key(), got[1].Key())
+	require.Equal(t, map[string]string{"os": "linux", "go_version": "1.24", "project_kind": "service", "ci": "true"},
+		got[1].Situation.Context)
+	require.Equal(t, "make app", got[1].Situation.Failed.Args["cmd"].Text)
+}
+
+func TestTheNextFailureIsAnotherProblem(t *testing.T) {
+	s := linker().fails("6", "make test", "--- FAIL: TestAdd (0.01s)").ok("7", "edit add.go", "").ok("8", "make test", "")
+	got := s.attempts()
+	require.Len(t, got, 3)
+	require.NotEqual(t, got[1].Key(), got[2].Key())
+	require.True(t, got[2].Succeeded())
+}
+
+func TestWhatTheUserReportsIsTheProblem(t *testing.T) {
+	var s story
+	s.add(ledger.KindUserInjected, ledger.Text{Text: mismatch(3)}).ok("1", "rm -rf /home/ana/c3", "").
+		add(ledger.KindOutcome, ledger.Outcome{Outcome: schema.OutcomeSuccess})
+	got := s.attempts()
+	require.Len(t, got, 1)
+	require.True(t, got[0].Succeeded())
+	require.False(t, got[0].Checked)
+	require.Equal(t, linker().attempts()[0].Key(), got[0].Key())
+}
+
+func TestATaskIsOneAttempt(t *testing.T) {
+	var s story
+	s.add(ledger.KindUserInjected, ledger.Text{Text: "set up my project"}).
+		ok("1", "git init", "").ok("2", "go mod init", "").
+		add(ledger.KindOutcome, ledger.Outcome{Outcome: schema.OutcomeSuccess})
+	got := s.attempts()
+	require.Len(t, got, 1)
+	require.Equal(t, "intent:set up project", got[0].Key())
+}
+
+func TestAnEpisodeSaysTheSameAsItsEvents(t *testing.T) {
+	s := linker()
+	episode, ok := session.Close("run/1", s.events, session.Finished)
+	require.True(t, ok)
+	fromEvents, fromEpisode := s.attempts(), trace.OfEpisode(trace.Meta{Episode: "ep"}, episode.Payload)
+	require.Len(t, fromEpisode, len(fromEvents))
+	for i := range fromEvents {
+		require.Equal(t, fromEvents[i].Key(), fromEpisode[i].Key())
+		require.Equal(t, fromEvents[i].Outcome, fromEpisode[i].Outcome)
+		require.Len(t, fromEpisode[i].Steps, len(fromEvents[i].Steps))
+	}
+}
+
+func TestFingerprintsLeaveOutWhoAndWhen(t *testing.T) {
+	a, b := linker().attempts()[1], linker().attempts()[1]
+	b.Source, b.At, b.ID = trace.Source{Agent: "b"}, start.Add(time.Hour), "other"
+	require.Equal(t, a.Fingerprint(), b.Fingerprint())
+	b.Steps[0].Args = map[string]trace.Scalar{"cmd": {Text: "rm -rf /home/bo/c2", Type: "string"}}
+	require.NotEqual(t, a.Fingerprint(), b.Fingerprint())
+}
+
+func TestAnySessionIsRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s story
+		for i := range rapid.IntRange(0, 40).Draw(t, "calls") {
+			id, cmd := fmt.Sprint(i), rapid.SampledFrom([]string{"a", "b", "make"}).Draw(t, "cmd")
+			if rapid.Bool().Draw(t, "fails") {
+				s.fails(id, cmd, rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"error: x y", "exit status 1"})).
+					Draw(t, "error"))
+			} else {
+				s.ok(id, cmd, rapid.String().Draw(t, "out"))
+			}
+		}
+		seen := map[string]bool{}
+		for _, a := range s.attempts() {
+			require.NotEmpty(t, a.Key())
+			require.LessOrEqual(t, len(a.Steps), trace.MaxSteps)
+			require.False(t, seen[a.ID])
+			seen[a.ID] = true
+		}
+	})
+}
