@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -185,7 +187,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		run  func() error
 		want []string // indexes that some statement must use
 	}
-	for name, c := range map[string]planned{
+	cases := map[string]planned{
 		"put": {func() error { return second(s.Put(ctx, w.putInput(likes(t, "", "rust", always)))) }, []string{"memories_active_fact", "memories_live_hash"}},
 		"revise": {func() error {
 			return second(s.Revise(ctx, w.reviseInput(w.revision(schema.ReviseSupersede, same(likes(t, "", "zig", always)), schema.Target{ID: preference.String(), IfVersion: 1}))))
@@ -351,7 +353,9 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"track": {func() error {
 			return s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{id}}, w.now)
 		}, []string{"memories_pkey"}},
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases)) { // the purge of forgets after the forgets
+		c := cases[name]
 		t.Run(name, func(t *testing.T) {
 			sent, err := listen.of(c.run)
 			require.NoError(t, err)
