@@ -18,7 +18,7 @@ import (
 // Confidence of facts. The default threshold for writing is 0.7, so that hedged statements are
 // proposed and recorded, but not written. See confidenceOf.
 //
-//	1.0   an explicit save: somebody asked to remember this
+//	1.0   an explicit save: someone asked to remember this
 //	0.9   a rule, decision or preference, or "remember that …": said on purpose
 //	0.8   a plain statement
 //	0.75  tool output, or a pronoun replaced by the previous sentence's subject

@@ -6,7 +6,7 @@ import "strings"
 type lead struct {
 	rest     []word
 	cue      string // of cues, in lower case
-	reminded bool   // somebody asks to remember what follows
+	reminded bool   // someone asks to remember what follows
 	topic    []word // what was wrong: "I was wrong about the port, …"
 
 	polite bool // the request to remember has the form of a question

@@ -14,7 +14,7 @@ import (
 type statement struct {
 	words    []word
 	cue      string
-	reminded bool // somebody asked to remember it
+	reminded bool // someone asked to remember it
 	retracts bool
 	item     bool // of a list: see segment
 	settled  bool // not a sentence: its subject needs no resolving

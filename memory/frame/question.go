@@ -203,8 +203,8 @@ type vocabulary struct {
 	stems    map[string]bool
 	concepts map[string]bool
 	amounts  bool
-	spoke    string // who says it of somebody else
-	self     bool   // somebody with a name says "I"
+	spoke    string // who says it of someone else
+	self     bool   // someone with a name says "I"
 }
 
 // tokens are the words of a sentence, with the values whose kind is clear from their form.

@@ -60,7 +60,7 @@ func TestWhatBecameOfAFact(t *testing.T) {
 		"only kept as said, because the decision about it could not be used: Maya lives in Oslo.": {State: skipped, Skipped: proposals.ReasonUndecided},
 
 		"rejected in review: Maya lives in Oslo.":                            {State: schema.ProposalRejected},
-		"given up, because it was not reviewed in time: Maya lives in Oslo.": {State: schema.ProposalExpired},
+		"expired, because it was not reviewed in time: Maya lives in Oslo.": {State: schema.ProposalExpired},
 		"still being worked on: Maya lives in Oslo.":                         {State: schema.ProposalProposed},
 	} {
 		f.Content = oslo

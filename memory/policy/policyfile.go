@@ -233,7 +233,7 @@ func (f *policyFile) object(node yamlValue, path, prefix string, names ...string
 		case key.Kind != yaml.ScalarNode || !slices.Contains(names, key.Value):
 			f.add(key, prefix+printableKey(key), "unknown field; there are %s", strings.Join(names, ", "))
 		case out[key.Value] != nil:
-			f.add(key, prefix+key.Value, "stands twice")
+			f.add(key, prefix+key.Value, "is given twice")
 		default:
 			out[key.Value] = value
 		}

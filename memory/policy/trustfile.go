@@ -65,7 +65,7 @@ func (f *policyFile) environments(node yamlValue, out map[string]schema.Sensitiv
 			continue
 		}
 		if _, twice := out[name]; twice {
-			f.add(key, at, "stands twice")
+			f.add(key, at, "is given twice")
 			continue
 		}
 		value, problem := sensitivityName(v)
