@@ -10,10 +10,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Importance of what was not valued (document 002 "Importance and Tags").
+// Importance of memories whose source gave none (document 002 "Importance and Tags").
 const (
-	ExplicitImportance   = 0.8 // somebody asked to remember this
-	ExperienceImportance = 0.5 // it happened; what it is worth, the facts drawn from it will say
+	ExplicitImportance   = 0.8 // an explicit request to remember
+	ExperienceImportance = 0.5 // an event, whose facts will have an importance of their own
 )
 
 // Classification is what the policy plane decides about a candidate before it is persisted
@@ -31,7 +31,7 @@ type Classification struct {
 	Decay          Decay
 	DeletionPolicy schema.DeletionPolicy
 
-	// What only rules decide; zero leaves it to the request or to the record.
+	// Set only by rules. Zero leaves the choice to the request or the record.
 	Scope          string
 	Visibility     schema.Visibility
 	RevisionPolicy schema.RevisionPolicy
@@ -41,16 +41,16 @@ type Classification struct {
 	Detected []string
 }
 
-// Classify classifies a candidate whose prefixes have been parsed into p. A source that by its form is a
-// procedure, a plan or the state of a task is of that type (ShapeOf). Otherwise an explicit save (source
-// kind memory) is semantic and persistent; everything else is an episode of the session, from which
-// the pipeline draws facts. What the candidate says of itself wins over inference, except that a
-// pinned memory has importance 1, and that a sensitivity is a floor: what sensitive.Detect finds
-// raises it, only a rule lowers it. Tags of the candidate come before those of the prefix, and the
-// last ones give way when there are more than schema.MaxTags.
+// Classify classifies a candidate whose prefixes have been parsed into p. A source that has the
+// form of a procedure, a plan or the state of a task has that type (ShapeOf). Otherwise an explicit save (source kind
+// memory) is semantic and persistent, and everything else is an episode of the session, from which the pipeline
+// extracts facts. The candidate's own fields override what is inferred, with two exceptions. A pinned memory has
+// importance 1. The candidate's sensitivity is a minimum: sensitive.Detect can raise it, and only a rule lowers it.
+// Tags of the candidate come before those of the prefix. If there are more than schema.MaxTags, the last ones are
+// dropped.
 //
-// Confidence is 1: that this was said or observed is certain. Whether it is so is a question for
-// the facts extracted from it.
+// Confidence is 1, because it is certain that this was said or observed. Whether it is true is for the facts extracted
+// from it to say.
 func Classify(c schema.Candidate, p normalize.Prefix) Classification {
 	memoryType, importance := schema.TypeEpisodic, DefaultImportance(c.SourceKind)
 	if c.SourceKind == schema.SourceMemory {
@@ -80,7 +80,7 @@ func Classify(c schema.Candidate, p normalize.Prefix) Classification {
 	return out.Detect(p.Content)
 }
 
-// DefaultImportance is the importance of a candidate that was not valued.
+// DefaultImportance is the importance of a candidate that gives none.
 func DefaultImportance(kind schema.SourceKind) float64 {
 	if kind == schema.SourceMemory {
 		return ExplicitImportance
@@ -152,7 +152,7 @@ func Placement(t schema.MemoryType) (schema.Tier, schema.Typology) {
 	}
 }
 
-// Pin returns c pinned: of the highest importance, and not removed once it has faded.
+// Pin returns c pinned: with the highest importance, and not removed when it has faded.
 func (c Classification) Pin() Classification {
 	c.Pinned, c.Importance, c.DeletionPolicy = true, 1, DefaultDeletion(c.Type, true)
 	return c
@@ -160,8 +160,9 @@ func (c Classification) Pin() Classification {
 
 // DefaultDeletion returns what may remove a memory of a type once it has faded. Procedures are not
 // pruned (document 003: procedural memory is exempt): a skill that is needed once a year is still
-// worth having, and selection already weighs how recently it was reinforced. Neither is what is
-// pinned. No default is "never": a person may always have something forgotten.
+// worth having, and selection already weighs how recently it was reinforced. Pinned
+// memories are not pruned either. No default is "never", because a person may always ask for something to be
+// forgotten.
 func DefaultDeletion(t schema.MemoryType, pinned bool) schema.DeletionPolicy {
 	if pinned || t == schema.TypeCompetence || t == schema.TypePlanGraph {
 		return schema.DeleteManualOnly
@@ -169,7 +170,7 @@ func DefaultDeletion(t schema.MemoryType, pinned bool) schema.DeletionPolicy {
 	return schema.DeleteAutoPrune
 }
 
-// classification fills in what follows from type, worth and pin.
+// classification fills in the fields that follow from type, importance and pin.
 func classification(t schema.MemoryType, category schema.Category, importance float64, pinned bool) Classification {
 	tier, typology := Placement(t)
 	if pinned {
@@ -188,8 +189,8 @@ func classification(t schema.MemoryType, category schema.Category, importance fl
 	}
 }
 
-// triggers are document 002's words and their honest inflections. "like" and "use" are missing
-// because the word alone does not tell; see triggerAt.
+// triggers are the words of document 002 and their inflections. "like" and "use" are missing, because the word alone
+// is ambiguous; see triggerAt.
 var triggers = func() map[string]schema.Category {
 	out := make(map[string]schema.Category)
 	for category, list := range map[schema.Category]string{
@@ -208,15 +209,15 @@ var triggers = func() map[string]schema.Category {
 }()
 
 // InferCategory guesses the category of an explicit save from its words (document 002 "Memory
-// Types"): preference, decision, rule, learning, issue, or fact when no trigger is there. The other
+// Types"): preference, decision, rule, learning, issue, or fact if there is no trigger. The other
 // categories are for extractors, which understand what they read.
 //
 // Triggers are whole words: a tissue is not an issue, debugging not a bug, a must-have not a rule. Words in
 // URLs do not count, and "like" only as a verb ("I like", "doesn't like"; not "looks like").
 //
 // The first trigger decides, because the main clause comes before its details: "We decided to never
-// deploy on Fridays" is a decision, "Never deploy on Fridays, it was broken twice" a rule. Always
-// and never yield to a trigger right after them, whose adverb they are: "Bob always prefers tabs".
+// deploy on Fridays" is a decision, "Never deploy on Fridays, it was broken twice" a rule. If
+// a trigger follows "always" or "never" directly, that trigger decides instead: "Bob always prefers tabs".
 func InferCategory(content string) schema.Category {
 	text := normalize.Words(withoutURLs(content), "'-_")
 	for i, word := range text {
@@ -234,7 +235,7 @@ func InferCategory(content string) schema.Category {
 	return schema.CategoryFact
 }
 
-// triggerAt returns the category that the word at i stands for, given the words before it.
+// triggerAt returns the category that the word at i triggers, given the words before it.
 func triggerAt(text []string, i int) (schema.Category, bool) {
 	if i >= len(text) {
 		return "", false
@@ -263,9 +264,8 @@ func futureAt(text []string, i int) bool {
 	return i >= 0 && (text[i] == "will" || text[i] == "won't" || strings.HasSuffix(text[i], "'ll"))
 }
 
-// likeIsVerb reports whether "like" after the words before is someone liking something. Before a
-// verb stands its subject or an auxiliary; before the preposition a verb ("looks like"), a noun or
-// nothing.
+// likeIsVerb reports whether "like" is a verb after the words before it. The verb follows its subject or an
+// auxiliary. The preposition follows a verb ("looks like"), a noun or nothing.
 func likeIsVerb(before []string) bool {
 	i := len(before) - 1
 	for i >= 0 && likeAdverbs[before[i]] {
@@ -284,7 +284,7 @@ var (
 	nounBefore    = normalize.Set("the of many more most few fewer no got gets her his its their our my your")
 )
 
-// withoutURLs blanks the fields of text that are links: their path is an address, not a statement.
+// withoutURLs removes links from text, because the words in a link state nothing.
 func withoutURLs(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
@@ -307,6 +307,6 @@ func ClampUnit(f float64) float64 {
 	return min(max(f, 0), 1)
 }
 
-// States reports whether memories of a type are lasting records of what they say. All others fade, or hold
-// how something is done: a fact that only they say has to be kept by itself.
+// States reports whether memories of a type are lasting records of facts. Memories of other types fade, or describe
+// how something is done, so a fact that only they contain needs a memory of its own.
 func States(t schema.MemoryType) bool { return t == schema.TypeSemantic }

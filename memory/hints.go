@@ -99,7 +99,7 @@ func JoinHints(model, rules []string) []Hint {
 	return out
 }
 
-// RuleHints returns the hints that rules write for a text that somebody said or saved, and for what it
+// RuleHints returns the hints that rules write for a text that someone said or saved, and for what it
 // claims.
 func RuleHints(text, who string, claim Claim) []Hint {
 	return JoinHints(nil, CheckHints(append(ClaimHints(claim), topicHints(text, who)...)))
@@ -350,7 +350,7 @@ func topicHints(text, who string) []string {
 	return out
 }
 
-// ownWords are words by which somebody speaks of what is their own.
+// ownWords are words by which someone speaks of what is their own.
 var ownWords = normalize.Set("i my me we our us mine ours")
 
 // attributeHints returns the hints of a fact by what it states: the words by which people ask for it.

@@ -22,7 +22,7 @@ const MaxRecordBytes = 4 << 20
 // What a record has that does not say otherwise.
 const (
 	DefaultSalience    = 1.0 // nothing has faded yet
-	DefaultImportance  = 0.8 // somebody asked to remember this
+	DefaultImportance  = 0.8 // someone asked to remember this
 	DefaultSourceTrust = 1.0
 	DefaultGain        = 0.1 // decay is to be reversible by reinforcement (document 004 §15A.7)
 	AnySignal          = "*" // the signal of a trigger that is conditions alone

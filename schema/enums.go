@@ -135,7 +135,7 @@ const (
 	ActionNone   Action = "none"
 )
 
-// ProposalState is where a proposal stands.
+// ProposalState is the state of a proposal.
 type ProposalState string
 
 // The proposal states.

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// FeedbackRequest says what became of what a recall returned: what was used, and how it ended (document
+// FeedbackRequest reports how the results of a recall were used: what was used, and how it ended (document
 // 004 §11, §15.6). A reason is optional.
 //
 // Of an item that has no verdict, Used and Outcome make one. Without items, Outcome is that of everything
@@ -36,7 +36,7 @@ type FeedbackItem struct {
 	Used     *bool   `json:"used,omitempty"` // instead of a verdict; true goes with the request's outcome
 }
 
-// Verdict is what became of a memory that was returned.
+// Verdict says how a memory that was returned was used.
 type Verdict string
 
 // The verdicts.
@@ -88,7 +88,7 @@ const (
 type FeedbackResultItem struct {
 	MemoryID string         `json:"memory_id"`
 	Status   FeedbackStatus `json:"status"`
-	Verdict  Verdict        `json:"verdict"`            // that stands now; where nothing stands, that was given
+	Verdict  Verdict        `json:"verdict"`            // the current verdict; if there is none, the one that was given
 	Corrects Verdict        `json:"corrects,omitempty"` // that stood before
 
 	// Salience for now, [0,1], before and after. Nil where the memory was not looked at.
@@ -119,7 +119,7 @@ type RetrievedItem struct {
 	MemoryID    string     `json:"memory_id"`
 	Verdict     Verdict    `json:"verdict,omitempty"`
 	Actor       string     `json:"actor,omitempty"`
-	SaidAt      *time.Time `json:"said_at,omitempty"` // the verdict that stands
+	SaidAt      *time.Time `json:"said_at,omitempty"` // the current verdict
 	Corrections int        `json:"corrections,omitempty"`
 }
 

@@ -129,7 +129,7 @@ type ForgetConfirmation struct {
 	decoded check.Decoded
 }
 
-// ForgetState is where a run stands.
+// ForgetState is the state of a run.
 type ForgetState string
 
 // The forget states.
@@ -239,7 +239,7 @@ func (s *Selector) validate(p *check.Problems, path string) {
 	}
 }
 
-// ForgetStatus is a run as it stands.
+// ForgetStatus is the current state of a run.
 type ForgetStatus struct {
 	ForgetReceipt
 	WorkflowID  string     `json:"workflow_id"`
@@ -348,7 +348,7 @@ func (r ForgetReceipt) Processed() int {
 	return n
 }
 
-// Summary is a word for operators: what became of the run.
+// Summary is a word for operators: the outcome of the run.
 func (r ForgetReceipt) Summary() string { return string(r.State) }
 
 // Skip counts one memory that was left alone.

@@ -32,7 +32,7 @@ type ModifyRequest struct {
 	problems []FieldError // what decoding found wrong
 }
 
-// PatchStatus is what became of a patch.
+// PatchStatus is the outcome of a patch.
 type PatchStatus string
 
 // The patch statuses. All but updated leave the memory as it was.
@@ -51,7 +51,7 @@ const (
 	PatchFrozen     PatchStatus = "mutations_frozen"
 )
 
-// PatchResult is what became of one patch.
+// PatchResult is the outcome of one patch.
 type PatchResult struct {
 	ID             string      `json:"id"`
 	Status         PatchStatus `json:"status"`
@@ -194,7 +194,7 @@ func (seen distinctIDs) check(p *check.Problems, field, id string) {
 	seen[parsed] = field
 }
 
-// Words for what became of a request of several parts.
+// Words for the outcome of a request of several parts.
 const (
 	summaryOK      = "ok"      // every part was done, or needed nothing
 	summaryPartial = "partial" // some were refused

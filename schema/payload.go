@@ -72,7 +72,7 @@ type WorkingPayload struct {
 	LastUpdated       *time.Time        `json:"last_updated,omitempty"`
 }
 
-// TaskState is where a task stands.
+// TaskState is the state of a task.
 type TaskState string
 
 // The task states.

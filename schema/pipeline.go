@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// WriteCounts says what became of the proposals of a range.
+// WriteCounts gives the outcome of the proposals of a range.
 type WriteCounts struct {
 	Added   int `json:"added"`
 	Updated int `json:"updated"`
@@ -87,7 +87,7 @@ func (l LinkCounts) Add(m LinkCounts) LinkCounts {
 		Mentions: l.Mentions + m.Mentions}
 }
 
-// IndexLag is how far the index is behind Postgres.
+// IndexLag is how far the index lags Postgres.
 type IndexLag struct {
 	Pending int64      `json:"pending"`          // changes that it has not been told of
 	Parked  int64      `json:"parked"`           // changes that are not tried any more
@@ -143,7 +143,7 @@ type ReviewRequest struct {
 	decoded check.Decoded
 }
 
-// ReviewStatus is what became of a review.
+// ReviewStatus is the outcome of a review.
 type ReviewStatus string
 
 // The review statuses. All but applied and rejected leave everything as it was.
@@ -157,7 +157,7 @@ const (
 	ReviewFrozen          ReviewStatus = "mutations_frozen" // of the request or of the worker; the proposal waits on
 )
 
-// ReviewResult says what became of a review.
+// ReviewResult gives the outcome of a review.
 type ReviewResult struct {
 	ProposalID     string        `json:"proposal_id"`
 	Status         ReviewStatus  `json:"status"`
@@ -169,7 +169,7 @@ type ReviewResult struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Summary is a word for operators: what became of the request.
+// Summary is a word for operators: the outcome of the request.
 func (r ReviewResult) Summary() string { return string(r.Status) }
 
 // Changed lists the memories that the decision changed.
@@ -213,7 +213,7 @@ type ReviewItem struct {
 	Evidence          []Ref         `json:"evidence,omitempty"` // of the source
 	TargetID          string        `json:"target_id,omitempty"`
 	TargetVersion     int           `json:"target_version,omitempty"` // that the proposal was decided on
-	TargetNow         *Side         `json:"target_now,omitempty"`     // as it stands now; absent when it is gone
+	TargetNow         *Side         `json:"target_now,omitempty"`     // as it is now; absent when it is gone
 	MemoryID          string        `json:"memory_id,omitempty"`      // written, or what made the claim already
 	Offered           []Target      `json:"offered,omitempty"`        // what else was looked at, in which version
 	DecidedAt         time.Time     `json:"decided_at"`

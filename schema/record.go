@@ -189,7 +189,7 @@ type JobAttempt struct {
 	CompletionTokens int64     `json:"completion_tokens,omitempty"`
 }
 
-// FactOutcome is what became of one extracted fact.
+// FactOutcome is the outcome of one extracted fact.
 type FactOutcome struct {
 	Content           string        `json:"content"`
 	Category          Category      `json:"category"`
@@ -215,10 +215,10 @@ type FactOutcome struct {
 	Withheld    bool        `json:"withheld,omitempty"`
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"`
 	Detected    []string    `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
-	Message     string      `json:"message,omitempty"`  // what became of it, in words
+	Message     string      `json:"message,omitempty"`  // the outcome, in words
 }
 
-// CandidateOutcome is what became of a candidate itself.
+// CandidateOutcome is the outcome of a candidate itself.
 type CandidateOutcome struct {
 	MemoryID    string      `json:"memory_id"`
 	Stored      bool        `json:"stored"`             // as a memory; shadow mode stores none
@@ -240,7 +240,7 @@ type PutRequest struct {
 	problems []FieldError // what decoding found wrong
 }
 
-// PutStatus is what became of one record.
+// PutStatus is the outcome of one record.
 type PutStatus string
 
 // The put statuses.
@@ -271,7 +271,7 @@ func (s PutStatus) Stands() bool {
 	return false
 }
 
-// PutItem is what became of one record.
+// PutItem is the outcome of one record.
 type PutItem struct {
 	ID         string    `json:"id"` // of the record, or of the one that stands in its way
 	ExternalID string    `json:"external_id,omitempty"`
@@ -374,7 +374,7 @@ func (r *PutRequest) validateOwner(p *check.Problems, m *MemoryRecord, path stri
 	}
 }
 
-// Summary is a word for operators: what became of the request.
+// Summary is a word for operators: the outcome of the request.
 func (r PutResult) Summary() string {
 	stand := 0
 	for _, item := range r.Items {

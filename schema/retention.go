@@ -17,7 +17,7 @@ const (
 	RetainWorld         RetentionDomain = "world"          // tombstones of memories with a world_id (document 003 D2)
 	RetainHistory       RetentionDomain = "history"        // history of memories
 	RetainJobsCompleted RetentionDomain = "jobs_completed" // jobs that were done, and what sweeps did
-	RetainJobsDead      RetentionDomain = "jobs_dead"      // jobs that were given up
+	RetainJobsDead      RetentionDomain = "jobs_dead"      // jobs that failed for good
 	RetainRetrievals    RetentionDomain = "retrievals"     // what recalls returned, and the feedback on it
 	RetainIngest        RetentionDomain = "ingest"         // batches, their candidates and proposals
 	RetainForgetRuns    RetentionDomain = "forget_runs"    // what runs of Forget selected and did
@@ -62,7 +62,7 @@ type RetentionPolicy struct {
 	DecayExempt bool `json:"decay_exempt,omitempty"`
 
 	Default   bool       `json:"default"`           // no one has set another
-	Version   int        `json:"version,omitempty"` // of a row that somebody has said; 0 for a default
+	Version   int        `json:"version,omitempty"` // of a row that someone has said; 0 for a default
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	UpdatedBy string     `json:"updated_by,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
@@ -144,7 +144,7 @@ const (
 // Valid reports whether s is one of the sweeps above.
 func (s Sweep) Valid() bool { return s == SweepDecay || s == SweepRetention || s == SweepHistory }
 
-// SweepHold is a sweep that would take too much of a tenant's, and waits until somebody admits it.
+// SweepHold is a sweep that would take too much of a tenant's, and waits until someone admits it.
 type SweepHold struct {
 	Tenant     string     `json:"tenant"`
 	Sweep      Sweep      `json:"sweep"`
@@ -206,7 +206,7 @@ func checkDecayPoints(p *check.Problems, path string, d DecayProfile) {
 		case point.AfterSeconds == 0 && point.Share != 1:
 			p.Add(share, "must be 1 at 0 seconds: nothing has faded yet")
 		case i > 0 && point.Share > d.Points[i-1].Share:
-			p.Add(share, "must not be more than that of the point before it: salience never rises by itself")
+			p.Add(share, "must not be more than that of the point before it: salience never rises without feedback")
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (r *ReviseRequest) Names() bool {
 		(len(r.Record.Payload) == 0 || string(r.Record.Payload) == "null")
 }
 
-// ReviseStatus is what became of a revision.
+// ReviseStatus is the outcome of a revision.
 type ReviseStatus string
 
 // The revision statuses. All but applied leave everything as it was.
@@ -118,7 +118,7 @@ type ReviseResult struct {
 	// Ids of new memories: the record first, then what a fork leaves of its target.
 	Created []string        `json:"created,omitempty"`
 	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists the current ones
-	Record  *RevisedMemory  `json:"record,omitempty"`  // the record as it stands afterwards
+	Record  *RevisedMemory  `json:"record,omitempty"`  // the record after the revision
 	// Conflicts are memories other than the targets that prevent the revision: who makes the claim, or has the
 	// content.
 	Conflicts []RevisedMemory `json:"conflicts,omitempty"`
@@ -243,7 +243,7 @@ func isUUID(s string) bool {
 	return err == nil && len(s) == 36
 }
 
-// Summary is a word for operators: what became of the request.
+// Summary is a word for operators: the outcome of the request.
 func (r ReviseResult) Summary() string { return string(r.Status) }
 
 // Changed lists the memories that the request changed.
@@ -269,7 +269,7 @@ type RecoverRequest struct {
 	problems []FieldError // what decoding found wrong
 }
 
-// RecoverStatus is what became of one recovery.
+// RecoverStatus is the outcome of one recovery.
 type RecoverStatus string
 
 // The recover statuses. All but recovered leave the memory as it was.
@@ -285,7 +285,7 @@ const (
 	RecoverFrozen          RecoverStatus = "mutations_frozen"
 )
 
-// RecoverItem is what became of one recovery.
+// RecoverItem is the outcome of one recovery.
 type RecoverItem struct {
 	ID             string        `json:"id"`
 	Status         RecoverStatus `json:"status"`

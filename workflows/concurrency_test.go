@@ -329,8 +329,8 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	for range askers {
 		asking.Go(func() {
 			for asked := 0; asked < 2 || !written.Load(); asked++ {
-				if asked > 2 { // the first rounds are the crowd; after those, no more than keeps the recalls coming
-					time.Sleep(200 * time.Millisecond)
+				if asked > 2 { // the first rounds are the crowd; later ones only keep recalls going while the ingest runs
+					time.Sleep(time.Second)
 				}
 				out, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "what is the lighthouse keeper called?"})
 				if err == nil && len(out.Meta.Degraded) == 0 && !slices.ContainsFunc(out.Results, func(r schema.RecallResult) bool { return r.ID == before }) {

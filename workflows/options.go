@@ -10,15 +10,15 @@ import (
 	mneme "github.com/mneme/mneme/client"
 )
 
-// Every timeout and retry policy, each with its reason.
+// This file has every timeout and retry policy, each with its reason.
 
-// permanentErrors are the error types that no retry can cure.
+// permanentErrors are the error types for which a retry cannot help.
 var permanentErrors = []string{api.ErrTypeInvalidRequest, api.ErrTypeNotFound, api.ErrTypeConflict}
 
-// backoff is document 002's: one second, doubling, at most thirty. Thirty attempts outlast a
-// thirteen-minute outage of Postgres. Of a model's endpoint they outlast more than three hours, because a run
-// that finds it busy or away asks for longer waits (activities, patience); a candidate's own failures end much
-// earlier, in its job (MaxJobAttempts).
+// backoff is the policy of document 002: wait one second, then twice as long each time, at most thirty seconds. Thirty
+// attempts survive an outage of Postgres of thirteen minutes. They survive an outage of a model's endpoint of more
+// than three hours, because an activity that finds the endpoint busy or down asks for longer waits (activities,
+// patience). The failures of a single candidate end much earlier, in its job (MaxJobAttempts).
 func backoff(attempts int32) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:        time.Second,
@@ -34,40 +34,39 @@ const (
 	// on recall constants, "jobs").
 	MaxJobAttempts = 3
 
-	// MaxDecideRounds is how often a proposal is decided again when its ground has moved, before it
-	// waits for review.
+	// MaxDecideRounds is how often a proposal is decided again because the memories that it was based on have changed.
+	// After that it waits for review.
 	MaxDecideRounds = 6
 
-	// phaseRange is how many candidates one activity takes: few events a memory, and a transaction
-	// that holds the scope's lock for well under a second.
+	// phaseRange is how many candidates one activity takes. It is large enough for few events in history per memory, and
+	// small enough for a transaction that holds the scope's lock for well under a second.
 	phaseRange = 250
 
-	// ReviewWindow is how long a proposal waits for a person before it is given up: long enough for a
-	// holiday, short enough that what is approved is still news.
+	// ReviewWindow is how long a proposal waits for a person before it expires: long enough for a holiday, and short
+	// enough that an approved change is still current.
 	ReviewWindow = 14 * 24 * time.Hour
 
 	infrastructureAttempts = 30
-	// A run that waits for weeks must outlast any outage at the moment that it wakes up: half a minute
-	// each, this is five weeks. What no retry can cure is typed, and ends it at once.
+	// A run that waits for weeks must survive an outage at the time when it wakes up. At half a minute each, these
+	// attempts last five weeks. Permanent errors have a type and end the run immediately.
 	reviewAttempts = 100_000
 
-	linkAttempts  = 5 // the graph can be left out; a run must not hang on it
-	indexAttempts = 5 // likewise: SyncIndex drains what is left
-	// A workflow that still runs, and whose history carries an erased text, is waited for by failing, up to
-	// these attempts of infrastructureAttempts: fifteen seconds, then it is cancelled, and terminated when
-	// it has not ended two minutes later. A pipeline that is cancelled buries its open jobs, which can be
-	// replayed: their texts are in Postgres.
+	linkAttempts  = 5 // a run can do without the graph, so it must not wait for it for long
+	indexAttempts = 5 // likewise: SyncIndex does the rest
+	// An erased text may be in the history of a workflow that still runs. The activity waits for its end by failing: from
+	// attempt forgetCancelAfter, after fifteen seconds, it cancels the workflow, and from attempt forgetTerminateAfter,
+	// two minutes later, it terminates it. A cancelled pipeline marks its open jobs as dead. They can be retried,
+	// because their texts are in Postgres.
 	forgetCancelAfter    = 4
 	forgetTerminateAfter = 8
 
-	// A caller that waits for the result of an operation does not wait for an index that is down: SyncIndex
-	// makes up for it within a minute.
+	// A caller that waits for the result of an operation does not wait for an index that is down: SyncIndex updates the
+	// index within a minute.
 	changedAttempts = 1
 )
 
-// stageOptions: staging is one short transaction. It runs as a local activity, so that its input,
-// which is content, is not written to history, and the acknowledgement needs no second round trip
-// to the server.
+// stageOptions are for staging, which is one short transaction. It runs as a local activity, so that its input, which
+// is content, is not written to history, and the acknowledgement needs no second round trip to the server.
 var stageOptions = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    15 * time.Second,
 	ScheduleToCloseTimeout: 15 * time.Minute,
@@ -76,26 +75,27 @@ var stageOptions = workflow.LocalActivityOptions{
 }
 
 const (
-	// heartbeatTimeout is how soon a dead worker is noticed, and how soon an attempt is given up that has stopped
-	// its heartbeats because it made no progress (activities.MaxStall). Activities that call models
-	// heartbeat while they wait, so that a slow model does not pass for a dead worker.
+	// heartbeatTimeout is how long it takes to notice a dead worker, or an attempt that has stopped its heartbeats
+	// because it made no progress (step.MaxStall). Activities that call models send heartbeats while they wait, so that
+	// a slow model is not mistaken for a dead worker.
 	heartbeatTimeout = 20 * time.Second
 
-	// stepTimeout is what one attempt at a step of the pipeline has. A step over many items returns what it has after
-	// two minutes (activities, partialAfter), and the run asks for the rest.
+	// stepTimeout is the time for one attempt at a step of the pipeline. A step over many items returns its results so
+	// far after two minutes (activities, partialAfter), and the run asks for the rest.
 	stepTimeout = 5 * time.Minute
 
-	// longestWait is between two attempts: an endpoint that is away may ask for as much (activities, maxRetryAfter).
+	// longestWait is the longest wait between two attempts, which an endpoint that is down may ask for (activities,
+	// maxRetryAfter).
 	longestWait = 10 * time.Minute
 )
 
-// overall is what all attempts at an activity have together: as long as the retry policy lets them take, so that
-// nothing stays open for ever and no attempt is lost to it.
+// overall returns the time for all attempts at an activity together. It allows every attempt of the retry policy, and
+// is finite so that nothing stays open forever.
 func overall(attempts int32, attempt, wait time.Duration) time.Duration {
 	return time.Duration(attempts) * (attempt + wait)
 }
 
-// modelOptions: a range of model calls, which returns before its time is over.
+// modelOptions are for a range of model calls, which returns before its time is over.
 func modelOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    stepTimeout,
@@ -106,8 +106,8 @@ func modelOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// embedOptions: transactions, with a heartbeat, and before them the embeddings of a range. An endpoint that does not
-// answer is given up after its own timeout, which must come first.
+// embedOptions are for the embeddings of a range and the transactions after them, with a heartbeat. A call to the
+// embedder has its own, shorter timeout.
 func embedOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    stepTimeout,
@@ -118,12 +118,12 @@ func embedOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
-// storeTimeout is more than Postgres gives a statement (pg.ClassLimits): what met its limit is told so, instead of
-// being taken for a dead worker.
+// storeTimeout is longer than the limit of a statement in Postgres (pg.ClassLimits), so that a statement that exceeds
+// its limit is reported as such and not as a dead worker.
 const storeTimeout = 45 * time.Second
 
-// storeOptions: one transaction, which takes well under a second. It does not heartbeat, so this is
-// also how soon a dead worker is noticed.
+// storeOptions are for one transaction, which takes well under a second. It sends no heartbeats, so a dead worker is
+// noticed only after storeTimeout.
 func storeOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    storeTimeout,
@@ -133,7 +133,7 @@ func storeOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
-// linkOptions: a transaction, or several where one takes too long.
+// linkOptions are for a transaction, or several if one takes too long.
 func linkOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    stepTimeout,
@@ -144,8 +144,8 @@ func linkOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// recallOptions: a recall bounds itself, channel by channel, well below ten seconds. It runs as a local
-// activity, so that the question stands in the history once, and the answer needs no second round trip.
+// recallOptions are for a recall, whose channels have deadlines of their own, well below ten seconds together. It runs
+// as a local activity, so that the question is in the history only once and the answer needs no second round trip.
 var recallOptions = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    10 * time.Second,
 	ScheduleToCloseTimeout: mneme.RecallTimeout - 10*time.Second,
@@ -154,10 +154,10 @@ var recallOptions = workflow.LocalActivityOptions{
 }
 
 const (
-	// recallInHandler is how long an operation of the Nexus service asks by itself before it hands over to
-	// the Recall workflow; the server gives a handler ten seconds.
+	// recallInHandler is how long an operation of the Nexus service tries to recall in the handler before it starts the
+	// Recall workflow. The server gives a handler ten seconds.
 	recallInHandler = 5 * time.Second
-	// startMargin is what a handler keeps of its time to start a workflow in.
+	// startMargin is the time that a handler reserves for starting a workflow.
 	startMargin = 3 * time.Second
 )
 
@@ -170,19 +170,19 @@ var spanOptions = workflow.LocalActivityOptions{
 	Summary:                "what is pending",
 }
 
-// sweepOptions: many batches, each with a heartbeat, and a place to go on from.
+// sweepOptions are for many batches, each with a heartbeat that holds the position for the next attempt.
 func sweepOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    10 * time.Minute,
 		ScheduleToCloseTimeout: overall(infrastructureAttempts, 10*time.Minute, longestWait),
 		HeartbeatTimeout:       heartbeatTimeout,
 		RetryPolicy:            backoff(infrastructureAttempts),
-		WaitForCancellation:    true, // it ends after the batch that it is at
+		WaitForCancellation:    true, // it ends after the current batch
 		Summary:                summary,
 	}
 }
 
-// drainOptions: many pages, each with a heartbeat.
+// drainOptions are for many pages, each with a heartbeat.
 var drainOptions = workflow.ActivityOptions{
 	StartToCloseTimeout:    10 * time.Minute,
 	ScheduleToCloseTimeout: overall(indexAttempts, 10*time.Minute, longestWait),
@@ -191,8 +191,8 @@ var drainOptions = workflow.ActivityOptions{
 	Summary:                "drain the index outbox",
 }
 
-// indexOptions: many pages with a heartbeat each, against an index that may be away for a quarter of an
-// hour: a rebuild is worth waiting for.
+// indexOptions are for many pages, each with a heartbeat, on an index that may be down for a quarter of an hour: a
+// rebuild should wait rather than fail.
 func indexOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    30 * time.Minute,
@@ -203,8 +203,8 @@ func indexOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// buildOptions: what it does may begin with five index builds in Postgres, an hour each at most. An index that is built
-// stays, so that an attempt that is cut off there is not lost.
+// buildOptions are for an activity that may begin with five index builds in Postgres, of at most an hour each. A
+// finished index stays, so an attempt that is interrupted is not lost.
 func buildOptions(summary string, attempts int32) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    6 * time.Hour,
@@ -215,8 +215,8 @@ func buildOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
-// selectOptions: what is to be forgotten may be looked for in all that is stored. What an attempt has written when it is
-// cancelled is closed.
+// selectOptions are for selecting what to forget, which may search all memories. If an attempt is cancelled after it
+// has written its selection, the run is closed.
 func selectOptions() workflow.ActivityOptions {
 	options := embedOptions("select what to forget", infrastructureAttempts)
 	options.StartToCloseTimeout = 10 * time.Minute

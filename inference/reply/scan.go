@@ -178,7 +178,7 @@ func balance(s string) (length, deepest int) {
 }
 
 // elements yields the comma-separated parts of the object or array at the start of s, trimmed. The
-// last part of a container that never ends is yielded as it stands.
+// last part of a container that never ends is yielded as it is.
 func elements(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		depth, quoted, start := 0, false, 1

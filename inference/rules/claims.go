@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory"
 )
 
-// pattern is a way to say a relation. The words after the verb up to a boundary are the object.
+// pattern is one way to express a relation. The object is the words after the verb, up to a boundary.
 type pattern struct {
 	words      []string
 	predicate  string
@@ -48,7 +48,7 @@ const (
 //	X's A is Y, the A of X is Y              A                  yes, A in singleValued or "favorite …"
 //	the A is Y                               is (subject A)     yes, A ends in a singleValued word
 //
-// No claim is made of what is negated, hedged, conditional, said by others, or in the past tense.
+// There is no claim from a sentence that is negated, hedged, conditional, said by others, or in the past tense.
 var claimPatterns = func() map[string][]*pattern {
 	out := map[string][]*pattern{}
 	add := func(predicate string, functional bool, kind objectKind, stops wordSet, forms string) {
@@ -114,14 +114,14 @@ var claimPatterns = func() map[string][]*pattern {
 	return out
 }()
 
-// singleValued are attributes that a thing has one of.
+// singleValued are attributes of which a thing has only one.
 var singleValued = set(
 	`name age birthday birthdate email phone address hometown birthplace nationality height weight timezone
 	port version deadline hostname username password url domain license capital title branch theme editor
 	employer salary blood status`,
 )
 
-// vague attributes name nothing that could have a value.
+// vague attributes are too general to have a value.
 var vague = set("thing one part bit way moment")
 
 var (
@@ -212,7 +212,7 @@ func longest(ps []*pattern, ws []word) *pattern {
 	return best
 }
 
-// subjectShape reports whether ws is a plain noun phrase that says who or what is meant.
+// subjectShape reports whether ws is a plain noun phrase that names a person or thing.
 func subjectShape(ws []word) bool {
 	if len(ws) == 0 || len(ws) > 6 {
 		return false
@@ -258,7 +258,7 @@ var hearsay = set(`says said thinks thought believes believed claims claimed tol
 	reports suggests suggested wrote writes asked asks feels felt assumes assumed mentioned mentions confirmed denied
 	denies`)
 
-// claim builds the statement of p from its subject and what follows the verb.
+// claim builds the claim of p from its subject and the words after the verb.
 func (p *pattern) claim(subject, rest []word, qualified bool) memory.Claim {
 	object, rest := p.cut(rest)
 	if len(object) == 0 || negations.has(object[0].low) {
@@ -369,7 +369,7 @@ func (p *pattern) cut(ws []word) (object, rest []word) {
 	return object, rest
 }
 
-// newClause reports whether the words after "and" begin another statement, or go on with the same subject.
+// newClause reports whether the words after "and" begin a new statement, rather than continue with the same subject.
 func newClause(ws []word) bool {
 	for len(ws) > 1 && adverb(ws[0].low) {
 		ws = ws[1:]
@@ -396,7 +396,7 @@ func qualifiedBy(rest []word) bool {
 	}
 }
 
-// splitTopic finds the "for …" of a preference: within the object or after "over Z".
+// splitTopic finds the "for …" of a preference, in the object or after "over Z".
 func splitTopic(object, rest []word) (thing, topic []word) {
 	for i, w := range object {
 		if i > 0 && w.low == "for" {
@@ -411,7 +411,7 @@ func splitTopic(object, rest []word) (thing, topic []word) {
 	return object, nil
 }
 
-// slugOf makes a topic a part of a predicate; empty when it is too long or not plain.
+// slugOf turns a topic into a part of a predicate. It is empty if the topic is too long or not plain.
 func slugOf(ws []word) string {
 	if len(ws) == 0 || len(ws) > 5 {
 		return ""
@@ -460,7 +460,7 @@ func attributeOf(ws []word) (owner, attribute string) {
 	return "", phrase(ws)
 }
 
-// isSingle reports whether a thing has one value of the attribute at a time.
+// isSingle reports whether the attribute of a thing has only one value at a time.
 func isSingle(attribute string) bool {
 	words := strings.Fields(strings.ToLower(attribute))
 	if len(words) == 0 || len(words) > 4 {
@@ -489,7 +489,7 @@ func plainValue(ws []word) bool {
 	return true
 }
 
-// phrase is the text of ws without articles and without punctuation around it.
+// phrase returns the text of ws without articles and surrounding punctuation.
 func phrase(ws []word) string {
 	for len(ws) > 1 && (ws[0].low == "the" || ws[0].low == "a" || ws[0].low == "an") {
 		ws = ws[1:]

@@ -2,9 +2,9 @@ package rules
 
 import "strings"
 
-// splitClauses cuts a sentence of plain statements, each with its own "I", into these: "I live in
-// Lyon and I work at Acme". One may change without the other. What is told in the past tense, depends on
-// a condition or points back stays together.
+// splitClauses splits a sentence whose clauses are plain statements, each with its own "I": "I live in Lyon and I work
+// at Acme". One of them may change without the other. It does not split sentences in the past tense, conditions, or
+// clauses that refer to an earlier one.
 func splitClauses(ws []word) [][]word {
 	if len(ws) < 6 || !startsWithSelf(ws) || hasWord(ws, binding) {
 		return [][]word{ws}
@@ -32,7 +32,7 @@ func splitClauses(ws []word) [][]word {
 	return append(out, startSentence(ws[start:]))
 }
 
-// endsSomething reports whether a clause says that something holds no longer.
+// endsSomething reports whether a clause says that something no longer holds.
 func endsSomething(ws []word) bool {
 	for i, w := range ws {
 		if w.low == "anymore" ||
@@ -58,8 +58,7 @@ func selfSubject(ws []word) bool {
 	return ws[0].low == "i'm" || ws[0].low == "im" || ws[0].low == "i've"
 }
 
-// presentClause reports whether a clause that starts at ws states how things are, in at least three
-// words.
+// presentClause reports whether a clause that starts at ws is in the present tense and has at least three words.
 func presentClause(ws []word) bool {
 	if len(ws) < 3 || ws[0].quoted {
 		return false
@@ -90,7 +89,7 @@ func presentClause(ws []word) bool {
 	return low == "am" || low == "don't" || low == "can't" || verbs.has(low) && !unchanging.has(low)
 }
 
-// binding are words that tie the clauses of a sentence together.
+// binding are words that connect the clauses of a sentence, so that it is not split.
 var binding = set(`because if when while unless although though so since until after before
 		whenever whether that which who whose where but or then it it's its they they're them their this
 		these those there he she him her his hers both too either same one ones we we're we've our us you

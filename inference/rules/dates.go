@@ -10,8 +10,8 @@ import (
 const maxDates = 4
 
 // resolveDates puts the absolute date after relative ones: "yesterday" → "yesterday (2023-05-07)".
-// The words stay: they say what was said; the date makes it true later, and findable. It resolves
-// only what has one reading:
+// The words stay, because they are what was said. The date keeps the statement true later, and lets it be found. Only
+// expressions with a single meaning are resolved:
 //
 //	yesterday, today, tonight, this morning …   the day
 //	two days ago, in three days                 the day

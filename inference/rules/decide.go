@@ -15,10 +15,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Decider compares a fact with its neighbours by rules. The zero value is ready and safe for
-// concurrent use. The first rule that holds for any neighbour decides, and of several neighbours the
-// first; only where words leave no doubt is anything but "add" proposed, since a fact that is kept
-// twice costs a row and one that is merged into another is lost.
+// Decider compares a fact with its neighbours by rules. The zero value is ready and safe for concurrent use. The first
+// rule that holds for any neighbour decides; if it holds for several, the first of them counts. Decider proposes "add"
+// unless the words leave no doubt: a fact that is kept twice costs a row, but a fact that is wrongly merged into
+// another is lost.
 //
 //	rule                                                        action  confidence
 //	same content hash                                           none    1.00
@@ -37,7 +37,7 @@ import (
 //	hold antonyms (revision.DetectContradiction)                  update  0.80
 //	otherwise, refinements included                             add     0.80
 //
-// "Used to" never deletes: it says something about the past.
+// "Used to" never deletes, because it is about the past.
 type Decider struct{}
 
 var _ inference.Decider = Decider{}
@@ -128,7 +128,7 @@ func decide(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposal {
 	return memory.Proposal{Action: schema.ActionAdd, Confidence: 0.8, Reason: ReasonNew}
 }
 
-// changeConfidence is how certain a change is that was found by frames.
+// changeConfidence is the confidence in a change that frames found.
 var changeConfidence = map[memory.Change]float64{memory.ChangeSupersede: 0.9, memory.ChangeContest: 0.7}
 
 // later reports whether a neighbour was said after the fact.
@@ -144,7 +144,7 @@ type token struct {
 	clse  bool // a clause ends after it, or it begins one
 }
 
-// view is what the Decider sees of a content.
+// view is a content as the Decider compares it.
 type view struct {
 	content string
 	claim   memory.Claim
@@ -156,15 +156,15 @@ type view struct {
 }
 
 var (
-	// ignorable words change no statement.
+	// ignorable words make no difference to a statement.
 	ignorable = set(`a an the is are am be that really very just also please so`)
 
-	// auxiliary words come and go with a negation.
+	// auxiliary words are added or removed with a negation.
 	auxiliary = set(`do does did will would`)
 
 	irregular = map[string]string{"has": "have", "goes": "go", "does": "do"}
 
-	// opposites are the words by which revision.DetectContradiction finds antonyms.
+	// opposites are the antonyms that revision.DetectContradiction uses.
 	opposites = set(
 		`enabled enable enables enabling disabled disable disables disabling allow allows allowed allowing deny denies
 		denied denying accept accepts accepted accepting reject rejects rejected rejecting always never on off true false`,
@@ -179,7 +179,7 @@ var (
 	onlyNow      = set(`now currently anymore today again still`)
 )
 
-// viewOf reads a content. A claim that it does not carry is read from its words.
+// viewOf reads a content. If the content has no claim, the claim is read from its words.
 func viewOf(content string, claim memory.Claim) view {
 	v := view{content: content, claim: claim, ended: -1, single: len(splitSentences(content)) < 2}
 	ws := splitWords(content)
@@ -303,7 +303,7 @@ func (v view) sameKey(o view) bool {
 		strings.EqualFold(v.claim.Predicate, o.claim.Predicate) && sameName(v.claim.Subject, o.claim.Subject)
 }
 
-// sameClaim reports whether o claims what v claims, and v says nothing more.
+// sameClaim reports whether v and o have the same claim, and v says nothing else.
 func (v view) sameClaim(o view) bool {
 	if !v.sameKey(o) || !sameName(v.claim.Object, o.claim.Object) || v.ended >= 0 || o.ended >= 0 {
 		return false
@@ -311,8 +311,8 @@ func (v view) sameClaim(o view) bool {
 	return v.beyond(o, o.claim) == 0
 }
 
-// newValue reports whether v gives another object to o's subject and predicate, and o says little
-// else that replacing it would lose.
+// newValue reports whether v gives another object to o's subject and predicate, and o says little else, so that
+// replacing it loses little.
 func (v view) newValue(o view) bool {
 	if !v.sameKey(o) || !o.single || v.ended >= 0 || o.ended >= 0 || o.past {
 		return false
@@ -354,8 +354,8 @@ func subset(a, b []string) bool {
 // minEnded is how many words a statement needs to be recognised as the one that ended.
 const minEnded = 3
 
-// endsWhat reports whether v says that what o states has ended, and whether v says more than that.
-// All words of o must stand in v in their order, the end in their clause.
+// endsWhat reports whether v says that the statement of o has ended, and whether v says more than that. All words of o
+// must be in v in the same order, and the word of ending must be in the same clause.
 func (v view) endsWhat(o view) (ends, more bool) {
 	if v.ended < 0 || o.ended >= 0 || !o.single || hasNegation(o.tokens) {
 		return false, false
@@ -406,8 +406,8 @@ func (v view) base(core bool) []token {
 	return out
 }
 
-// contradicts names the rule by which v contradicts o; empty when it does not. The words must be the
-// same: what holds in one place need not hold in another.
+// contradicts returns the name of the rule by which v contradicts o, or nothing. The other words must be the same:
+// what holds in one place need not hold in another.
 func (v view) contradicts(o view) string {
 	if !v.single || !o.single {
 		return ""

@@ -21,24 +21,24 @@
 //	add, update, delete, none            Decider  (decide.go)
 //	the embedding space                  HashEmbedder  (embed.go)
 //
-// The rules are lexical and English. Text in other languages is cut into sentences, kept, and
-// embedded, but nothing in it is resolved or claimed. Every rule prefers to do nothing when in
-// doubt: a sentence that is kept as it stands, a claim that is not made and a fact that is added
-// next to a similar one can all be corrected later; a statement put in the wrong mouth cannot.
+// The rules look at words and are for English. Text in other languages is split into sentences, kept and embedded, but
+// pronouns and dates in it are not resolved and it yields no claims. In doubt, a rule does nothing. A sentence that
+// was not rewritten, a missing claim and a duplicate fact can be corrected later. A statement that is attributed to
+// the wrong person cannot.
 //
-// Subjects and objects of claims keep their spelling without a leading article. They are meant to be
-// compared without regard to case, as Decider does.
+// Subjects and objects of claims keep their spelling, without a leading article. Compare them without regard to case,
+// as Decider does.
 //
-// A sentence is rewritten only where the result is certain. It is kept as it was said where its words may
-// be another's ("Tom said my car broke", "Tom: I prefer spaces"), where "I" and "we" stand together and who
-// "we" are is not said, and where a verb may belong to somebody else. The record's speaker says who "I" is.
+// A sentence is rewritten only if the result is certain. Otherwise it is kept as it was said: if someone else may have
+// said it ("Tom said my car broke", "Tom: I prefer spaces"), if it has both "I" and "we" and does not say who "we"
+// are, and if a verb may have another subject. In a sentence that was kept, the record's speaker says who "I" is.
 //
-// Cues at the front of a sentence ("Actually,", "Correction:", "Scratch that,") go into the fact's Cue;
-// words within it that say what changed (now, no longer, instead of, from A to B) stay in the content. A
-// sentence that takes something back ("Forget that …", "I never said …", "It is not true that …") yields
-// what does not hold, marked as Retracts. "Scratch that" takes back the sentence before it in the same text.
+// Cues at the start of a sentence ("Actually,", "Correction:", "Scratch that,") are stored in the fact's Cue. Words of
+// change inside the sentence (now, no longer, instead of, from A to B) stay in the content. A sentence that takes
+// something back ("Forget that …", "I never said …", "It is not true that …") yields a fact that is marked as
+// Retracts: its content no longer holds. "Scratch that" takes back the sentence before it in the same text.
 //
-// testdata/corpus.jsonl holds 500 sentences with the facts that should come of them.
+// testdata/corpus.jsonl holds 500 sentences with the facts that should be extracted from them.
 //
 // All types are stateless and safe for concurrent use; package variables are read-only tables.
 package rules

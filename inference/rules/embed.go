@@ -29,8 +29,8 @@ const (
 	weightBigram = 150  // two neighbouring content words
 	weightGrams  = 500  // all character n-grams of one word together
 
-	// Short words are frequent words: without document frequencies, length is what is left to tell
-	// a rare word by. Each letter below lengthPrior costs weightLetter.
+	// Short words are frequent words. There are no document frequencies here, so length is the only sign of a rare word.
+	// Each letter below lengthPrior costs weightLetter.
 	lengthPrior  = 8
 	weightLetter = 70
 
@@ -41,8 +41,8 @@ const (
 
 // HashEmbedder embeds text by feature hashing: stemmed words, pairs of neighbouring words and
 // character n-grams are hashed to a place and a sign in a vector of HashDimensions, weighted and
-// normalised to unit length. It knows nothing of meaning, but related spellings meet, it needs no
-// model and no network, and the same text gives the same vector on every machine and version.
+// normalised to unit length. It does not know meanings, but similar spellings have similar vectors. It needs no model
+// and no network, and the same text gives the same vector on every machine and in every version.
 // The zero value is ready and safe for concurrent use.
 type HashEmbedder struct{}
 
@@ -196,7 +196,7 @@ func (e *embedding) addGrams(total int64) {
 	}
 }
 
-// add puts a feature at its place with its sign.
+// add adds a feature at its position, with its sign.
 func (e *embedding) add(h uint64, weight int64) {
 	place := (h >> 32) * HashDimensions >> 32
 	if h&1 == 0 {
@@ -259,7 +259,7 @@ func hashBytes(seed uint64, data []byte) uint64 {
 	return mix(h)
 }
 
-// mix is the finaliser of MurmurHash3: FNV's high bits alone are too weak to choose a place by.
+// mix is the finaliser of MurmurHash3: FNV's high bits alone are too weak to choose a position.
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

@@ -14,7 +14,7 @@ const (
 	maxMentions     = 3 // edges of one sentence that rest on being named together
 )
 
-// mentionedWith joins names that stand in one sentence when nothing says how they belong together.
+// mentionedWith joins names in one sentence that does not say how they are related.
 const mentionedWith = "mentioned_with"
 
 var (
@@ -25,8 +25,8 @@ var (
 		yesterday tomorrow currently however although english mr mrs ms dr`)
 )
 
-// triplesOf returns the edges that a resolved sentence adds to the entity graph: that of its claim,
-// else edges from its first name to the others.
+// triplesOf returns the edges that a resolved sentence adds to the entity graph: the edge of its claim, or else edges
+// from its first name to the others.
 func triplesOf(ws []word, c memory.Claim, s speaker) []memory.Triple {
 	if !c.IsZero() {
 		if c.Predicate != "is" && nameable(c.Subject) && strings.Count(c.Object, " ") < 4 &&
@@ -49,7 +49,7 @@ func triplesOf(ws []word, c memory.Claim, s speaker) []memory.Triple {
 	return out
 }
 
-// nameable reports whether a claim's subject is a name or a noun phrase worth a node.
+// nameable reports whether a claim's subject is a name or a noun phrase that should be a node of the graph.
 func nameable(s string) bool { return s != "" && strings.Count(s, " ") < 4 }
 
 // namesIn finds the proper names and technical identifiers of a sentence, each once, in order: runs

@@ -18,7 +18,7 @@ import (
 // Confidence of facts. The default threshold for writing is 0.7, so that hedged statements are
 // proposed and recorded, but not written. See confidenceOf.
 //
-//	1.0   an explicit save: somebody asked to remember this
+//	1.0   an explicit save: someone asked to remember this
 //	0.9   a rule, decision or preference, or "remember that …": said on purpose
 //	0.8   a plain statement
 //	0.75  tool output, or a pronoun replaced by the previous sentence's subject
@@ -40,19 +40,18 @@ const truncationMarker = "[truncated]"
 //
 // What it does, in order:
 //
-//   - cuts the text in sentences (segments), leaving out code blocks, headings, tables, quoted mail;
-//   - takes off what leads in to a statement, and keeps the cues among it with the fact (Fact.Cue);
+//   - splits the text into sentences (segments), without code blocks, headings, tables and quoted mail;
+//   - removes the introduction of a statement, and keeps its cues with the fact (Fact.Cue);
 //   - drops questions, greetings, thanks, small talk, requests to the assistant, and sentences whose
 //     subject is a pronoun that the previous sentence does not resolve;
-//   - turns a sentence that takes something back into what does not hold (Fact.Retracts);
-//   - puts the speaker in place of the first person, where that is certain, and a date after relative
-//     dates;
-//   - gives each fact a category, a confidence, and a claim where it says one plainly.
+//   - turns a sentence that takes something back into a fact that no longer holds (Fact.Retracts);
+//   - replaces the first person by the speaker, if that is certain, and adds a date after relative dates;
+//   - gives each fact a category, a confidence and, if its words are plain, a claim.
 //
-// An explicit save (source kind memory) of one sentence is one fact with the content unchanged; of
-// several, those that stand alone; when none does, all of it. A single sentence of any source that
-// leads in to nothing and in which nothing had to be resolved comes out unchanged as well, so that it
-// is recognised as the memory it came from.
+// An explicit save (source kind memory) of one sentence becomes one fact with the same content. If it has several
+// sentences, each one that can be understood alone becomes a fact; if there is none, the whole text does. For other
+// sources too, a single sentence stays unchanged if it has no introduction and nothing had to be resolved, so that it
+// is recognised as the memory that it came from.
 type Extractor struct{}
 
 var _ inference.Extractor = Extractor{}
@@ -65,7 +64,7 @@ func (Extractor) Extract(ctx context.Context, src inference.Source) (memory.Extr
 	return intake.CheckExtraction(extract(src)), inference.Usage{}, nil
 }
 
-// found is a fact with what ranks it when there are too many.
+// found is a fact, with its rank in case there are too many.
 type found struct {
 	fact    memory.Fact
 	triples []memory.Triple
@@ -90,7 +89,7 @@ func extract(src inference.Source) memory.Extraction {
 	return assemble(out)
 }
 
-// dropLast leaves out the sentence that truncation cut through.
+// dropLast drops the last sentence, which truncation has cut.
 func dropLast(segs []segment, truncated bool) []segment {
 	if truncated && len(segs) > 1 {
 		return segs[:len(segs)-1]
@@ -106,8 +105,8 @@ func fromMemory(src inference.Source, content string, truncated bool) []found {
 			return out
 		}
 	}
-	// One sentence, or nothing that stands alone: the content itself. What is too long for a fact
-	// stays a memory, but no fact.
+	// One sentence, or none that can be understood alone: the fact is the content itself. A content that is too long
+	// for a fact stays a memory only.
 	whole := normalize.Normalize(content).Storage
 	if n := utf8.RuneCountInString(whole); n < memory.MinFactLength || n > memory.MaxFactLength {
 		return nil
@@ -150,7 +149,7 @@ func fromTool(src inference.Source, content string) []found {
 	return out
 }
 
-// makeFound classifies a fact. original are the words as they were said, resolved those of the fact.
+// makeFound classifies a fact. original are the words as they were said, resolved the words of the fact.
 func makeFound(src inference.Source, content string, original, resolved []word, s speaker, indirect bool) found {
 	f := memory.Fact{Content: content, Category: categoryOf(content, original)}
 	// The category of an explicit memory is that of its whole text, not of each of its sentences.
@@ -173,8 +172,8 @@ func makeFound(src inference.Source, content string, original, resolved []word, 
 	return found{fact: f, triples: triplesOf(resolved, f.Claim, s), rank: rank}
 }
 
-// categoryOf is memory.InferCategory, with what it leaves to extractors: how-to is procedural,
-// unless it is a rule, and a definition is semantic.
+// categoryOf is memory.InferCategory, with two more categories: instructions are procedural, unless they are a rule,
+// and definitions are semantic.
 func categoryOf(content string, ws []word) schema.Category {
 	category := memory.InferCategory(content)
 	if category == schema.CategoryRule && !isImperative(ws) && noRule(ws) {
@@ -196,12 +195,12 @@ func categoryOf(content string, ws []word) schema.Category {
 	return category
 }
 
-// breakdowns are words of failure that people do not use of people.
+// breakdowns are words for failures of things, not of people.
 var breakdowns = set(
 	"crashed crashes crashing segfault segfaults panics deadlock deadlocks oom exception timeouts outage",
 )
 
-// noRule reports whether "must", "always" or "never" lay down no rule: a guess ("must have been"),
+// noRule reports whether a sentence with "must", "always" or "never" is not a rule but a guess ("must have been"), or
 // a habit or experience of one person ("I never saw it").
 func noRule(ws []word) bool {
 	for i, w := range ws {
@@ -221,12 +220,12 @@ func noRule(ws []word) bool {
 	return false
 }
 
-// degrees say how much of something there is: what "must be so exciting" is guessed.
+// degrees are words of degree. With one, "must be" is a guess: "must be so exciting".
 var degrees = set("so quite very really such pretty super incredibly")
 
 // isDefinition reports whether a sentence says what something is in general: "BM25 is a ranking
-// function". Of persons ("Caroline is a nurse") it is a fact: definitions are of an acronym, an
-// identifier or a noun without a determiner, by a noun phrase of some length.
+// function". About persons ("Caroline is a nurse") it is a fact. The subject of a definition is an acronym, an
+// identifier or a noun without a determiner, and what follows is a noun phrase of some length.
 func isDefinition(ws []word) bool {
 	for i := 1; i < len(ws)-3 && i <= 4; i++ {
 		if ws[i].low != "is" && ws[i].low != "are" && ws[i].low != "means" {
@@ -260,7 +259,7 @@ func isDefinition(ws []word) bool {
 	return false
 }
 
-// definers are the nouns that things are defined by.
+// definers are nouns that definitions use: "function", "method".
 var definers = set(
 	`function algorithm database engine library framework language protocol format tool platform system service
 	method technique theory concept model architecture pattern standard specification interface structure index
@@ -284,7 +283,7 @@ func confidenceOf(kind schema.SourceKind, category schema.Category, hedged, indi
 	return ConfidencePlain
 }
 
-// statesWords reports whether a text is made of words: not a hash, a blob, a row of numbers.
+// statesWords reports whether a text consists of words, and is not a hash, a blob or a row of numbers.
 func statesWords(text string) bool {
 	letters, others, words := 0, 0, 0
 	for f := range strings.FieldsSeq(text) {

@@ -2,19 +2,19 @@ package rules
 
 import "strings"
 
-// resolution is what putting the speaker in place of the first person yields.
+// resolution is a sentence in which the speaker has replaced the first person.
 type resolution struct {
 	words   []word
 	changed bool
-	// certain is false where the words may be somebody else's, or the sentence would not be right as
-	// a whole: then it is kept as it was said.
+	// certain is false if the words may be someone else's, or if the sentence would be wrong. Then it is kept as it was
+	// said.
 	certain bool
 }
 
-// resolveFirstPerson puts the speaker in place of "I", "me", "my" and their contractions, with the
-// verbs in agreement: "I've moved and I don't cook" → "Caroline has moved and Caroline doesn't cook".
-// Quoted words are left alone: they are somebody else's. "We" and "our" become "they" and "their"
-// after "Ana and I"; elsewhere who is meant is not known, and a sentence that has both is not certain.
+// resolveFirstPerson replaces "I", "me", "my" and their contractions by the speaker, and changes the verbs to the
+// third person: "I've moved and I don't cook" → "Caroline has moved and Caroline doesn't cook".
+// Quoted words stay, because they are someone else's. "We" and "our" become "they" and "their" after "Ana and I".
+// Elsewhere it is not known who "we" are, and a sentence with both "I" and "we" is not certain.
 func resolveFirstPerson(ws []word, s speaker) resolution {
 	if !s.known() || !speaksOfSelf(ws) {
 		return resolution{words: ws, certain: true}
@@ -31,7 +31,7 @@ func resolveFirstPerson(ws []word, s speaker) resolution {
 	return resolution{words: r.out, changed: true, certain: !r.doubt && r.consistent()}
 }
 
-// speaksOfSelf reports whether an unquoted word stands for the speaker.
+// speaksOfSelf reports whether an unquoted word means the speaker.
 func speaksOfSelf(ws []word) bool {
 	for i, w := range ws {
 		if !w.quoted && selfWords.has(w.low) && !(w.low == "i" && romanNumeral(ws, i)) {
@@ -46,7 +46,7 @@ func romanNumeral(ws []word, i int) bool {
 	return ws[i].core == "I" && i > 0 && numbered.has(ws[i-1].low)
 }
 
-// chains say how a verb after "and" goes on with the speaker as its subject.
+// chain says how a verb after "and" may continue the statement about the speaker.
 type chain int
 
 const (
@@ -75,7 +75,7 @@ func (r *resolver) put(w word, text string) {
 	r.out = append(r.out, w)
 }
 
-// name is the speaker as a subject or an object at this place.
+// name is the speaker as a subject or an object at this position.
 func (r *resolver) name() string {
 	if len(r.out) == 0 {
 		return r.s.first
@@ -83,7 +83,7 @@ func (r *resolver) name() string {
 	return r.s.mid
 }
 
-// step rewrites the words at i and returns how many they are.
+// step rewrites the words at i and returns how many words it has read.
 func (r *resolver) step(i int) int {
 	w := r.in[i]
 	if w.quoted {
@@ -117,7 +117,7 @@ func (r *resolver) step(i int) int {
 	return 1
 }
 
-// self rewrites a word that stands for the speaker, with its verb when they are one word.
+// self rewrites a word that means the speaker, with its verb if they are one word ("I'm").
 func (r *resolver) self(i int) int {
 	w := r.in[i]
 	contracted := func(verb string, c chain) int {
@@ -164,7 +164,7 @@ func (r *resolver) self(i int) int {
 	return 1
 }
 
-// separate is the name to put at i. After the name itself a "that" comes between: "told me I am".
+// separate is the name to write at i. If the word before is the name too, "that" goes between: "told me I am".
 func (r *resolver) separate(i int) string {
 	name := r.name()
 	if n := len(r.out); n > 0 && r.out[n-1].core == name && r.out[n-1].post == "" {
@@ -218,7 +218,7 @@ func (r *resolver) subject(i int) int {
 	return n
 }
 
-// verb puts the verb of "I" in agreement.
+// verb changes the verb of "I" to the third person.
 func (r *resolver) verb(w word) {
 	switch {
 	case unchanging.has(w.low):
@@ -244,7 +244,7 @@ func (r *resolver) verb(w word) {
 	r.out = append(r.out, w)
 }
 
-// goesOn reports whether the verb at i has the speaker as its subject by an "and" or a comma before it.
+// goesOn reports whether the verb at i follows "and" or a comma and still has the speaker as its subject.
 func (r *resolver) goesOn(i int) bool {
 	if r.chain == noChain || i == 0 {
 		return false
@@ -280,8 +280,8 @@ func (r *resolver) goesOn(i int) bool {
 	return true
 }
 
-// coordinated reports whether ws starts with a verb in its base form, as far as that can be told; directly
-// after another verb (bare) any word that may be a verb is one.
+// coordinated reports whether ws seems to start with a verb in its base form. Directly after another verb (bare), any
+// word that may be a verb counts as one.
 func coordinated(ws []word, bare bool) bool {
 	switch low := ws[0].low; {
 	case low == "am" || low == "don't" || low == "dont" || low == "haven't":
@@ -311,7 +311,7 @@ func (r *resolver) listGoesOn(i int, bare bool) bool {
 	return false
 }
 
-// breaks ends the chain where another subject or an infinitive begins at i.
+// breaks ends the chain if another subject or an infinitive begins at i.
 func (r *resolver) breaks(i int) {
 	if r.chain == noChain {
 		return
@@ -357,7 +357,7 @@ func (r *resolver) newClause(i int) bool {
 	return false
 }
 
-// joinTogether puts "they" in place of "we" where "Ana and I" said who that is.
+// joinTogether replaces "we" by "they" if "Ana and I" said who they are.
 func (r *resolver) joinTogether() {
 	if !r.together {
 		return
@@ -377,8 +377,8 @@ func (r *resolver) joinTogether() {
 	}
 }
 
-// consistent reports whether nothing of the first person is left outside quotes, and no name stands
-// twice where it is one person.
+// consistent reports whether no word of the first person is left outside quotes, and no name is repeated for the same
+// person.
 func (r *resolver) consistent() bool {
 	for i, w := range r.out {
 		if w.quoted {
@@ -415,7 +415,7 @@ var (
 	doublers     = set("and is or")
 	tellers      = set("told tells tell telling reminded reminds informed assured promised")
 
-	// wePronouns are the first person plural, with what it is in the third.
+	// wePronouns are the pronouns of the first person plural, with those of the third.
 	wePronouns = map[string]string{
 		"we": "they", "we're": "they're", "we've": "they've", "we'll": "they'll", "we'd": "they'd",
 		"our": "their", "ours": "theirs", "us": "them", "ourselves": "themselves",
@@ -440,8 +440,8 @@ func singularVerbOf(w word) string {
 	return singularForm(w.core)
 }
 
-// clauseBefore reports whether ws, which an "and" follows, holds a verb: then "and I" begins a new
-// clause instead of joining two subjects.
+// clauseBefore reports whether ws, the words before "and", have a verb. Then "and I" begins a new clause instead of
+// joining two subjects.
 func clauseBefore(ws []word) bool {
 	if len(ws) == 0 {
 		return true // "And I …"

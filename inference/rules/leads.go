@@ -6,7 +6,7 @@ import "strings"
 type lead struct {
 	rest     []word
 	cue      string // of cues, in lower case
-	reminded bool   // somebody asks to remember what follows
+	reminded bool   // someone asks to remember what follows
 	topic    []word // what was wrong: "I was wrong about the port, …"
 
 	polite bool // the request to remember has the form of a question
@@ -32,7 +32,7 @@ var (
 		|that is no longer true|that's outdated|that is outdated|that's old news|i changed my mind
 		|i've changed my mind|changed my mind|i take that back|i take it back`)
 
-	// scratches are cues that take back the sentence before them.
+	// scratches are cues that retract the sentence before them.
 	scratches = set("scratch strike scrap")
 
 	// fillers are lead-ins that add nothing.
@@ -58,18 +58,18 @@ var (
 		|correct me if i'm wrong|correct me if i am wrong|me|as for me|personally|for my part|til|idk|dunno
 		|psst`)
 
-	// bareLeads may stand without punctuation, before the subject of a sentence.
+	// bareLeads need no punctuation before the subject of a sentence.
 	bareLeads = set(`actually ps p.s lol haha hmm um uh til so well but and also plus oh anyway
 		anyways honestly basically okay ok yeah yes btw fyi tbh frankly seriously`)
 
-	// bareTwo are phrases that may stand without punctuation too.
+	// bareTwo are phrases that need no punctuation either.
 	bareTwo = phraseList(`turns out|turns out that|it turns out|it turns out that|it turned out
 		|it turned out that|by the way|as it turns out|as it turned out|in fact|just so you know
 		|to be honest|heads up|oh wait|wait no|no wait|i must say|i have to say|i must admit|i have to admit
 		|i should say|i should add|i should mention|i forgot to mention|i forgot to say|the thing is
 		|thing is|fact is|the good news is|the bad news is|i mean|you know|just fyi`)
 
-	// thatLeads lead to a clause with "that" or without.
+	// thatLeads introduce a clause with or without "that".
 	thatLeads = phraseList(`i must say that|i have to say that|i must admit that|i have to admit that
 		|i should say that|i should add that|i should mention that|i forgot to mention that
 		|i forgot to say that|the thing is that|fact is that|the good news is that|the bad news is that
@@ -97,13 +97,13 @@ var (
 		|please remember this|please note|jot down that|jot this down|add to memory|add to your memory
 		|save to memory|for your notes|for the notes|let the record show that`)
 
-	// unsure are openings before "but" that say nothing of what follows.
+	// unsure are openings before "but" that do not make the rest uncertain.
 	unsureStarts = phraseList(`not sure if|not sure whether|i'm not sure if|i'm not sure whether|don't know if
 		|i don't know if|i don't know whether|dunno if|i dunno if|you may know|you might know
 		|you probably know|maybe you know|you may have heard|you might have heard|i may have told you
 		|i might have mentioned`)
 
-	// callers are whom a greeting speaks to.
+	// callers are the people that a greeting addresses.
 	callers = set(`all everyone everybody team folks there guys again friends friend people both`)
 
 	greetings = set(`hey hi hello thanks cheers ok okay yo dear howdy greetings sorry yes no yeah`)
@@ -114,8 +114,8 @@ var (
 		no some all every each both nobody everyone everybody in on at when if since after before`)
 )
 
-// cutLead takes greetings, fillers, cues and requests to remember off the front of a sentence, as far
-// as a statement follows. What is left starts with a capital letter if anything was taken off.
+// cutLead removes greetings, fillers, cues and requests to remember from the front of a sentence, if a statement
+// follows. If anything was removed, the rest starts with a capital letter.
 func cutLead(ws []word, s speaker) lead {
 	l := lead{rest: ws}
 	var said []string
@@ -136,7 +136,7 @@ func cutLead(ws []word, s speaker) lead {
 	return l
 }
 
-// next returns how many words of the front lead in, and takes note of cues.
+// next returns how many words at the front are a lead-in, and notes the cues.
 func (l *lead) next(said *[]string) int {
 	ws := l.rest
 	if n := max(rememberStarts.at(ws), remembers.at(ws)); n > 0 && n < len(ws) && remembersStatement(ws, n) {
@@ -193,8 +193,8 @@ func cueText(ws []word) string {
 	return strings.Join(out, " ")
 }
 
-// leadEnds returns how many words the n words in front are that lead in, with a dash after them, or 0
-// when they are part of the sentence: nothing cuts them off, and no subject follows.
+// leadEnds returns the length of the lead-in that the first n words are, including a dash after them. It returns 0 if
+// they belong to the sentence: no punctuation separates them, and no subject follows.
 func leadEnds(ws []word, n int) int {
 	if n == 0 || n >= len(ws) {
 		return 0
@@ -293,8 +293,8 @@ func commaWithin(ws []word, start, limit int) int {
 	return 0
 }
 
-// vocative returns how many words greet somebody: "Hey Mel, …", "Hi all! …"; once a sentence has begun
-// to lead in, or before "I", a name with a comma is one that is spoken to.
+// vocative returns how many words at the front greet someone: "Hey Mel, …", "Hi all! …". After another lead-in, or
+// before "I", a name with a comma also addresses someone.
 func vocative(ws []word, led bool) int {
 	if len(ws) < 3 {
 		return 0
@@ -321,7 +321,7 @@ func notCalled(low string) bool {
 		strings.HasSuffix(low, "ing") || nouns.has(low)
 }
 
-// nouns may stand in front of a comma as names do: "Spring, I think, …".
+// nouns are capitalised words before a comma that are not names: "Spring, I think, …".
 var nouns = set(`music food sports coffee tea breakfast lunch dinner christmas easter work home
 		money health rules cats dogs kids mornings evenings nights weekends`)
 
@@ -349,8 +349,8 @@ func startSentence(ws []word) []word {
 	return out
 }
 
-// cutIntroduction takes off the words by which the speaker says the name that is known already: "I'm
-// Maya, I live in Lyon", "Maya here, …", "My name is Maya and …". What is said of the name stays: "I'm
+// cutIntroduction removes the words in which the speaker says the name that is already known: "I'm
+// Maya, I live in Lyon", "Maya here, …", "My name is Maya and …". What is said about the name stays: "I'm
 // Maya from Acme" is "I'm from Acme". It returns no words when nothing else is said.
 func cutIntroduction(ws []word, s speaker) ([]word, bool) {
 	if !s.known() || roles.has(s.name) || len(ws) < 2 {
@@ -375,7 +375,7 @@ func cutIntroduction(ws []word, s speaker) ([]word, bool) {
 	return afterName(ws, n+k)
 }
 
-// afterName is what a speaker goes on to say after the first n words, which said the name.
+// afterName returns what follows the first n words, in which the speaker said the name.
 func afterName(ws []word, n int) ([]word, bool) {
 	if n >= len(ws) {
 		return nil, true

@@ -43,7 +43,7 @@ func pronounSubject(ws []word) (kind string) {
 	return "person"
 }
 
-// ordinalTime reports whether "this is" tells of the present time: "This is my first week at Globex."
+// ordinalTime reports whether "this is" is about the present time: "This is my first week at Globex."
 func ordinalTime(ws []word) bool {
 	if len(ws) < 5 || ws[1].low != "is" {
 		return false
@@ -62,7 +62,7 @@ var demonstrativeVerbs = set(`works work worked means meant makes made helps hel
 		gives gave shows looks seems feels felt sounds reminds requires breaks fails fixed fixes broke keeps
 		kept one`)
 
-// pleonastic reports whether "it" stands for nothing: "It is important to run the tests".
+// pleonastic reports whether "it" refers to nothing: "It is important to run the tests".
 func pleonastic(ws []word) bool {
 	low := ws[0].low
 	if low != "it" && low != "it's" {
@@ -93,7 +93,7 @@ func pleonastic(ws []word) bool {
 
 var seeming = set("seems seemed appears appeared looks looked sounds turns turned")
 
-// antecedent is what a pronoun of the next sentence may stand for.
+// antecedent is what a pronoun of the next sentence may refer to.
 type antecedent struct {
 	text   string // empty when there is none
 	person bool
@@ -114,7 +114,7 @@ var (
 		failed crashes crashed returns deploys builds compiles imports exports breaks broke is was has needs`)
 )
 
-// topicOf is what "it" stands for after "I was wrong about the port".
+// topicOf is what "it" refers to after "I was wrong about the port".
 func topicOf(ws []word) antecedent {
 	ws = append([]word(nil), ws...)
 	ws[len(ws)-1].post = ""
@@ -167,7 +167,7 @@ func subjectOf(ws []word, s speaker) antecedent {
 			return antecedent{text: lowerFirstUnlessName(text, subject), thing: true}
 		}
 		if capital(subject[0].core) {
-			// A bare name may be a person or a thing: what it does tells, "is" does not.
+			// A name alone may be a person or a thing. Its verb shows which, unless it is "is".
 			thing := thingVerbs.has(low) && !auxiliaries.has(low) && low != "uses" && low != "needs"
 			if !thing && namesAnother(ws[i:]) {
 				return antecedent{}
@@ -192,8 +192,8 @@ func predicateAt(ws []word, i int) bool {
 	return true
 }
 
-// nounAntecedent is a subject that is a noun phrase, with what is said of it. Several things are "they"
-// only when nothing else in the sentence may be.
+// nounAntecedent is a subject that is a noun phrase, with its predicate. "They" refers to several things only if
+// nothing else in the sentence could be meant.
 func nounAntecedent(text string, subject, predicate []word) antecedent {
 	head := subject[len(subject)-1].low
 	if plural(head) && !kin.has(head) && !capital(subject[len(subject)-1].core) {
@@ -244,7 +244,8 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// lowerFirstUnlessName makes the first word of a former sentence start fit for mid-sentence use.
+// lowerFirstUnlessName writes the first word of a sentence in lower case, for use inside a sentence, unless it is a
+// name.
 func lowerFirstUnlessName(text string, subject []word) string {
 	if identifier(subject[0].core) || len(subject) > 1 && capital(subject[1].core) {
 		return text
@@ -253,7 +254,7 @@ func lowerFirstUnlessName(text string, subject []word) string {
 	return string(unicode.ToLower(r)) + text[n:]
 }
 
-// resolvePronoun replaces the pronoun subject of ws by ante. It reports false when they do not fit.
+// resolvePronoun replaces the pronoun subject of ws by ante. It reports false if they do not agree.
 func resolvePronoun(ws []word, kind string, ante antecedent) ([]word, bool) {
 	if ante.text == "" || kind == "that" || kind == "you" || (kind == "they") != ante.many ||
 		kind == "it" && !ante.thing || kind == "person" && !ante.person {

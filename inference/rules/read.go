@@ -10,11 +10,11 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// statement is a sentence, or a clause of one, that is read by itself.
+// statement is a sentence, or a clause of one, that is read separately.
 type statement struct {
 	words    []word
 	cue      string
-	reminded bool // somebody asked to remember it
+	reminded bool // someone asked to remember it
 	retracts bool
 	item     bool // of a list: see segment
 	settled  bool // not a sentence: its subject needs no resolving
@@ -118,7 +118,7 @@ func addressesQuestion(ws []word) bool {
 	return len(ws) > 2 && inverse.has(ws[0].low) && ws[1].low == "you"
 }
 
-// cueAlone takes note of a sentence that is nothing but a cue for the next: "Scratch that."
+// cueAlone notes a sentence that is only a cue for the next one: "Scratch that."
 func (r *reader) cueAlone(ws []word) bool {
 	var said []string
 	for len(ws) > 0 {
@@ -140,7 +140,7 @@ func (r *reader) cueAlone(ws []word) bool {
 	return true
 }
 
-// state adds the fact that a statement makes, if it stands alone.
+// state adds the fact of a statement, if it can be understood alone.
 func (r *reader) state(st statement) {
 	ws, original, indirect := st.words, st.words, false
 	if kind := pronounSubject(ws); kind != "" && !st.item && !st.settled {
@@ -187,7 +187,7 @@ func (r *reader) state(st statement) {
 	r.ante = subjectOf(ws, r.s)
 }
 
-// preferredName reads "Call me Al." as what the speaker wants.
+// preferredName reads "Call me Al." as a preference of the speaker.
 func preferredName(ws []word) ([]word, bool) {
 	ws = trimPlease(ws)
 	if len(ws) < 3 || len(ws) > 5 || ws[0].low != "call" || ws[1].low != "me" || !properName(ws[2].core) {
@@ -196,15 +196,15 @@ func preferredName(ws []word) ([]word, bool) {
 	return append(splitWords("I want to be called"), ws[2:]...), true
 }
 
-// scratched reports whether a cue takes back the sentence before.
+// scratched reports whether a cue retracts the sentence before.
 func scratched(cue string) bool {
 	first, _, _ := strings.Cut(cue, " ")
 	return scratches.has(first) || cue == "i take that back" ||
 		strings.HasPrefix(cue, "that's ") || strings.HasPrefix(cue, "that is ")
 }
 
-// saysNothing reports whether a sentence states that something is itself, as "My name is Dana" does once
-// Dana is known to speak.
+// saysNothing reports whether a sentence says only that something is itself, such as "My name is Dana" if the speaker
+// is known to be Dana.
 func saysNothing(content string) bool {
 	subject, object, ok := strings.Cut(strings.TrimRight(content, ".!"), " is ")
 	return ok && (strings.EqualFold(subject, object) ||

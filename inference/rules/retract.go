@@ -12,8 +12,8 @@ type retraction struct {
 }
 
 var (
-	// withdrawals are followed by the statement that they take back. "It is wrong that" is not among
-	// them: it may blame what it does not deny.
+	// withdrawals are followed by the statement that they retract. "It is wrong that" is not one of them: it may
+	// criticise something that is true.
 	withdrawals = phraseList(`forget that|forget the fact that|forget about the fact that|disregard that
 		|disregard the fact that|ignore that|ignore the fact that|unlearn that|it is not true that
 		|it's not true that|it isn't true that|it is no longer true that|it's no longer true that
@@ -32,7 +32,7 @@ var (
 		|forget that i ever said|forget that i told you|forget that i mentioned|forget me saying
 		|disregard that i said|ignore that i said|i take back that`)
 
-	// takeBacks are followed by what the speaker said and about what.
+	// takeBacks are followed by the remark that the speaker takes back, and its topic.
 	takeBacks = phraseList(`forget what|disregard what|ignore what|forget everything|disregard everything
 		|ignore everything|i take back what|i take back everything|please forget what|please disregard what
 		|please ignore what`)
@@ -40,7 +40,7 @@ var (
 		|i have said about|i said earlier about|i told you earlier about|i said before about
 		|i said yesterday about|i just said about|i said on|i said regarding`)
 
-	// forgetRequests stand before "forget".
+	// forgetRequests are words before "forget".
 	forgetRequests = phraseList(`can you|can you please|could you|could you please|would you|would you please
 		|will you|will you please|i want you to|i'd like you to|i would like you to|i need you to
 		|i asked you to|you can|you should|you may|you can just|just|let's`)
@@ -101,7 +101,7 @@ func forgetMine(ws []word) (retraction, bool) {
 	return retraction{content: startSentence(ws[1:]), cue: "forget", topic: true}, true
 }
 
-// cutClause separates ws[from:], whose topic begins at topic, from a clause after a comma.
+// cutClause removes a clause after a comma from ws[from:], whose topic begins at topic.
 func cutClause(ws []word, from, topic int) (what, rest []word) {
 	for i := topic; i+2 < len(ws); i++ {
 		if post := ws[i].post; strings.HasSuffix(post, ",") || strings.HasSuffix(post, ";") || strings.HasSuffix(post, ":") {

@@ -31,7 +31,7 @@ var (
 		|highly recommend it|forget it|forget about it|always happy to|nice one|fingers crossed|like i said|never mind
 		|nevermind|feel free|don't worry`)
 
-	// chatterWhole are chatter when nothing but punctuation follows.
+	// chatterWhole are chatter if only punctuation follows.
 	chatterWhole = phraseList(
 		`i see|i understand|i agree|i'm here|i know|i get it|bet|i don't know|i hope|i appreciate|i'm glad`,
 	)
@@ -69,15 +69,15 @@ var (
 		include exclude import define declare name limit wait turn press click select choose open close cook
 		bake mix stir heat preheat boil serve save backup restore migrate rebase squash tag release format lint`)
 
-	// howToMarkers show that an instruction is a rule or a step, not a task for now.
+	// howToMarkers show that an instruction is a rule or a step, and not a task for now.
 	howToMarkers = set(`before after when whenever if unless every each until once instead always never first then rather
 		while during only per for with to by via in on from into against`)
 	strongMarkers = set(`before after when whenever if unless every each until once instead always never only rather`)
 
-	// policyVerbs make an instruction hold in general by themselves: "Use tabs, not spaces".
+	// policyVerbs make an instruction general without other words: "Use tabs, not spaces".
 	policyVerbs = set("use prefer avoid keep ensure follow treat store pin name")
 
-	// standing marks a request that is to hold from now on.
+	// standing are words that say that a request holds from now on.
 	standing = phraseList(
 		"stop using|stop adding|stop writing|stop saying|stop putting|stop calling|always|never|from " +
 			"now on|every time|by default|in future|in the future",
@@ -126,7 +126,7 @@ var (
 	inverse = set(`is are do does did was were can could should would will 's has have am isn't aren't don't doesn't`)
 )
 
-// isQuestion reports whether a sentence asks: by its mark, or by its word order without one.
+// isQuestion reports whether a sentence is a question, by its question mark or its word order.
 func isQuestion(text string, ws []word) bool {
 	t := strings.TrimRight(text, "\"'”’)]*_ !.")
 	if strings.HasSuffix(t, "?") || strings.HasSuffix(t, "？") {
@@ -150,9 +150,9 @@ func isQuestion(text string, ws []word) bool {
 		(second == "you" || second == "i" || second == "we" || second == "they" || second == "it" || second == "there")
 }
 
-// cutQuestion takes a question off the end of a sentence that states something first: "I moved to Oslo,
-// what should I register?" A tag ("…, right?", "…, isn't it?") asks whether the statement holds, and a
-// condition states nothing.
+// cutQuestion removes a question from the end of a sentence that states something first: "I moved to Oslo,
+// what should I register?" It leaves a tag question ("…, right?", "…, isn't it?"), which
+// asks whether the statement is true, and a question after a condition.
 func cutQuestion(ws []word) ([]word, bool) {
 	if len(ws) < 7 || conditionals.has(ws[0].low) || prepositions.has(ws[0].low) || whWords.has(ws[0].low) ||
 		inverse.has(ws[0].low) ||
@@ -182,7 +182,7 @@ func cutQuestion(ws []word) ([]word, bool) {
 
 var sentenceJoints = set("so but and or also")
 
-// asks reports whether ws has the order of words of a question.
+// asks reports whether ws has the word order of a question.
 func asks(ws []word) bool {
 	first, second := ws[0].low, ws[1].low
 	switch {
@@ -365,8 +365,8 @@ func isRule(ws []word) bool {
 	return false
 }
 
-// addresses reports whether a sentence speaks of the listener, who is not known: "I'm so proud of
-// you". Rules and what holds for anyone ("if you …") do not.
+// addresses reports whether a sentence is about the listener, who is not known: "I'm so proud of you". Rules and
+// general statements ("if you …") are not.
 func addresses(ws []word) bool {
 	you := false
 	for i, w := range ws {

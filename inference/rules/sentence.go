@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// segment is a piece of a text that may stand alone.
+// segment is a part of a text that may be understood alone.
 type segment struct {
 	text string
 	item bool // of a list that an introduction was joined to: not a sentence
@@ -98,8 +98,8 @@ func segments(text string, trusted bool) (out []segment, hasCode bool) {
 	return out, hasCode
 }
 
-// joinList appends the items of a list: joined with an introduction that ends in a colon, else each
-// by its sentences.
+// joinList appends the items of a list. If the introduction ends in a colon, the items are joined with it. Otherwise
+// each item is split into its sentences.
 func joinList(out []segment, items []string) []segment {
 	intro := ""
 	if n := len(out); n > 0 && strings.HasSuffix(out[n-1].text, ":") {
@@ -167,7 +167,7 @@ func isTableRow(s string) bool {
 	return len(s) > 1 && s[0] == '|' && s[len(s)-1] == '|'
 }
 
-// softWrap reports whether line goes on with the sentence that ends prev.
+// softWrap reports whether line continues the sentence at the end of prev.
 func softWrap(prev, line string) bool {
 	last, _ := utf8.DecodeLastRuneInString(prev)
 	if strings.ContainsRune(".!?:;…。！？", last) {
@@ -187,7 +187,7 @@ var (
 		`no nos jan feb mar apr jun jul aug sep sept oct nov dec ch p v ext tel art`,
 	) // before a digit
 
-	// before a small letter or a digit: at the end of a sentence they stand as well ("takes 5 min.")
+	// only before a small letter or a digit, because they also end sentences ("takes 5 min.")
 	lowerAbbreviations = set(`etc inc ltd corp co bros min max sec secs hr hrs wk wks mo mos yr yrs al temp misc avg jr sr
 		ave blvd rd sq apt kg km lb lbs oz ml approx dept`)
 	dayAbbreviations = set(`mon tue tues wed thu thur thurs fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec`)
@@ -199,9 +199,9 @@ var (
 	zones = set("pacific eastern central mountain utc gmt cet cest est edt pst pdt cst cdt mst mdt bst ist jst sharp")
 )
 
-// splitSentences cuts a paragraph at the ends of its sentences. It leaves alone abbreviations,
-// initials, decimals, versions, host and file names, ellipses before a small letter, and whatever
-// stands in balanced quotes, brackets or back quotes.
+// splitSentences cuts a paragraph at the ends of its sentences. It does not split at
+// abbreviations, initials, decimals, versions, host and file names, or ellipses before a small letter, nor inside
+// balanced quotes, brackets or back quotes.
 func splitSentences(p string) []string {
 	b := balance(p)
 	var out []string
@@ -254,8 +254,8 @@ func terminator(r rune) bool {
 	return r == '.' || r == '!' || r == '?' || r == '…' || r == '。' || r == '！' || r == '？'
 }
 
-// sentenceEnd decides on the run of terminators p[at:end], closing quotes included, of the sentence
-// that begins at start.
+// sentenceEnd decides whether the terminators p[at:end], which include closing quotes, end the sentence that begins at
+// start.
 func sentenceEnd(p string, start, at, end int, r rune, run int, closed bool) bool {
 	if end == len(p) || r == '。' || r == '！' || r == '？' {
 		return true
@@ -318,8 +318,8 @@ func initials(low string) bool {
 	return parts > 1
 }
 
-// timeEnds reports whether a sentence ends after a time of day that rest follows: not before its zone,
-// its day or "time".
+// timeEnds reports whether a sentence ends after a time of day, before rest. It does not if rest starts with a zone, a
+// day or "time".
 func timeEnds(rest string, lower bool) bool {
 	first, more, _ := strings.Cut(rest, " ")
 	second, _, _ := strings.Cut(more, " ")
@@ -329,7 +329,7 @@ func timeEnds(rest string, lower bool) bool {
 		capital(rest)
 }
 
-// nesting counts what is open.
+// nesting counts the open quotes and brackets.
 type nesting struct {
 	parens, brackets  int
 	quote, curly, bqt bool

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// speaker is who says "I".
+// speaker is the person who says "I".
 type speaker struct {
 	name  string // as given; empty when unknown
 	first string // at the start of a sentence
 	mid   string // within one
 }
 
-// roles are speakers that have a part instead of a name: "the user prefers", not "user prefers".
+// roles are speakers that are named by their role: "the user prefers", not "user prefers".
 var roles = set(`user assistant agent human customer operator system developer admin caller
 		client`)
 
@@ -31,8 +31,8 @@ func newSpeaker(name string) speaker {
 
 func (s speaker) known() bool { return s.name != "" }
 
-// quotesOther reports whether words of the first person follow somebody else's saying so, that they may
-// be quoted without quotation marks: "Tom said my car broke". "That" makes them the speaker's own.
+// quotesOther reports whether words of the first person may be someone else's, quoted without quotation marks: "Tom
+// said my car broke". After "that" they are the speaker's own.
 func quotesOther(ws []word) bool {
 	if len(ws) > 2 && strings.HasSuffix(ws[0].post, ":") && capital(ws[0].core) && !labels.has(ws[0].low) {
 		return speaksOfSelf(ws[1:]) // a transcript: "Tom: I prefer spaces."

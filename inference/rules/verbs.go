@@ -21,7 +21,7 @@ var (
 		foresaw foreseen clung ground knelt leapt leant lent shone slit sped spun stung strode strove wept
 		wove woven arose awoke forbade swelled swollen`)
 
-	// unchanging verbs have a past that is spelt like the present: only the rest of a sentence tells.
+	// unchanging verbs have a past form that is spelt like the present. Only the rest of a sentence shows the tense.
 	unchanging = set(`put cut hit let set hurt quit read cost shut beat spread split burst upset`)
 
 	// habits are words of a sentence that make its unchanging verbs present tense.
@@ -81,7 +81,7 @@ var (
 		hardly barely seldom currently either neither well indeed again generally otherwise nowadays thus
 		therefore today`)
 
-	// adverbials are phrases that stand between a subject and its verb.
+	// adverbials are phrases between a subject and its verb.
 	adverbials = phraseList(`no longer|hardly ever|almost never|almost always|at least|at most|at last
 		|at times|for now|of course|as a rule|by default|in fact|kind of|sort of|more or less|once again
 		|from now on|these days|now and then|every day|each day|in general|in principle|not only|if ever`)
@@ -98,7 +98,7 @@ func adverb(low string) bool {
 	return adverbs.has(low) || len(low) > 4 && strings.HasSuffix(low, "ly") && !lyVerbs.has(low)
 }
 
-// adverbialAt returns how many words at the front of ws stand between a subject and its verb.
+// adverbialAt returns the length of the adverbial at the front of ws, between a subject and its verb.
 func adverbialAt(ws []word) int {
 	if n := adverbials.at(ws); n > 0 {
 		return n
@@ -138,7 +138,7 @@ func singularVerb(low string) bool {
 	return false
 }
 
-// finiteVerb reports whether low may be the verb of a statement about somebody or something else.
+// finiteVerb reports whether low may be the verb of a statement about someone or something other than the speaker.
 func finiteVerb(low string) bool {
 	return auxiliaries.has(low) || singularVerb(low) || pastTense(low) || thingVerbs.has(low) || claimVerb(low) != nil
 }

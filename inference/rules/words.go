@@ -59,8 +59,8 @@ func splitWords(s string) []word {
 	return out
 }
 
-// quoteSingle marks the text in single quotes, which apostrophes look like: a quote opens before a word
-// and closes after one.
+// quoteSingle marks the text in single quotes. They look like apostrophes, so an opening quote must be before a word
+// and a closing one after a word.
 func quoteSingle(ws []word) {
 	open := -1
 	for i, w := range ws {
@@ -89,7 +89,7 @@ func quoteMarks(s string) int {
 // fold returns s in lower case, with straight apostrophes.
 func fold(s string) string { return strings.ToLower(normalize.Apostrophes.Replace(s)) }
 
-// joinWords is the sentence that ws stand for.
+// joinWords returns the sentence made of ws.
 func joinWords(ws []word) string {
 	var b strings.Builder
 	for i, w := range ws {
@@ -248,7 +248,7 @@ var stopWords = set(`
 	dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt hasnt havent hadnt aint lets
 	really quite rather much many lot lots`)
 
-// commonWords say little on their own: the most frequent English verbs, nouns and adjectives of
+// commonWords have little meaning alone: the most frequent English verbs, nouns and adjectives of
 // conversation. The list is general knowledge, not taken from any data set.
 var commonWords = set(`
 	get gets got getting go goes went gone going make makes made making know knows knew known think thinks

@@ -73,7 +73,7 @@ func TestModifyCommand(t *testing.T) {
 	require.Equal(t, id, c.modify(app.ExitConflict, pinned, "--content", "tea is served late", "--force").Results[0].DuplicateID)
 	o = c.run("modify", id, "--who", "bob", "--if-version", "2", "--reason", "x").is(app.ExitConflict)
 	require.Contains(t, o.out, "version_conflict")
-	require.Contains(t, o.err, "version 6 stands")
+	require.Contains(t, o.err, "the current version is 6")
 
 	first := c.modify(app.ExitOK, id, "--who", "carl", "--operation-id", "op-1")
 	require.Equal(t, first, c.modify(app.ExitOK, id, "--who", "dora", "--operation-id", "op-1"), "the same id answers with the first result")

@@ -33,7 +33,7 @@ type CheckStatus string
 
 const (
 	CheckOK      CheckStatus = "ok"
-	CheckWarn    CheckStatus = "warn"    // it works, and somebody should look
+	CheckWarn    CheckStatus = "warn"    // it works, and someone should look
 	CheckFail    CheckStatus = "fail"    // something does not work, or will not for long
 	CheckSkipped CheckStatus = "skipped" // it needs something that is not there, which another check says
 )
@@ -225,7 +225,7 @@ func (d *Doctor) check(ctx context.Context, c check) verdict {
 	case ctx.Err() != nil:
 		return fail("Look at what keeps it busy, and try again.", "it was not answered within %s", d.limit())
 	}
-	return fail("Look at the server's log, and try again.", "it could not be looked at: %s", app.OneLine(err.Error()))
+	return fail("Look at the server's log, and try again.", "it could not be checked: %s", app.OneLine(err.Error()))
 }
 
 // lacks says what a check has to do without, if that is so.

@@ -191,7 +191,7 @@ func (d *Doctor) trustKey(ctx context.Context) (verdict, error) {
 	return JudgeCallers(names, false, other), err
 }
 
-// JudgeCallers tells whether somebody else may call through the endpoints, without a trust key: anyone who
+// JudgeCallers tells whether someone else may call through the endpoints, without a trust key: anyone who
 // shares the worker's namespace can start its workflows anyway.
 func JudgeCallers(endpoints []string, bound bool, other string) verdict {
 	switch {

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// places of a statement: what it says of itself where, when and for which of several it holds.
+// places says where, when and for which of several things a statement holds.
 type places struct {
-	days       []int    // weekdays, 1 for Monday, that are not a value
+	days       []int    // weekdays (Monday is 1) that are not part of a value
 	names      []string // stems of names in phrases such as "for the Delta team"
-	valueDays  []int    // that are a value, or may be
+	valueDays  []int    // weekdays that are part of a value, or may be
 	within     []modified
 	qualifiers []string // "old", "second", "eldest"
-	also       bool     // it comes on top of what is known
-	instance   bool     // it tells of one case: "for example", "last time"
-	imagined   bool     // it says what would be
+	also       bool     // it adds to what is known: "also", "too"
+	instance   bool     // it is about a single case: "for example", "last time"
+	imagined   bool     // it is hypothetical: "if I moved"
 }
 
 // modified is a noun in a phrase such as "in the sandbox account" with the word before it.
 type modified struct{ modifier, head string }
 
-// additive words say that a statement comes on top of what is known.
+// additive words say that a statement adds to what is known.
 var additive = words("also too additionally another besides moreover")
 
 // qualifiers tell one of several things from another.
@@ -32,19 +32,19 @@ var qualifiers = words(`old new first second third fourth last left right upper 
 	foreign personal private public internal external business premium basic test staging production live sandbox demo
 	development dev prod local remote`)
 
-// within are prepositions of phrases that say for what a statement holds, rather than what it gives.
+// within are the prepositions of phrases that limit a statement, such as "in the sandbox account".
 var within = words("for of in at on during")
 
-// ranges of days.
+// dayRanges are words for several weekdays.
 var dayRanges = map[string][]int{
 	"weekend": {6, 7}, "weekends": {6, 7}, "weekday": {1, 2, 3, 4, 5}, "weekdays": {1, 2, 3, 4, 5},
 	"workday": {1, 2, 3, 4, 5}, "workdays": {1, 2, 3, 4, 5},
 }
 
-// instances are words after "for" and "last" with which one case is told.
+// instances are words that introduce a single case, with the word before them: "for example", "last time".
 var instances = map[string]string{"one": "for", "example": "for", "instance": "for", "time": "last"}
 
-// readPlaces adds what a sentence says of where it holds. Values are the stems and words of what it gives.
+// readPlaces adds the places that a sentence names. Values are the stems and words of the sentence's values.
 func (p *places) readPlaces(s tokens, values map[string]bool) {
 	ts, dated, typed := s.ts, make([]bool, len(s.ts)), make([]bool, len(s.ts))
 	for _, v := range s.typed {
@@ -70,7 +70,7 @@ func (p *places) readPlaces(s tokens, values map[string]bool) {
 	}
 }
 
-// imagines reports whether a sentence says what would be.
+// imagines reports whether a sentence is hypothetical: "if I moved".
 func imagines(ts []token) bool {
 	if len(ts) < 3 || ts[0].end != 0 {
 		return false
@@ -82,7 +82,7 @@ func imagines(ts []token) bool {
 	return false
 }
 
-// isInstance reports whether the word at i ends a phrase with which one case is told.
+// isInstance reports whether the word at i ends a phrase that introduces a single case.
 func isInstance(ts []token, i int) bool {
 	before := instances[ts[i].low]
 	return before != "" && i > 0 && ts[i-1].low == before && (ts[i].low != "one" || ts[i].end != 0)

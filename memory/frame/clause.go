@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// splitClauses cuts a sentence where another statement begins.
+// splitClauses splits a sentence where a new statement begins.
 func splitClauses(ts []token) [][]token {
 	var out [][]token
 	start, verbs := 0, 0
@@ -57,8 +57,8 @@ func splitClauses(ts []token) [][]token {
 	return append(out, ts[start:])
 }
 
-// soClause returns where the clause begins that says what follows from the one that ends at i: "Ewa left, so my
-// cleaner is Bianca". It returns 0 when there is none.
+// soClause returns where the clause after "so" begins, if the clause before it ends at i: "Ewa left, so my cleaner is
+// Bianca". It returns 0 if there is none.
 func soClause(ts []token, i int) int {
 	next := i + 1
 	if next+3 >= len(ts) || ts[next].low != "so" || ts[next].end != 0 {
@@ -74,7 +74,8 @@ func soClause(ts []token, i int) int {
 
 func selfStart(t token) bool { return selfWords[t.low] || teamWords[t.low] }
 
-// isNounHere reports whether a word that may be a verb is hardly one: nothing follows that it could govern.
+// isNounHere reports whether a word that may be a verb is probably a noun, because nothing follows that could be its
+// object.
 func isNounHere(ts []token, i int) bool { return i+1 >= len(ts) || ts[i].end != 0 }
 
 func hasVerb(ts []token) bool { return slices.ContainsFunc(ts, isVerb) }
@@ -107,7 +108,7 @@ func (r *reader) elliptic(prev *Frame) bool {
 	return true
 }
 
-// inherit gives a clause the subject of the one before.
+// inherit gives a clause the subject of the clause before.
 func (r *reader) inherit(prev Frame, sameSentence bool) {
 	r.unresolved = r.unresolved && len(prev.subject) == 0
 	if !r.byPronoun && !(sameSentence && r.subjectless) || len(prev.subject) == 0 {
@@ -130,7 +131,7 @@ func (r *reader) inherit(prev Frame, sameSentence bool) {
 	}
 }
 
-// completes reports whether f gives what takes the place of what prev says is over.
+// completes reports whether f gives the new value where prev says that the old one ended.
 func completes(prev, f Frame, close bool) bool {
 	if !close || len(f.values) == 0 || f.ended || f.negated || !prev.ended && !prev.negated && prev.cue < cueChange {
 		return false
@@ -184,7 +185,7 @@ func (r *reader) nounPhrase(i int) int {
 	return i
 }
 
-// value makes a value of the tokens, without articles and fillers around them.
+// value makes a value from the tokens, without the articles and fillers around them.
 func (r *reader) value(from, to int) (Value, bool) {
 	for from < to && (articles[r.ts[from].low] || possessives[r.ts[from].low] || fillers[r.ts[from].low] ||
 		nowCues[r.ts[from].low]) {

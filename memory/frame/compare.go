@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Certainty is how sure it is that a later statement changes what an earlier one says.
+// Certainty says how certain it is that a later statement changes an earlier one.
 type Certainty int
 
 // Degrees of certainty.
@@ -16,7 +16,7 @@ const (
 	Sure                       // it does
 )
 
-// Change is what a later statement does to an earlier one.
+// Change says what a later statement does to an earlier one.
 type Change string
 
 // Changes.
@@ -26,7 +26,7 @@ const (
 	Ends     Change = "ends"     // it holds no longer, and nothing takes its place
 )
 
-// Relation is what Compare finds. The zero Relation says that both may hold.
+// Relation is the result of Compare. The zero Relation means that both statements may hold.
 type Relation struct {
 	Certainty Certainty
 	Change    Change
@@ -44,8 +44,8 @@ const (
 	WhyAmbiguous = "another value; not certain that it is of the same thing"
 )
 
-// Compare says what a later statement changes of an earlier one. Neither is certain to be true; who
-// said what and when is the caller's to weigh.
+// Compare says what a later statement changes in an earlier one. It does not judge whether either is true. The caller
+// must consider who said each of them, and when.
 func Compare(earlier, later Frame) Relation {
 	a, b := earlier, later
 	if a.ifClause || b.ifClause || a.past || a.event && a.cue < cueChange || a.ended && len(a.values) == 0 {
@@ -78,7 +78,7 @@ func compare(a, b Frame, m alignment) Relation {
 	return substituted(a, b, m)
 }
 
-// alignment is how the topics of two statements fit together.
+// alignment says how well the topics of two statements match.
 type alignment struct {
 	shared     []string // terms of both, subjects included
 	partner    []string // what each shared term is matched with
@@ -89,7 +89,7 @@ type alignment struct {
 	hearsay    bool // one speaks of themselves, the other of them
 }
 
-// softTerms go with many attributes and tell none apart.
+// softTerms are used with many attributes, so they do not tell attributes apart.
 var softTerms = stems(`team service system project app application tool time date value day make place thing company
 	people person use user setup per event order set length default main primary official daily everyday everybody
 	each client`)
@@ -120,8 +120,8 @@ func match(a, b Frame) alignment {
 	return m
 }
 
-// unmatched returns the terms of f that the other lacks. A term that says the same as another of the other
-// frame is not a difference.
+// unmatched returns the terms of f that the other frame lacks. A term is not missing if the other frame has one with
+// the same meaning.
 func unmatched(f Frame, used []bool, other Frame) []string {
 	var out []string
 	for i, t := range f.topic {
@@ -136,7 +136,7 @@ func unmatched(f Frame, used []bool, other Frame) []string {
 	return withoutValues(out, other) // "from Go 1.24" and "written in Go 1.24"
 }
 
-// conceptsMeet reports whether a term shares a concept that decides something with a topic.
+// conceptsMeet reports whether a term and a topic share a concept that counts in comparisons.
 func conceptsMeet(t string, f Frame) bool {
 	return slices.ContainsFunc(f.topic, func(o string) bool { return sameTerm(t, o) })
 }
@@ -166,12 +166,12 @@ func strangers(a, b Frame) bool {
 	if alone(a, b) || alone(b, a) && b.cue < cueChange {
 		return true
 	}
-	// Someone else than the one whose it is changed it.
+	// Someone other than the owner changed it.
 	return b.actor != "" && b.actor != teamTerm && b.actor != "they" && len(b.owner) == 0 && personal(a) &&
 		!slices.ContainsFunc(a.owner, func(t string) bool { return samePerson(a, b, t, b.actor) })
 }
 
-// has reports whether an owner of f has a part in g.
+// has reports whether g mentions an owner of f.
 func has(f, g Frame, t string) bool {
 	if slices.ContainsFunc(g.owner, func(o string) bool { return samePerson(f, g, t, o) }) {
 		return true
@@ -189,7 +189,7 @@ func personal(f Frame) bool {
 		f.bareName || f.kin
 }
 
-// inValues reports whether a term is a word of what a statement gives or says was replaced.
+// inValues reports whether a term is part of a statement's values, or of the values that it says were replaced.
 func inValues(f Frame, t string) bool {
 	return slices.ContainsFunc(slices.Concat(f.values, f.old), func(v Value) bool {
 		return slices.Contains(strings.Fields(v.key), t)
@@ -202,8 +202,8 @@ func withoutValues(terms []string, f Frame) []string {
 	})
 }
 
-// samePerson reports whether two terms stand for the same people as far as can be known: "I" of one
-// speaker and their name, "we" and one of us.
+// samePerson reports whether two terms probably mean the same people: "I" and the name of the speaker, or "we" and a
+// member of the group.
 func samePerson(a, b Frame, x, y string) bool {
 	personX := x == selfTerm || x == teamTerm || x == a.speaker && x != ""
 	personY := y == selfTerm || y == teamTerm || y == b.speaker && y != ""
@@ -216,7 +216,7 @@ func samePerson(a, b Frame, x, y string) bool {
 	return x == y || x == selfTerm && a.speaker == "" && y == selfTerm
 }
 
-// sameTerm reports whether two words name the same: the same stem, or words of one concept.
+// sameTerm reports whether two words mean the same: they have the same stem or belong to one concept.
 func sameTerm(x, y string) bool {
 	if x == y {
 		return true
@@ -229,7 +229,7 @@ func sameTerm(x, y string) bool {
 	return false
 }
 
-// attributes are the shared terms that are more than who is spoken of.
+// attributes returns the shared terms that do not only name the subject.
 func (m alignment) attributes(a, b Frame) []string {
 	return slices.DeleteFunc(slices.Clone(m.shared), func(t string) bool {
 		return t == selfTerm || t == teamTerm || t == a.speaker || t == b.speaker || softTerms[t] ||
@@ -275,7 +275,7 @@ func named(a, b Frame, m alignment) Relation {
 	return out
 }
 
-// exclusive reports whether the statements are about attributes that cannot be the same.
+// exclusive reports whether the statements are about attributes that exclude each other.
 func exclusive(a, b Frame) bool {
 	birth := func(f Frame) bool {
 		return slices.ContainsFunc(f.topic, func(t string) bool { return slices.Contains(concepts[t], conceptBirth) })
@@ -315,7 +315,7 @@ func allNames(values []Value) bool {
 	return !slices.ContainsFunc(values, func(v Value) bool { return v.Kind != KindName })
 }
 
-// flipped handles the opposite of the same: love and hate, enabled and disabled, is and is not.
+// flipped handles opposites: love and hate, enabled and disabled, is and is not.
 func flipped(a, b Frame, m alignment) Relation {
 	sure := Relation{Certainty: Sure, Change: Updates, Why: WhyOpposite}
 	same := len(a.values) > 0 && len(a.values) == len(b.values)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A concept brings together the words by which people speak of one attribute: who asks where someone
-// lives means their home, address or city. A word may belong to several.
+// A concept is a set of words that people use for one attribute. "Where does she live" asks for a home, an address or
+// a city. A word may belong to several concepts.
 const (
 	conceptHome     = "HOME"
 	conceptEmployer = "EMPLOYER"
@@ -139,15 +139,15 @@ NEWS: newspaper news
 var singleConcepts = words(`HOME EMPLOYER MANAGER PHONE EMAIL NAME BIRTH AGE DIET WAKE SLEEP ONCALL STANDUP SPRINT
 	LAUNCH DEADLINE BUDGET PRICE SALARY PORT VERSION BRANCH RETENTION LIMIT TIMEOUT THEME FREQUENCY REGION`)
 
-// usualConcepts are attributes that usually have one value at a time: another value said without a word of
-// change probably takes the place of the first.
+// usualConcepts are attributes that usually have one value at a time. A second value probably replaces the first, even
+// without a word of change.
 var usualConcepts = words(`REPO CHAT DATABASE QUEUE CI EMPLOYER SCHOOL GYM VEHICLE COMMUTE DRINK ROLE DIET MONITOR
 	TRACKER MERGE PROVIDER PARTNER BANK`)
 
 // pluralConcepts are attributes that have many values at once.
 var pluralConcepts = words("LIKE ALLERGY HOBBY LANGUAGE INSTRUMENT PET FOOD")
 
-// holderConcepts are parts that one person has at a time: a new person takes the place of the old.
+// holderConcepts are roles that one person has at a time: a new person replaces the old one.
 var holderConcepts = words("ONCALL LEAD REVIEW MANAGER")
 
 // sentiments are verbs of liking, +1, and disliking, -1.
@@ -190,8 +190,8 @@ func opposite(a, b string) bool {
 	return false
 }
 
-// categories are things from which one is chosen for a purpose; the name of the category says the concept
-// that a value brings with it.
+// categories are kinds of things from which people choose one for a purpose, such as editors. The name of the category
+// is the concept of its values.
 var categories = func() map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(categoryWords) {
@@ -252,8 +252,8 @@ STREAM: netflix spotify tidal deezer hulu
 MERGE: squash rebase
 `
 
-// kinds are concepts whose words name different things of one kind: a cat is not a dog. The general word, the
-// first of its line, stands for any of them.
+// kinds are concepts whose words name different things of one kind: a cat is not a dog. The general word is the first
+// in its line and means any of them.
 var kinds = words("PET INSTRUMENT FOOD MEETING")
 
 // generalWord returns the stem of the general word of each concept.
@@ -267,7 +267,7 @@ var generalWord = func() map[string]string {
 	return out
 }()
 
-// conceptAsked are the words by which people ask for an attribute.
+// conceptAsked are the words that people use to ask for an attribute.
 var conceptAsked = map[string]string{
 	"HOME": "home, address or city", "EMPLOYER": "employer, company or workplace",
 	"ROLE":    "job, role, title or occupation",
@@ -302,8 +302,8 @@ var ConceptVocabulary = func() string {
 	return strings.ReplaceAll(strings.Join(out, " "), ",", "")
 }()
 
-// AskedBy returns the words by which people ask for what a statement gives; empty when its attribute is none
-// of the lexicon's.
+// AskedBy returns the words that people use to ask for the attribute of a statement. It returns nothing if the lexicon
+// does not have the attribute.
 func (f Frame) AskedBy() string {
 	if f.event || f.ifClause || len(f.values) == 0 && len(f.old) == 0 {
 		return ""

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Best returns the surest relation between the statements of two texts, and whether the earlier text says
-// other things too.
+// Best returns the most certain relation between the statements of two texts, and whether the earlier text also says
+// other things.
 func Best(earlier, later []Frame) (best Relation, more bool) {
 	for _, x := range earlier {
 		for _, y := range later {
@@ -19,7 +19,7 @@ func Best(earlier, later []Frame) (best Relation, more bool) {
 	return best, len(earlier) > 1
 }
 
-// Terms are the words by which a statement can meet another: topics and values, without who speaks.
+// Terms returns the words that another statement may share with this one: topics and values, without the speaker.
 func (f Frame) Terms() []string {
 	var out []string
 	for _, t := range f.topic {
@@ -35,12 +35,13 @@ func (f Frame) Terms() []string {
 	return out
 }
 
-// OfSpeaker reports whether the statement is about who says it.
+// OfSpeaker reports whether the statement is about its speaker.
 func (f Frame) OfSpeaker() bool {
 	return slices.ContainsFunc(f.owner, func(t string) bool { return isPerson(f, t) && t != teamTerm }) && !f.kin
 }
 
-// Owner returns whose attribute the statement is about, in its own words; empty when it does not say.
+// Owner returns the owner of the attribute that the statement is about, in its own words. It is empty if the statement
+// does not say.
 func (f Frame) Owner() string {
 	var out []string
 	for _, t := range f.said {
@@ -51,8 +52,7 @@ func (f Frame) Owner() string {
 	return strings.Join(out, " ")
 }
 
-// About returns the words of a statement that say what it is about, without what it gives: "use for CI".
-// Empty when there are none besides who speaks.
+// About returns the topic of a statement without its values: "use for CI". It is empty if there is only the speaker.
 func (f Frame) About() string {
 	var out []string
 	for _, t := range f.said {

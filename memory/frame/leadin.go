@@ -1,6 +1,6 @@
 package frame
 
-// leadIns drops what introduces the statement, and notes that it corrects another.
+// leadIns drops the introduction of a statement, and notes whether it says that the statement is a correction.
 func (r *reader) leadIns() {
 	r.label()
 	for len(r.ts) > 2 {
@@ -29,7 +29,8 @@ func (r *reader) leadIns() {
 	r.leadingTime()
 }
 
-// label drops "Quick note:" and "One more thing:" from the front. What names an attribute stays: "Deadline: …".
+// label drops "Quick note:" and "One more thing:" from the front. It keeps a label that names an attribute:
+// "Deadline: …".
 func (r *reader) label() {
 	for i := 0; i < min(5, len(r.ts)-2); i++ {
 		t := r.ts[i]
@@ -96,7 +97,7 @@ func (r *reader) leadingTime() {
 	}
 }
 
-// clauses cuts what explains the statement, and keeps where it holds.
+// clauses removes explanations of the statement, and keeps where it holds.
 func (r *reader) clauses() {
 	r.leadingPlace()
 	if first := r.ts[0].low; first == "if" || first == "when" || first == "whenever" || first == "unless" ||
@@ -125,7 +126,7 @@ func (r *reader) clauses() {
 	}
 }
 
-// environments are places that a statement holds in, and not in others.
+// environments are environments to which a statement may be limited.
 var environments = stems(`staging production prod dev development sandbox test testing qa preprod weekday weekdays
 	weekend weekends summer winter holidays vacation`)
 

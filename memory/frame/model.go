@@ -2,14 +2,14 @@ package frame
 
 import "math"
 
-// model is a logistic model: measures with weights, fitted by bench/changes/fit to the development conversations
-// of bench/changes, those of relevance to chats too. What a measure is about no weight knows: none belongs to a word.
+// model is a logistic model: measures with weights. bench/changes/fit fitted them to the development conversations of
+// bench/changes, and those of relevance to chats too. No weight belongs to a particular word.
 type model struct {
 	bias  float64
 	terms []weighted
 }
 
-// weighted is the weight of one measure, which is mostly in [0,1].
+// weighted is a measure with its weight. Most measures are in [0,1].
 type weighted struct {
 	measure string
 	weight  float64
@@ -36,7 +36,7 @@ func (m model) names() []string {
 // probability turns a logit into [0,1].
 func probability(logit float64) float64 { return 1 / (1 + math.Exp(-logit)) }
 
-// when is 1 when a condition holds.
+// when returns 1 if the condition holds, and 0 otherwise.
 func when(holds bool) float64 {
 	if holds {
 		return 1

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// succession says how likely it is that the later of two texts took the earlier's place as the answer to a
-// question. What the rules of Compare found counts for much of it; the rest is for what they cannot read.
+// succession is a model of how likely it is that the later of two texts replaced the earlier one as the answer to a
+// question. Much of its weight is on what the rules of Compare found. The rest covers texts that they cannot read.
 var succession = model{bias: -1.27, terms: []weighted{
 	{"about different owners", -1.18},
 	{"neither has an owner", -1.21},
@@ -45,13 +45,13 @@ var succession = model{bias: -1.27, terms: []weighted{
 // MaxAnswers is how many of the texts nearest to a question are compared with each other.
 const MaxAnswers = 8
 
-// Succession is a pair of texts, where the later may have taken the place of the earlier, by position.
+// Succession is a pair of texts, by position. The later may have replaced the earlier.
 type Succession struct {
 	Older, Newer int
 	Probability  float64
 }
 
-// Successions lists the successions among the texts nearest to a question whose probability is at least least.
+// Successions lists the successions, with a probability of at least least, among the texts nearest to a question.
 // Follows reports whether text j was said after text i and the two may be compared.
 func (q Question) Successions(texts []Text, least float64, follows func(i, j int) bool) []Succession {
 	answers := q.answers(texts)
@@ -68,10 +68,10 @@ func (q Question) Successions(texts []Text, least float64, follows func(i, j int
 	return out
 }
 
-// SureByRules is the least probability of a succession that the rules of Compare are sure of.
+// SureByRules is the minimum probability of a succession that the rules of Compare are certain of.
 const SureByRules = 0.9
 
-// ruling is what the rules say of an earlier and a later text.
+// ruling is the judgement of the rules on an earlier and a later text.
 type ruling struct {
 	certainty Certainty // that the later changes what the earlier says
 	restates  bool      // the later says the earlier again, perhaps with more
@@ -96,14 +96,14 @@ func rule(earlier, later *Text) ruling {
 	return out
 }
 
-// sameWords reports whether two texts have the same words and the later says of no change.
+// sameWords reports whether two texts have the same words and the later one mentions no change.
 func sameWords(earlier, later *Text) bool {
 	lacks := func(c content) bool { return !later.has(c.stem) }
 	return len(earlier.words) == len(later.words) && !slices.ContainsFunc(earlier.words, lacks) &&
 		earlier.ended == later.ended && earlier.past == later.past && later.cue < cueChange
 }
 
-// sameForm reports whether two statements of one owner give the same date, number or the like and nothing else:
+// sameForm reports whether two statements about one owner give the same date, number or the like and no other value:
 // "moved to 10:00" and then "is at 10:00 every day".
 func sameForm(f, g Frame) bool {
 	if len(f.values) == 0 || len(f.values) != len(g.values) || f.ended || g.ended || f.negated != g.negated ||
@@ -115,7 +115,7 @@ func sameForm(f, g Frame) bool {
 	})
 }
 
-// answers are the texts nearest to a question, the nearest first.
+// answers returns the texts nearest to a question, nearest first.
 type answers struct {
 	q      Question
 	texts  []Text
@@ -140,8 +140,8 @@ func (q Question) answers(texts []Text) answers {
 	return out
 }
 
-// pairs calls yield for the positions in order of each two answers where the later follows the earlier and
-// does not only say it again.
+// pairs calls yield with the positions in order of each pair of answers where the later follows the earlier and does
+// not only repeat it.
 func (a answers) pairs(follows func(i, j int) bool, yield func(i, j int, r ruling)) {
 	for i, x := range a.order {
 		for j, y := range a.order {
@@ -214,8 +214,8 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 	}
 }
 
-// distinct is how much of what only the earlier text says besides the question the later one names: the value
-// that it replaces.
+// distinct looks at the words that are in the earlier text and not in the question. It returns the share of them that
+// the later text names too: a text often names the value that it replaces.
 func (a answers) distinct(x, y *Text) float64 {
 	shared, total := 0.0, 0.0
 	for _, c := range x.words {
@@ -230,8 +230,8 @@ func (a answers) distinct(x, y *Text) float64 {
 	return shared / max(total, 0.5)
 }
 
-// gap is how differently two texts cover the words of the question: on the whole, and the word where they
-// differ most.
+// gap returns how differently two texts cover the words of the question: overall, and for the word where they differ
+// most.
 func (a answers) gap(i, j int) (mean, most float64) {
 	for k, c := range a.q.words {
 		d := c.weight * math.Abs(a.covers[i][k].related-a.covers[j][k].related)
@@ -247,8 +247,8 @@ func (a answers) gap(i, j int) (mean, most float64) {
 // SuccessionNames are the names of the measures of successions.
 func SuccessionNames() []string { return succession.names() }
 
-// SuccessionMeasures calls yield for each earlier and later text of the answers to a question, with what
-// succession weighs, for those who fit the weights.
+// SuccessionMeasures calls yield for each pair of an earlier and a later answer to a question, with the measures that
+// succession weighs. It is for programs that fit the weights.
 func SuccessionMeasures(
 	q Question, texts []Text, follows func(i, j int) bool, yield func(i, j int, measures []float64),
 ) {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// oldMarkers come before what holds no longer.
+// oldMarkers come before a value that no longer holds.
 var oldMarkers = words("insteadof ratherthan moveoff getridof nolonger")
 
-// replacers are verbs whose object is what holds no longer.
+// replacers are verbs whose object no longer holds.
 var replacers = stems(`replace swap ditch drop retire deprecate sunset abandon leave quit scrap dump axe trade
 	exchange kill remove supersede succeed`, "getridof moveoff giveup shutdown")
 
-// findOld marks what the statement says that holds no longer.
+// findOld marks the values that, by the statement, no longer hold.
 func (r *reader) findOld() {
 	toward := slices.ContainsFunc(r.ts, func(t token) bool { return t.is("to", "into", "onto") })
 	main := r.main()
@@ -57,13 +57,13 @@ func (r *reader) findOld() {
 	r.oldSubject()
 }
 
-// changes reports whether the verb tells of a change, so that what comes after "from" is over.
+// changes reports whether the verb is one of change, so that the value after "from" no longer holds.
 func (r *reader) changes() bool {
 	main := r.main()
 	return main.low == "" || changeVerbs[main.stem] || endVerbs[main.stem] || startVerbs[main.stem] || main.stem == "go"
 }
 
-// oldSubject reads whose place was taken where the subject says it: "Jenkins was replaced by …",
+// oldSubject reads what was replaced if the subject names it: "Jenkins was replaced by …",
 // "Marek handed on-call over to Priya", "Jenkins is out".
 func (r *reader) oldSubject() {
 	main := r.main()

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// entityHeads end the names of things although they are attributes of people: "the import job".
+// entityHeads are nouns that are also attributes of people, but end the names of things: "the import job".
 var entityHeads = stems(`job page lake store site gateway printer bot scheduler worker queue node module package
 	component`)
 
-// systemHeads end the names of systems and of those who run them: "the shipping service is …".
+// systemHeads are nouns that end the names of systems and of the teams that run them: "the shipping service is …".
 var systemHeads = stems(`service system app application api engine portal platform detector software backend widget
 	relay archive team project`)
 
-// findOwner finds whose attribute the statement is about.
+// findOwner finds the owner of the attribute that the statement is about.
 func (r *reader) findOwner(actor int, agent bool) {
 	add := func(t string) {
 		if t != "" && !softTerms[t] && !slices.Contains(r.owner, t) {
@@ -97,13 +97,13 @@ func (r *reader) findOwner(actor int, agent bool) {
 // properEnd reports whether a noun phrase ends in a name.
 func properEnd(t token) bool { return t.cap && concepts[t.stem] == nil }
 
-// people are nouns of persons whom one has.
+// people are nouns for persons that come with a possessive: "my brother".
 var people = stems(`brother sister mother father mom dad son daughter wife husband partner boyfriend girlfriend fiance
 	fiancee friend cousin uncle aunt boss manager colleague coworker teacher doctor neighbor neighbour roommate
 	flatmate grandmother grandfather grandma grandpa niece nephew client customer landlord mentor intern child twin
 	kid`)
 
-// ownsPerson reports whether the possessive at i has a person: "my brother lives …", but not "my manager is".
+// ownsPerson reports whether a person follows the possessive at i: "my brother lives …", but not "my manager is".
 func (r *reader) ownsPerson(i int) bool {
 	if i+1 >= len(r.ts) || !people[r.ts[i+1].stem] {
 		return false

@@ -34,13 +34,13 @@ const (
 	TeamTerm = teamTerm
 )
 
-// askFillers are words with which people ask for anything.
+// askFillers are words that are in questions about anything.
 var askFillers = stems(`tell know describe explain list give remind summarize summarise discuss mention talk say said
 	said want ask show think like_to help find detail information info example kind type sort name anything exactly
 	again please current currently recent recently now latest about many much any ever used previously originally
 	before former formerly previous initial initially`)
 
-// pastCues ask how it was.
+// pastCues are words of questions about the past.
 var pastCues = words("previously previous formerly former originally original initially usedto inthepast prior earlier")
 
 // ReadQuestion reads what a question asks for.
@@ -94,8 +94,8 @@ func ReadQuestion(text string) Question {
 	return q
 }
 
-// Precedes reports whether of an earlier and a later text the earlier tells what was before the value that the
-// question names. A question that names none takes any.
+// Precedes reports whether the earlier of two texts gives the value before the one that the question names. If the
+// question names no value, any text does.
 func (q Question) Precedes(earlier, later Text) bool {
 	if len(q.Before) == 0 {
 		return true
@@ -109,13 +109,13 @@ func (q Question) Precedes(earlier, later Text) bool {
 	return false
 }
 
-// asks reports whether a sentence begins as questions do: "which", "is", "for whom".
+// asks reports whether a sentence begins like a question: "which", "is", "for whom".
 func asks(ts []token) bool {
 	return questionWords[ts[0].low] || isAux(ts[0]) ||
 		len(ts) > 3 && prepositions[ts[0].low] && questionWords[ts[1].low]
 }
 
-// Readable reports whether a text is in the Latin script, which is all that can be read here.
+// Readable reports whether a text is in the Latin script, the only one that this package reads.
 func Readable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsLetter(r) &&
@@ -144,7 +144,7 @@ func Clauses(text string) []string {
 	return append(out, strings.Join(ts[start:], " "))
 }
 
-// terms collects the content words; those that say whose come from possessives and names.
+// terms collects the content words. Possessives and names give the owners.
 func (q *Question) terms(ts []token, dated []bool) {
 	add := func(stem string, owner bool) {
 		if stem == "" || slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Stem == stem }) {
@@ -192,8 +192,8 @@ func (q *Question) terms(ts []token, dated []bool) {
 	}
 }
 
-// relation reports whether the possessive at i only says whose relative or friend is asked about: "my" of "my
-// sister". What she does is not said of who asks.
+// relation reports whether the possessive at i only says whose relative or friend the question is about, as in "my
+// sister". What she does is not a statement about the asker.
 func relation(ts []token, i int) bool {
 	return ts[i].is("my", "our") && i+1 < len(ts) && (people[ts[i+1].stem] || strings.HasSuffix(ts[i+1].low, "-in-law"))
 }
@@ -203,11 +203,11 @@ type vocabulary struct {
 	stems    map[string]bool
 	concepts map[string]bool
 	amounts  bool
-	spoke    string // who says it of somebody else
-	self     bool   // somebody with a name says "I"
+	spoke    string // who says it of someone else
+	self     bool   // someone with a name says "I"
 }
 
-// tokens are those of a sentence, with the values whose form tells their kind.
+// tokens are the words of a sentence, with the values whose kind is clear from their form.
 type tokens struct {
 	ts    []token
 	typed []Value
@@ -280,7 +280,7 @@ func vocabularyOf(text []tokens, who string, frames []Frame) vocabulary {
 	return v
 }
 
-// covers says how well the words of a text cover a term of a question, in [0,1].
+// covers returns how well the words of a text cover a term of a question, in [0,1].
 func (v vocabulary) covers(t Term) float64 {
 	if v.stems[t.Stem] {
 		return 1
@@ -309,7 +309,7 @@ func (v vocabulary) covers(t Term) float64 {
 // ownerless is how much a text that names no owner counts for "we".
 const ownerless = 0.7
 
-// namedSelf is how much "I" of a speaker with a name counts for who asks without one: it may be them.
+// namedSelf is how much "I" of a named speaker counts for an asker without a name, who may be the same person.
 const namedSelf = 0.5
 
 // conceptCover is how much another word of the same concept counts.

@@ -65,8 +65,8 @@ func Read(text, speaker string) []Frame {
 	return out
 }
 
-// appendSentence reads the clauses of a sentence. A clause takes its subject from the one before where it
-// has none or a pronoun, and one that gives the value in place of what ended completes that one.
+// appendSentence reads the clauses of a sentence. A clause without a subject, or with a pronoun, takes the subject of
+// the clause before. A clause that gives the new value after one that says what ended completes that one.
 func appendSentence(out []Frame, s, speaker string) []Frame {
 	whole := &reader{ts: tokenize(s)}
 	whole.speaker = speakerKey(speaker)
@@ -112,8 +112,8 @@ func follows(whole, clause []token) bool {
 	return false
 }
 
-// insteadOf takes the subject of the clause before "so" for what holds no longer: "Carrefour got too expensive, so I
-// shop at Aldi".
+// insteadOf takes the subject of the clause before "so" as the value that ended: in "Carrefour got too expensive, so I
+// shop at Aldi", Carrefour.
 func (r *reader) insteadOf(reason Frame) {
 	if len(r.values) == 0 || r.ended || r.negated || len(reason.said) == 0 {
 		return
@@ -136,7 +136,7 @@ func (f *Frame) empty() bool {
 	return len(f.topic) == 0 && len(f.values) == 0 && len(f.old) == 0 && !f.ended
 }
 
-// roles are speakers that have a part instead of a name.
+// roles are speakers that are named by their role.
 var roles = words("user assistant agent human customer operator system developer admin caller client")
 
 func speakerKey(speaker string) string {
@@ -147,7 +147,7 @@ func speakerKey(speaker string) string {
 	return stemOf(first)
 }
 
-// reader is one sentence at work.
+// reader is the state of reading one sentence.
 type reader struct {
 	Frame
 	ts    []token
@@ -155,7 +155,7 @@ type reader struct {
 	verb  int    // index of the main verb, len(ts) when there is none
 }
 
-// read fills the frame in; false when there is too little to read.
+// read fills in the frame. It returns false if there is too little to read.
 func (r *reader) read() bool {
 	if len(r.ts) < 2 {
 		return false
@@ -185,7 +185,7 @@ func (r *reader) read() bool {
 	return true
 }
 
-// but reads "not at 9 but at 10" and "no longer with Acme but with Globex": the value before "but" is over.
+// but reads "not at 9 but at 10" and "no longer with Acme but with Globex": the value before "but" no longer holds.
 func (r *reader) but() {
 	at := slices.IndexFunc(r.ts, func(t token) bool { return t.low == "but" })
 	if at <= 0 || at+1 >= len(r.ts) {
@@ -226,7 +226,7 @@ func (r *reader) but() {
 	}
 }
 
-// verbs of every day that stand between a subject and its value.
+// verbs are common verbs between a subject and its value.
 var plainVerbs = stems(`live work reside own lead manage maintain head chair teach study learn speak play drive eat
 	drink smoke wear weigh cost listen support depend require need store write run commute cycle belong attend visit
 	meet train practice read watch cook report serve handle cover host build test format log track discuss talk
@@ -249,13 +249,13 @@ func isVerb(t token) bool {
 
 func isBe(t token) bool { return t.stem == "be" }
 
-// isAux reports whether t is a verb in any place.
+// isAux reports whether t is a verb wherever it appears.
 func isAux(t token) bool {
 	return auxiliaries[t.low] && t.low != "to" && t.low != "not" && t.low != "never" && t.low != "need" &&
 		t.low != "let"
 }
 
-// findVerb finds the main verb: the first word that may be one where a verb may stand.
+// findVerb finds the main verb: the first word that may be a verb, in a position where a verb may be.
 func (r *reader) findVerb() {
 	r.verb = len(r.ts)
 	for i := range r.ts {
@@ -319,8 +319,8 @@ func (r *reader) findVerb() {
 	}
 }
 
-// guessVerb takes as the main verb a word that is in no list and stands where one must: after "I" and the like, and
-// in the third person after a name or what someone has.
+// guessVerb takes a word that is in no list as the main verb, if it is where a verb must be: after "I" and the like,
+// or, in the third person, after a name or a possession ("my sister runs").
 func (r *reader) guessVerb() {
 	if len(r.ts) < 3 {
 		return
@@ -367,7 +367,7 @@ func thirdPerson(low string) bool {
 	return len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")
 }
 
-// main is the main verb; the zero token when there is none.
+// main returns the main verb, or the zero token if there is none.
 func (r *reader) main() token {
 	if r.verb < len(r.ts) {
 		return r.ts[r.verb]
@@ -375,7 +375,7 @@ func (r *reader) main() token {
 	return token{}
 }
 
-// cues notes by which words the statement says that something changed, ended or was.
+// cues notes the words that say that something changed, ended or was so in the past.
 func (r *reader) cues() {
 	main := r.main()
 	for i, t := range r.ts {
@@ -457,7 +457,7 @@ func (r *reader) cues() {
 	}
 }
 
-// contrast reports whether a negation at i only sets one value against another: "Rex, not Max".
+// contrast reports whether the negation at i only contrasts two values: "Rex, not Max".
 func (r *reader) contrast(i int) bool {
 	if r.ts[i].low != "not" || i+1 >= len(r.ts) {
 		return false
@@ -471,7 +471,7 @@ func (r *reader) contrast(i int) bool {
 // irregularPast reports whether a word is the past of an irregular verb.
 func irregularPast(t token) bool { return !strings.HasSuffix(t.low, "ed") && pastTense(t) }
 
-// pastTense reports whether a verb tells of something that happened.
+// pastTense reports whether a verb is in the past tense.
 func pastTense(t token) bool {
 	base, known := irregular[t.low]
 	switch {

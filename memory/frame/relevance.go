@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
-// relevance says how likely a text is to answer a question.
+// relevance is a model of how likely a text is to answer a question.
 var relevance = model{bias: -11.71, terms: []weighted{
 	{"the question names no owner", 4.76},
 	{"owners of the question that the text names", 8.40},
@@ -24,18 +24,19 @@ var relevance = model{bias: -11.71, terms: []weighted{
 	{"length of the text", -4.12},
 }}
 
-// answer turns the logit of the best of many texts into the probability that it is an answer, where half of the
-// questions have one. In long texts words meet by chance, and answers are less alike their questions.
+// answer turns the logit of the best of many texts into the probability that it is an answer, if half of the questions
+// have one. The length of the text counts: a long text shares words with a question by chance, and an answer in it
+// resembles its question less.
 var answer = model{bias: 0.39, terms: []weighted{
 	{"logit", 0.97},
 	{"length of the text", 1.23},
 	{"both", -0.59},
 }}
 
-// longText is the number of words from which the length of a text counts no more.
+// longText is the number of words above which the length of a text makes no difference.
 const longText = 12
 
-// RelevanceMeasures are what relevance weighs, for those who fit the weights.
+// RelevanceMeasures are the measures that relevance weighs, for programs that fit the weights.
 func RelevanceMeasures(q Question, t Text) []float64 {
 	owners, covered, least := 0.0, 0.0, 1.0
 	for _, term := range q.Terms {
@@ -86,8 +87,9 @@ func RelevanceMeasures(q Question, t Text) []float64 {
 // RelevanceNames are the names of the measures.
 func RelevanceNames() []string { return relevance.names() }
 
-// Relevance is the probability that a text which seems to be the best answer to a question is one. What is no
-// question, but a list of words or a task, is answered by texts that have its words: it is their share at least.
+// Relevance returns the probability that the text that seems to be the best answer to a question is an answer. A query
+// may also be a list of words or a task. The answer to that is a text with its words, so the result is at least their
+// share.
 func (q Question) Relevance(t Text) float64 {
 	share := 0.0
 	if !q.Asks {
@@ -96,7 +98,7 @@ func (q Question) Relevance(t Text) float64 {
 	return max(share, q.answeredBy(t))
 }
 
-// share is the share of the question's words that a text covers, whose and what alike.
+// share is the share of the question's words that a text covers, owners and content words alike.
 func (q Question) share(t Text) float64 {
 	covered, total := 0.0, q.total
 	for i, c := range q.cover(t) {
@@ -118,12 +120,13 @@ func (q Question) answeredBy(t Text) float64 {
 	return probability(answer.logit([]float64{logit, length, logit * length}))
 }
 
-// Length is how many words of a text say something, in [0,1]: 1 for a dozen and more.
+// Length is the number of content words of a text, scaled to [0,1]: 1 for twelve or more.
 func (t *Text) Length() float64 { return min(float64(len(t.words)), longText) / longText }
 
 func (q Question) logit(t Text) float64 { return relevance.logit(RelevanceMeasures(q, t)) }
 
-// cover is how well a text covers a word of a question: by the nearest word, and by words of one concept too.
+// cover returns how well a text covers a word of a question, by the most similar word or by a word of the same
+// concept.
 type cover struct{ near, related float64 }
 
 func (q Question) cover(t Text) []cover {
@@ -141,7 +144,7 @@ func (q Question) cover(t Text) []cover {
 	return out
 }
 
-// readWords collects the content words of a question besides owners and the value before which it asks.
+// readWords collects the content words of a question, except owners and the value whose predecessor it asks for.
 func (q *Question) readWords(ts []token, dated []bool) {
 	owner := func(stem string) bool {
 		return slices.ContainsFunc(q.Terms, func(t Term) bool { return t.Owner && t.Stem == stem })

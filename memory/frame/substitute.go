@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// substituted handles another value of the same attribute.
+// substituted handles a different value of the same attribute.
 func substituted(a, b Frame, m alignment) Relation {
 	va, vb, ok := valuePair(a, b)
 	if !ok {
@@ -46,7 +46,7 @@ func substituted(a, b Frame, m alignment) Relation {
 	}
 	plural := pluralConcepts[concept] || (a.sentiment != 0 || manyOf(a) || manyOf(b)) &&
 		!(isFavorite(a) && isFavorite(b))
-	// The later one may name the thing alone: "we moved the search service to Stockholm".
+	// The later statement may name only the thing: "we moved the search service to Stockholm".
 	if len(m.restB) == 0 && b.cue == cueChange && len(m.restA) == 1 {
 		for _, c := range concepts[m.restA[0]] {
 			if singleConcepts[c] {
@@ -95,12 +95,13 @@ func substituted(a, b Frame, m alignment) Relation {
 	return out
 }
 
-// paidFor reports whether a value is something that is paid for, which can be many things, and not the amount.
+// paidFor reports whether a value is something that is paid for, and not the amount. Many things can be paid for at
+// the same time.
 func paidFor(concept string, v Value) bool {
 	return (concept == "PRICE" || concept == "SALARY") && v.preposition == "for"
 }
 
-// sameSlot reports whether two names stand in the same place of statements about one thing: after the same verb and
+// sameSlot reports whether two names are in the same position in statements about one thing, after the same verb and
 // preposition. "The maps come from OpenStreetMap", "the maps now come from Mapbox".
 func sameSlot(a, b Frame, va, vb Value) bool {
 	return va.Kind == KindName && vb.Kind == KindName && !va.Same(vb) && !personal(a) &&
@@ -108,15 +109,15 @@ func sameSlot(a, b Frame, va, vb Value) bool {
 		(a.mainVerb == b.mainVerb && va.preposition == vb.preposition || changeVerbs[b.mainVerb] && vb.preposition == "to")
 }
 
-// otherVerb reports whether all that tells two statements of one thing apart is the verb: "we track our leads in
-// Salesforce", "we keep our leads in SugarCRM". The values stand after the same preposition.
+// otherVerb reports whether two statements about one thing differ only in their verbs and values: "we track our leads
+// in Salesforce", "we keep our leads in SugarCRM". The values follow the same preposition.
 func otherVerb(a, b Frame, m alignment, va, vb Value) bool {
 	return len(m.restA) == 1 && len(m.restB) == 1 && m.restA[0] == a.mainVerb && m.restB[0] == b.mainVerb &&
 		va.Kind == KindName && vb.Kind == KindName && va.preposition != "" && va.preposition == vb.preposition &&
 		len(m.attributes(a, b)) > 0
 }
 
-// valuePair returns the values of two statements that could stand for each other.
+// valuePair returns the values of two statements of which one could replace the other.
 func valuePair(a, b Frame) (va, vb Value, ok bool) {
 	for _, x := range a.values {
 		for _, y := range b.values {
@@ -161,7 +162,7 @@ func categoryName(v Value) string {
 	return v.category
 }
 
-// singleKind reports whether a thing has one value of the kind at a time, said in the same words.
+// singleKind reports whether a thing has only one value of this kind at a time.
 func singleKind(k Kind) bool {
 	switch k {
 	case KindDate, KindTime, KindDuration, KindAmount, KindPercent, KindNumber, KindVersion, KindContact:
@@ -170,7 +171,7 @@ func singleKind(k Kind) bool {
 	return false
 }
 
-// sharedConcept returns the concept that both topics have, the first that decides anything.
+// sharedConcept returns the first concept that both topics have and that counts in comparisons.
 func sharedConcept(a, b Frame, m alignment) string {
 	first := ""
 	for i, t := range m.shared {
@@ -197,7 +198,7 @@ func isFavorite(f Frame) bool {
 	return slices.Contains(f.topic, stemOf("favorite"))
 }
 
-// manyOf reports whether a statement lists several values, or tells of likes.
+// manyOf reports whether the attribute of a statement may have many values: the statement is about likes or dislikes.
 func manyOf(f Frame) bool { return f.sentiment != 0 && f.cue < cueNow }
 
 // definite reports whether both say what the one thing of its name is: "our CI is …".
@@ -210,7 +211,7 @@ func definite(a, b Frame, va, vb Value, category bool) bool {
 
 func shareHead(x, y Value) bool { return sharedHead(x, y) != "" }
 
-// sharedHead returns the last word of two values of several words that end alike.
+// sharedHead returns the last word of two values of several words, if it is the same.
 func sharedHead(x, y Value) string {
 	a, b := strings.Fields(x.key), strings.Fields(y.key)
 	if len(a) > 1 && len(b) > 1 && a[len(a)-1] == b[len(b)-1] {

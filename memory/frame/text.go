@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/lexicon"
 )
 
-// Text is a text that was read in two ways: as the statements that its grammar shows, and as words with
-// weights and meanings, which serves where the grammar does not.
+// Text is a text that was read in two ways: by its grammar, as statements, and as words with weights and meanings. The
+// words are used where the grammar could not be read.
 type Text struct {
 	Frames     []Frame
 	vocabulary vocabulary
@@ -27,7 +27,7 @@ type Text struct {
 	places                     places
 }
 
-// content is a word that says something.
+// content is a content word.
 type content struct {
 	stem   string
 	place  lexicon.Place
@@ -37,7 +37,7 @@ type content struct {
 	name   bool    // it has a capital within a sentence
 }
 
-// ReadText reads a text. Who is who said it, empty when unknown.
+// ReadText reads a text. Who is the speaker, empty if unknown.
 func ReadText(text, who string) Text {
 	frames, read := Read(text, who), tokenized(text)
 	t := Text{Frames: frames, vocabulary: vocabularyOf(read, who, frames), typed: map[Kind][]string{}}
@@ -50,7 +50,7 @@ func ReadText(text, who string) Text {
 	return t
 }
 
-// sumUp takes over what the frames say, and returns the words of their values.
+// sumUp copies the content of the frames into the text, and returns the words of their values.
 func (t *Text) sumUp() map[string]bool {
 	owners, values := map[string]bool{}, map[string]bool{}
 	t.past, t.event = len(t.Frames) > 0, len(t.Frames) > 0
@@ -71,7 +71,7 @@ func (t *Text) sumUp() map[string]bool {
 	return values
 }
 
-// readWords adds the words of a sentence that say something, without owners and words of change.
+// readWords adds the content words of a sentence, without owners and words of change.
 func (t *Text) readWords(s tokens, values, seen map[string]bool) {
 	ts, typed := s.ts, make([]bool, len(s.ts))
 	for _, v := range s.typed {
@@ -105,7 +105,7 @@ func (t *Text) readWords(s tokens, values, seen map[string]bool) {
 	}
 }
 
-// changing are words that tell of a change, and current those that tell what holds now from what held before.
+// changing are words of change. Current are words that separate what holds now from what held before.
 var (
 	changing = sync.OnceValue(func() (out []lexicon.Place) {
 		for w := range strings.FieldsSeq(`changed switched replaced moved swapped stopped quit cancelled increased
@@ -139,7 +139,7 @@ func contentOf(low, stem string) content {
 	return c
 }
 
-// OnlyEnds reports whether all that a text says is that something holds no longer.
+// OnlyEnds reports whether a text says only that something no longer holds.
 func (t *Text) OnlyEnds() bool {
 	return len(t.Frames) > 0 && !slices.ContainsFunc(t.Frames, func(f Frame) bool { return !f.ended && !f.negated })
 }
@@ -148,7 +148,7 @@ func (t *Text) has(stem string) bool {
 	return slices.ContainsFunc(t.words, func(c content) bool { return c.stem == stem })
 }
 
-// nearest is how near in meaning the word nearest to c is, in [0,1]; 1 for c itself.
+// nearest returns how similar in meaning the most similar word to c is, in [0,1]; it is 1 for c itself.
 func nearest(words []content, c content) float64 {
 	best := 0.0
 	for _, d := range words {
@@ -160,7 +160,8 @@ func nearest(words []content, c content) float64 {
 	return best
 }
 
-// coveredBy says how much of the content of t the words of o cover, by the nearest in meaning.
+// coveredBy returns how much of the content of t the words of o cover. Each word of t counts by the most similar word
+// of o.
 func (t *Text) coveredBy(o *Text) float64 {
 	covered, total := 0.0, 0.0
 	for _, c := range t.words {

@@ -23,7 +23,7 @@ type token struct {
 	cap  bool   // it starts with a capital
 }
 
-// is reports whether the word is one of some.
+// is reports whether the word is one of the given words.
 func (t token) is(words ...string) bool { return slices.Contains(words, t.low) }
 
 const (
@@ -58,7 +58,7 @@ func tokenize(s string) []token {
 
 var dashes = strings.NewReplacer("—", " — ", "–", " — ", "→", " -> ", "=>", " -> ", "->", " -> ")
 
-// clauseEnd returns the strongest mark of a run of closing punctuation, 0 when it ends no clause.
+// clauseEnd returns the strongest mark in a run of closing punctuation, or 0 if the run does not end a clause.
 func clauseEnd(marks string) rune {
 	var end rune
 	for _, r := range marks {
@@ -114,7 +114,7 @@ func appendWord(out []token, text string, end rune) []token {
 	return append(out, withStem(t))
 }
 
-// resolvePossessives turns 's before what cannot be owned into "is": "the standup's at 10".
+// resolvePossessives turns 's into "is" if the next word cannot be owned: "the standup's at 10".
 func resolvePossessives(ts []token) []token {
 	for i := 0; i < len(ts); i++ {
 		if !ts[i].poss {
@@ -133,7 +133,7 @@ func resolvePossessives(ts []token) []token {
 	return ts
 }
 
-// isAfterBe reports whether a word hardly follows a possessive: "is" was meant.
+// isAfterBe reports whether a word seldom follows a possessive, so that 's means "is".
 func isAfterBe(t token) bool {
 	return prepositions[t.low] || articles[t.low] || t.is("not", "now", "been", "going", "moving", "always") ||
 		strings.HasSuffix(t.low, "ing") && t.low != "meeting" &&
@@ -145,7 +145,7 @@ func withStem(t token) token {
 	return t
 }
 
-// stemOf brings the forms of a word together.
+// stemOf returns the stem that the forms of a word share.
 func stemOf(low string) string {
 	if base, ok := irregular[low]; ok {
 		low = base
@@ -163,8 +163,8 @@ func stemOf(low string) string {
 	return stem
 }
 
-// stemCache keeps the stems of the first words that were met: a few thousand words make up most of what
-// people say, and stemming costs most of what reading does.
+// stemCache keeps the stems of the first words that were read. A few thousand words make up most texts, and stemming
+// is most of the cost of reading.
 var (
 	stemCache sync.Map
 	stemCount atomic.Int64
@@ -218,8 +218,8 @@ func phraseAt(ts []token) (n int, name string) {
 
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
-// sentences cuts a text at the ends of its sentences. A full stop within a word, after a digit or an
-// abbreviation ends none.
+// sentences splits a text into sentences. A full stop in a word, after a digit or after an abbreviation does not end a
+// sentence.
 func sentences(text string) []string {
 	var out []string
 	start := 0

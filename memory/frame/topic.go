@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// findValues finds what the statement gives: values by their form, names, else the words after the verb.
+// findValues finds the values of the statement: those with the form of a value, names, or else the words after the
+// verb.
 func (r *reader) findValues() {
 	for _, v := range typedValues(r.ts) {
 		if r.taken[v.from] || v.from < r.verb && r.verb < len(r.ts) || r.modifies(v) {
@@ -185,7 +186,7 @@ func (r *reader) invert() bool {
 	return true
 }
 
-// personSubject reports whether the subject is a bare name, or who speaks.
+// personSubject reports whether the subject is only a name, or the speaker.
 func (r *reader) personSubject(end int) bool {
 	if r.isSelf(0, end) {
 		return selfWords[r.ts[0].low] || teamWords[r.ts[0].low]
@@ -211,7 +212,7 @@ func hasConcept(stem string, set wordSet) bool {
 	return slices.ContainsFunc(concepts[stem], func(c string) bool { return set[c] })
 }
 
-// tail takes the words after the verb as the value, where nothing by form or name is one.
+// tail takes the words after the verb as the value, if no value was found by its form or name.
 func (r *reader) tail() {
 	if r.verb >= len(r.ts) {
 		for i, t := range r.ts {
@@ -263,7 +264,7 @@ func (r *reader) tail() {
 	}
 }
 
-// dropAdverbialDates keeps what is given first: a date, or something that a date only places in time.
+// dropAdverbialDates keeps only the first value: a date, or a value to which the later dates only add a time.
 func (r *reader) dropAdverbialDates() {
 	if len(r.values) < 2 {
 		return
@@ -364,7 +365,7 @@ func (r *reader) findTopic() {
 	}
 }
 
-// actorKey names who carries out a change.
+// actorKey returns the name of the person who makes a change.
 func (r *reader) actorKey(actor int) string {
 	switch low := r.ts[0].low; {
 	case teamWords[low]:
@@ -379,7 +380,7 @@ func (r *reader) actorKey(actor int) string {
 	return ""
 }
 
-// implied adds what a verb or a value says of the attribute without a word of its own.
+// implied adds the attribute that a verb or a value implies.
 func (r *reader) implied(main token) {
 	person := len(r.subject) > 0
 	switch {
@@ -392,7 +393,7 @@ func (r *reader) implied(main token) {
 	}
 }
 
-// moversOnly reports whether nothing but who moves is known: people, who move home.
+// moversOnly reports whether the statement names only people who move. They move home.
 func (r *reader) moversOnly() bool {
 	return !r.copular && !slices.ContainsFunc(r.topic, func(t string) bool {
 		return !slices.Contains(r.owner, t) &&
@@ -409,7 +410,7 @@ func isMarker(t token) bool {
 		oldMarkers[t.low] || correctionCues[t.low]
 }
 
-// agent reports whether the subject only carries out the change: "We moved the standup to 10".
+// agent reports whether the subject only makes the change: "We moved the standup to 10".
 func (r *reader) agent(actor int, main token) bool {
 	if actor == 0 || actor >= len(r.ts) || r.copular || r.holder {
 		return false

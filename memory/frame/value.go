@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Kind is what sort of thing a value is.
+// Kind is the kind of a value, such as a date or an amount.
 type Kind string
 
 // Kinds of values.
@@ -24,7 +24,7 @@ const (
 	KindTerm     Kind = "term"    // other words
 )
 
-// Value is something that a statement gives its attribute.
+// Value is what a statement says that its attribute is.
 type Value struct {
 	Kind     Kind
 	Text     string // as said
@@ -83,9 +83,10 @@ var (
 	hourPattern    = regexp.MustCompile(`^(\d{1,2})(am|pm)$`)
 	isoPattern     = regexp.MustCompile(`^(\d{4})-(\d{2})-(\d{2})$`)
 	ordinalPattern = regexp.MustCompile(`^(\d{1,2})(st|nd|rd|th)$`)
-	amountPattern  = regexp.MustCompile(`^[$€£](\d[\d,.]*)(k|m|bn|million)?$|^(\d[\d,.]*)(k|m|bn)?[$€£]$|^(\d[\d,.]*)(k)$`)
-	numberPattern  = regexp.MustCompile(`^#?[\d][\d,]*(\.\d+)?$`)
-	unitPattern    = regexp.MustCompile(
+	amountPattern  = regexp.MustCompile(`^[$€£](\d[\d,.]*)(k|m|bn|million)?$|` +
+		`^(\d[\d,.]*)(k|m|bn)?[$€£]$|^(\d[\d,.]*)(k)$`)
+	numberPattern = regexp.MustCompile(`^#?[\d][\d,]*(\.\d+)?$`)
+	unitPattern   = regexp.MustCompile(
 		`^(\d[\d,.]*)-?(s|ms|min|mins|h|hr|hrs|d|days|day|weeks|week|months|month|minute|minutes|hour|hours|year|years)$`,
 	)
 	sizePattern    = regexp.MustCompile(`^(\d[\d,.]*)(gb|mb|tb|kb|gib|mib|kg|g|km|cm|mm|rps|qps|x)$`)
@@ -128,7 +129,7 @@ func dayOfMonth(low string) int {
 	return d
 }
 
-// typedValues finds the values whose kind their form tells.
+// typedValues finds the values whose kind is clear from their form.
 func typedValues(ts []token) []Value {
 	var out []Value
 	for i := 0; i < len(ts); {
@@ -222,7 +223,7 @@ func typedAt(ts []token, i int) (Value, int) {
 	return Value{}, 0
 }
 
-// digitGroups returns how many tokens at the front make a number that is dialled: 0677 120 458.
+// digitGroups returns how many tokens at the start form a telephone number: 0677 120 458.
 func digitGroups(ts []token) int {
 	n, digits := 0, 0
 	for _, t := range ts {
@@ -400,7 +401,7 @@ func dayHalf(ts []token, i int) string {
 
 func number(s string) string { return strings.TrimRight(strings.ReplaceAll(s, ",", ""), ".") }
 
-// amountKey brings the ways to write an amount together: 40k, 40,000 and 40 thousand.
+// amountKey returns one form for all ways to write an amount: 40k, 40,000 and 40 thousand.
 func amountKey(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), ",", "")
 	num := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz ")

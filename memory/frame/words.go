@@ -47,7 +47,7 @@ var (
 	clauseBreaks = words(`because since so which who where although though while whereas due thanks given unless if
 		when whenever`)
 
-	// fillers say nothing about the topic.
+	// fillers do not help to tell the topic.
 	fillers = words(`just also very really quite actually basically simply only even still already about around
 		roughly approximately exactly probably maybe well oh ok okay please again too both all most mainly mostly
 		usually normally typically always generally finally eventually officially currently today tomorrow yesterday
@@ -69,7 +69,7 @@ var (
 	beContractions = words("it that he she who what there here where how when this everything everyone let")
 )
 
-// irregular maps forms that the stemmer leaves apart to their base.
+// irregular maps irregular forms, which the stemmer does not join, to their base.
 var irregular = func() map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(irregularForms) {
@@ -170,7 +170,7 @@ color colour
 organization organisation
 `
 
-// phrase is a run of stems that counts as one word.
+// phrase is a sequence of stems that counts as one word.
 type phrase struct {
 	stems []string
 	name  string
@@ -198,7 +198,7 @@ var phraseTable = func() map[string][]phrase {
 	return out
 }()
 
-// phraseForms are the phrases by the name under which the rules know them.
+// phraseForms are the phrases, by the names that the rules use for them.
 const phraseForms = `
 nolonger: no longer | not any longer | not anymore
 anymore: any more | anymore | any longer
@@ -261,7 +261,7 @@ workout: work out
 dating: be dating | go out with | be seeing | be together with
 `
 
-// changeVerbs say that something has another value from then on.
+// changeVerbs say that something has a new value from then on.
 var changeVerbs = stems(
 	`move switch change migrate replace swap upgrade update downgrade bump raise increase lower
 	reduce cut drop slip postpone delay defer reschedule shift relocate transfer convert transition rename rebrand

@@ -291,7 +291,7 @@ func (o *Outcomes) count(counted string, confidence *float64) {
 	*n++
 }
 
-// takeBack undoes count. What somebody has set to nothing since stays so.
+// takeBack undoes count. What someone has set to nothing since stays so.
 func (o *Outcomes) takeBack(counted string, confidence *float64) {
 	n, outcome := o.of(counted)
 	if n == nil || *n == 0 {

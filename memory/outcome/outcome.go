@@ -1,4 +1,4 @@
-// Package outcome says in words what became of what was handed in. It is the one place for these words: the command
+// Package outcome puts the outcomes of requests into words. It is the one place for these words: the command
 // line, and whatever else answers people, takes them from here. Codes and fields stay what they are for programs.
 package outcome
 
@@ -63,7 +63,7 @@ func Knows(reason string) bool {
 	return isSkipped || isBlocked || isHeld || reason == proposals.ReasonLowFactConfidence
 }
 
-// Fact says in one line what became of a fact. Of one that is withheld it quotes nothing.
+// Fact gives in one line the outcome of a fact. Of one that is withheld it quotes nothing.
 func Fact(f schema.FactOutcome) string {
 	line := fact(f)
 	if f.Withheld {
@@ -84,7 +84,7 @@ func fact(f schema.FactOutcome) string {
 		if f.Contested {
 			return applied(f)
 		}
-		return follow("given up, because it was not reviewed in time", f.Content)
+		return follow("expired, because it was not reviewed in time", f.Content)
 	case schema.ProposalSkipped:
 		return skip(f)
 	}
@@ -152,7 +152,7 @@ func confidence(f float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.2f", f), "0")
 }
 
-// Candidate says in a few words what became of a candidate, given what became of its facts.
+// Candidate gives in a few words the outcome of a candidate, from the outcomes of its facts.
 func Candidate(c schema.CandidateOutcome, facts []schema.FactOutcome) string {
 	line := KeptAsSaid
 	switch {
@@ -175,7 +175,7 @@ func Candidate(c schema.CandidateOutcome, facts []schema.FactOutcome) string {
 	return line
 }
 
-// Accepted says what became of a candidate when no more is known than that it is durable.
+// Accepted gives the outcome of a candidate when no more is known than that it is durable.
 func Accepted(c schema.CandidateOutcome) string {
 	c.Stored = true
 	line := Candidate(c, nil)

@@ -59,9 +59,9 @@ func TestWhatBecameOfAFact(t *testing.T) {
 		"not written (some_new_reason): Maya lives in Oslo.":                                      {State: skipped, Skipped: "some_new_reason"},
 		"only kept as said, because the decision about it could not be used: Maya lives in Oslo.": {State: skipped, Skipped: proposals.ReasonUndecided},
 
-		"rejected in review: Maya lives in Oslo.":                            {State: schema.ProposalRejected},
-		"given up, because it was not reviewed in time: Maya lives in Oslo.": {State: schema.ProposalExpired},
-		"still being worked on: Maya lives in Oslo.":                         {State: schema.ProposalProposed},
+		"rejected in review: Maya lives in Oslo.":                           {State: schema.ProposalRejected},
+		"expired, because it was not reviewed in time: Maya lives in Oslo.": {State: schema.ProposalExpired},
+		"still being worked on: Maya lives in Oslo.":                        {State: schema.ProposalProposed},
 	} {
 		f.Content = oslo
 		require.Equal(t, strings.TrimSpace(want), outcome.Fact(f))

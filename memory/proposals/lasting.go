@@ -55,8 +55,8 @@ type Restated struct {
 // RelationRestates leads from a memory to a record that it says again, where the record is not derived from it.
 const RelationRestates = "restates"
 
-// MaxSources bounds what one record is derived from. What says it after that restates it, which is an edge of the other
-// memory.
+// MaxSources bounds what one record is derived from. What says it after that restates it, which is an edge of the
+// other memory.
 const MaxSources = 200
 
 // TieOf is the relation between a lasting record and a memory that says it again. A memory from which the
@@ -71,7 +71,7 @@ func TieOf(record, again Restated) string {
 	return revision.RelationDerivedFrom
 }
 
-// Restate says what it does to a lasting record that somebody says the same again: as much as one success
+// Restate returns what changes in a lasting record when someone says the same again: as much as one success
 // (Reinforce). What is still said is not to fade.
 func Restate(m lifecycle.Rated, now time.Time) (lifecycle.Reinforcement, error) {
 	return lifecycle.Reinforce(m, schema.VerdictSucceeded, nil, now)

@@ -172,7 +172,7 @@ func (m Snapshot) fading(salience float64, at time.Time, pinned bool) Fading {
 // deleted is archived again, and what it has missed is counted when that is taken back.
 //
 // It has the salience that it had when it went, because it could not be used since. One that would fall due
-// at once, as after decay has taken it, starts afresh with full salience: somebody says that it is worth
+// at once, as after decay has taken it, starts afresh with full salience: someone says that it is worth
 // keeping; and where its maximal age is over, it gets as much again. The status is RecoverRecovered when it may;
 // what blocks it, a duplicate or another active fact, only the store can tell.
 func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.Time) (Fading, schema.RecoverStatus) {

@@ -167,7 +167,7 @@ func (r *Revision) admits() (schema.ReviseStatus, string) {
 	}
 	for _, m := range known {
 		if m.IfVersion != 0 && m.Version != m.IfVersion {
-			return schema.ReviseVersionConflict, "another version stands"
+			return schema.ReviseVersionConflict, "another version is current"
 		}
 	}
 	if slices.ContainsFunc(

@@ -132,7 +132,7 @@ func restated(
 	return record, nil
 }
 
-// plainValue is a JSON value as it stands in a sentence, and whether it is one that can stand there.
+// plainValue returns a JSON value as a sentence would have it, and whether a sentence can have it.
 func plainValue(value json.RawMessage) (string, bool) {
 	text := strings.TrimSpace(string(value))
 	if text == "" || text == "null" || text[0] == '{' || text[0] == '[' {
@@ -163,7 +163,7 @@ func ReplaceValue(sentence, old, value string) (string, error) {
 	return sentence[:found[0].from] + value + sentence[found[0].to:], nil
 }
 
-// occurrence is where a value stands in a text. One that is joined is a part of a longer name or number, as
+// occurrence is the position of a value in a text. One that is joined is a part of a longer name or number, as
 // Lyon is in Lyon-Perrache and in lyon.example.
 type occurrence struct {
 	from, to int

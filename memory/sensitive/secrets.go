@@ -300,7 +300,7 @@ func (s *scanned) value(i int) (text string, quoted bool) {
 	return strings.TrimRight(s.text[i:end], ".,;:!?)]}>'*\\"), false
 }
 
-// isPassword reports whether the value could be what somebody types in. A plain word is one only in
+// isPassword reports whether the value could be what someone types in. A plain word is one only in
 // quotation marks or in an environment: passwords are required, wrong and forgotten.
 func (v namedValue) isPassword(phrase bool) bool {
 	text := v.text

@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// yearOf reads a year of four digits that somebody living may speak of.
+// yearOf reads a year of four digits that someone living may speak of.
 func yearOf(word string) (int, bool) {
 	year, err := strconv.Atoi(word)
 	return year, err == nil && len(word) == 4 && year >= 1900 && year <= 2100

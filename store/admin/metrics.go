@@ -131,7 +131,7 @@ type TenantMetrics struct {
 	Degraded   Spans                       // of them left channels or stages out; the last day only
 	Judged     Spans                       // of them with feedback on an item
 	Useful     Spans                       // of these an item helped, at least partly
-	Verdicts   map[string]Spans            // items by what became of them
+	Verdicts   map[string]Spans            // items by outcome
 	Reused     map[schema.MemoryType]Spans // retrievals that returned a procedure or a plan; the last day only
 	Outcomes   map[ProcedureOutcome]Spans  // how they went
 	ToReview   int64                       // proposals that wait for a person

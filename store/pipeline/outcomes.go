@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// factOutcomes reads what became of the facts of a batch. The memory m is the one that a fact was written to. The
+// factOutcomes reads the outcome of the facts of a batch. The memory m is the one that a fact was written to. The
 // memory t is the one that a fact changes or speaks against: its target, the memory that it contradicts, or the one
 // that makes its claim. It is read only where the batch's owner may see it.
 var factOutcomes = `
@@ -59,7 +59,7 @@ type factOutcomeRow struct {
 	MemorySensitivity schema.Sensitivity
 }
 
-// FactOutcomes returns what became of every fact of a batch, in order of candidate and fact. It is for the caller
+// FactOutcomes returns the outcome of every fact of a batch, in order of candidate and fact. It is for the caller
 // that handed in the batch: it has contents, up to sensitive.DefaultLimit, and must not go into a workflow's
 // history.
 func (s *Pipeline) FactOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.FactOutcome, error) {
@@ -94,7 +94,7 @@ func scanFactOutcome(row pgx.CollectableRow) (schema.FactOutcome, error) {
 	return f, err
 }
 
-// CandidateOutcomes returns what became of every candidate of a batch, in order. It has no contents.
+// CandidateOutcomes returns the outcome of every candidate of a batch, in order. It has no contents.
 func (s *Pipeline) CandidateOutcomes(ctx context.Context, tenant string, batchID uuid.UUID) ([]schema.CandidateOutcome,
 	error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)

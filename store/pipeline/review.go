@@ -243,7 +243,7 @@ func lockProposal(ctx context.Context, c *commit.Change, id uuid.UUID) (*lockedP
 		targetVersion: l.TargetVersion, memoryID: l.MemoryID, reviewedBy: l.ReviewedBy}, nil
 }
 
-// answer fills in what became of a proposal. It leaves the status empty where the proposal waits for a decision.
+// answer fills in the outcome of a proposal. It leaves the status empty where the proposal waits for a decision.
 func (l *lockedProposal) answer(r *schema.ReviewResult) {
 	r.State = l.state
 	if l.memoryID != nil && l.state != schema.ProposalBlocked {

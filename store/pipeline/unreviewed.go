@@ -37,7 +37,7 @@ type ExpireInput struct {
 // ExpirePage is how many proposals one call ends: those that contradict something have a transaction each.
 const ExpirePage = 100
 
-// Expired is what became of a page.
+// Expired is the outcome of a page.
 type Expired struct {
 	Ended int       // by this call
 	Next  uuid.UUID // the last of the page, where More is set

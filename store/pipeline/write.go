@@ -389,7 +389,7 @@ func (w *writing) reasonFor(p *pendingProposal) string {
 	return cmp.Or(p.Proposal.Reason, "no reason was given") // history wants one
 }
 
-// settle records what became of a proposal, on its row and in the history of its source.
+// settle records the outcome of a proposal, on its row and in the history of its source.
 func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid.UUID) {
 	if w.review != nil {
 		w.settleReview(p, v.State, memoryID)

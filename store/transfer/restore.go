@@ -35,7 +35,7 @@ type RestoreConflict struct {
 	Reason string `json:"reason"`
 }
 
-// RestoreResult says what became of a batch of lines.
+// RestoreResult gives the outcome of a batch of lines.
 type RestoreResult struct {
 	Restored  int // memories
 	Unchanged int // memories that are already stored exactly as in the file

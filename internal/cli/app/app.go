@@ -183,7 +183,7 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 // watchEvery is how often a run that is waited for is looked at.
 const watchEvery = 10 * time.Second
 
-// Follow waits for a run to end, and reports what delays it. It gives up when no worker is left to
+// Follow waits for a run to end, and reports what delays it. It stops waiting when no worker is left to
 // take it there; the run itself goes on when one comes back.
 func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) error {
 	c, err := a.OpenTemporal(ctx)

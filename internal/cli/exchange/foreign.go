@@ -153,7 +153,7 @@ func importForeign(ctx context.Context, a *app.App, input io.Reader, f importFla
 	return putForeign(ctx, a, operation, records, report)
 }
 
-// putForeign writes the records and prints what became of them.
+// putForeign writes the records and prints their outcomes.
 func putForeign(
 	ctx context.Context,
 	a *app.App,

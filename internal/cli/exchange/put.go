@@ -273,7 +273,7 @@ func PutNote(item schema.PutItem) string {
 	case schema.PutExists:
 		return cmp.Or(item.Problem, "the id is taken: revise the memory that has it")
 	case schema.PutVersion:
-		return fmt.Sprintf("version %d stands", item.Version)
+		return fmt.Sprintf("the current version is %d", item.Version)
 	case schema.PutFrozen, schema.PutShadow:
 		return "the worker or the request writes nothing"
 	}

@@ -98,7 +98,7 @@ type Remembered struct {
 	MemoryIDs  []string              `json:"memory_ids"`
 	Deduped    bool                  `json:"deduped"`
 	Recalled   bool                  `json:"recalled,omitempty"` // it came out of recall and is not learned again
-	Message    string                `json:"message"`            // what became of it, in words
+	Message    string                `json:"message"`            // the outcome, in words
 	Withheld   bool                  `json:"withheld,omitempty"` // too sensitive to be shown by default
 	Detected   []string              `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
 	URL        string                `json:"url,omitempty"`      // of the run in Temporal's UI
@@ -123,7 +123,7 @@ func NewRemember(a *app.App) *cobra.Command {
 TEXT may begin with "critical:", which pins it, and with "[tag1,tag2]:". With - it is read from
 standard input. The same content handed in again gets the first id.
 
-With --wait, one line per fact says what became of it:
+With --wait, one line for each fact says what was done with it:
 
   remembered: …               it is new
   already known: …            a memory says the same
@@ -152,7 +152,7 @@ was found is not printed: recall withholds it.`,
 	flags := cmd.Flags()
 	candidate.Register(flags)
 	flags.StringVar(&key, "idempotency-key", "", "the same key always answers with the first result")
-	flags.BoolVar(&wait, "wait", false, "wait for the run, and say what became of each fact")
+	flags.BoolVar(&wait, "wait", false, "wait for the run, and say what was done with each fact")
 	settings.register(flags)
 	return cmd
 }

@@ -172,7 +172,7 @@ func NewErase(a *app.App) *cobra.Command {
 old versions, and the workflow runs that brought them. An empty row and the audit stay. It cannot be
 taken back, and has to be confirmed: with --yes, or later with "forget confirm".
 
-A fact and what somebody said of it are two memories. Those that say the same are shown, and go with
+A fact and what someone said about it are two memories. Those that say the same are shown, and go with
 --everywhere: the sources, restatements, and what was derived. Where a source also says other things,
 its text goes and the other facts that were drawn from it stay.`,
 		Example: `  mneme erase 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --everywhere --reason "asked for by the user" --yes`,
@@ -433,7 +433,7 @@ func refusedForget(err error) error {
 	return err
 }
 
-// forgetProblem is the error that a command ends with, by what became of its run. Named is how many
+// forgetProblem is the error that a command ends with, by the outcome of its run. Named is how many
 // memories were named one by one.
 func forgetProblem(r schema.ForgetReceipt, named int) error {
 	left := r.Processed() - r.Forgotten
@@ -586,7 +586,7 @@ func newForgetStatus(a *app.App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, and what became of each")
+	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, with the result for each")
 	flags.IntVar(&after, "after", -1, "with --items: those after this number, the next of the page before")
 	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: so many at most")
 	return cmd

@@ -18,8 +18,8 @@ func NewLineage(a *app.App) *cobra.Command {
 	var sensitivity *string
 	cmd := &cobra.Command{
 		Use:   "lineage ID",
-		Short: "Show where a memory comes from and what became of it",
-		Long: `Show where a memory comes from and what became of it: what it was derived from and what was derived
+		Short: "Show the origin of a memory and what followed from it",
+		Long: `Show the origin of a memory and what followed from it: what it was derived from and what was derived
 from it, its revisions both ways, what it contradicts and supports, each with who did it, when and why.
 
 Of memories that the principal may not look at, and of what is gone, only the id is shown.
@@ -94,7 +94,7 @@ func graphOf(l read.Lineage) lineageGraph {
 var wayNames = map[read.Way]string{read.WaySource: "derived from", read.WayDerived: "gave rise to",
 	read.WayOlder: "supersedes", read.WayNewer: "superseded by"}
 
-// LineageTree draws the tree below the root. A memory that stands in it twice is drawn out once.
+// LineageTree draws the tree below the root. A memory that is in it twice is drawn in full only once.
 func LineageTree(t *app.Text, l read.Lineage) {
 	g := graphOf(l)
 	root := g.nodes[l.Root]

@@ -304,7 +304,7 @@ func patchNote(r schema.PatchResult) string {
 	case schema.PatchDuplicate:
 		return "memory " + r.DuplicateID + " says the same"
 	case schema.PatchVersionConflict:
-		return fmt.Sprintf("version %d stands", r.CurrentVersion)
+		return fmt.Sprintf("the current version is %d", r.CurrentVersion)
 	case schema.PatchDeleted:
 		return "it is deleted: recover it first"
 	case schema.PatchNotLive:

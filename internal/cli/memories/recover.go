@@ -102,7 +102,7 @@ func recoverNote(r schema.RecoverItem) string {
 	case schema.RecoverErased:
 		return "it is erased: nothing is left"
 	case schema.RecoverVersionConflict:
-		return fmt.Sprintf("version %d stands", r.CurrentVersion)
+		return fmt.Sprintf("the current version is %d", r.CurrentVersion)
 	case schema.RecoverDuplicate:
 		return "memory " + r.ConflictID + " says the same"
 	case schema.RecoverActiveFact:

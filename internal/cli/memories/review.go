@@ -25,7 +25,7 @@ func NewReview(a *app.App) *cobra.Command {
 		Short: "Decide on changes that the pipeline may not make alone: list, show, approve, reject",
 		Long: `Decide on changes that the pipeline may not make alone: updates and deletes that a rule holds back, and
 contradictions. Each is a proposal that waits. What is approved is applied with the reviewer as actor,
-only if what the reviewer looked at is unchanged. A proposal that is not decided expires.`,
+only if the reviewed memories have not changed. A proposal that is not decided expires.`,
 		Example: `  mneme review list --contradictions
   mneme review show 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b
   mneme review approve 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --reason "she told me herself"`,
@@ -294,8 +294,8 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 	_ = flags.MarkHidden("actor") // what --by is called elsewhere
 	if decision == schema.DecisionApprove {
 		flags.IntVar(&targetVersion, "target-version", 0,
-			"the version of the target that was looked at, where it has changed since the proposal")
-		cmd.Short = "Apply proposals, if what they are about still stands"
+			"the version of the target that you reviewed, if it has changed since the proposal")
+		cmd.Short = "Apply proposals whose memories have not changed"
 		cmd.Long = `Apply proposals, one after another, with the reviewer as actor. Nothing is changed where the target has
 changed since: look at it (review show) and name its version with --target-version.`
 	}
@@ -323,7 +323,7 @@ func decidedStatus(d schema.Decision) string {
 	return string(schema.ReviewRejected)
 }
 
-// decide hands decisions in one after another and prints what became of each. A failure ends it: what
+// decide hands decisions in one after another and prints the outcome of each. A failure ends it: what
 // was decided until then is printed all the same.
 func decide(ctx context.Context, a *app.App, requests []schema.ReviewRequest) error {
 	out := app.Page[Reviewed]{Items: []Reviewed{}}
@@ -382,7 +382,7 @@ func decideOne(ctx context.Context, a *app.App, req schema.ReviewRequest) (Revie
 	return out, err
 }
 
-// reviewProblem is the error that a command ends with, by what became of the decisions.
+// reviewProblem is the error that a command ends with, by the outcome of the decisions.
 func reviewProblem(items []Reviewed) error {
 	refused := 0
 	for _, r := range items {

@@ -152,7 +152,7 @@ func revise(
 	if err := f.combine(flags); err != nil {
 		return err
 	}
-	var first schema.MemoryRecord // as it stands, where it is needed
+	var first schema.MemoryRecord // as it is, where it is needed
 	for i, t := range targets {
 		if t.version == 0 || i == 0 && f.copies(flags) {
 			m, err := storedRecord(ctx, a, t.id)

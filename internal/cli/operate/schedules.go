@@ -155,7 +155,7 @@ func schedulesText(t *app.Text, known []mneme.ScheduleStatus) {
 	rows := make([][]string, 0, len(known))
 	var notes []string
 	for _, s := range known {
-		state, last, next := "runs by itself", "", app.WhenSet(s.Next)
+		state, last, next := "active", "", app.WhenSet(s.Next)
 		switch {
 		case s.Missing:
 			state, next = "missing", ""
@@ -261,7 +261,7 @@ due: ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
 			return nil, nil, err
 		}
 		return ScheduleDone{Schedule: name, Done: "resumed"}, func(t *app.Text) {
-			t.Line("%s runs by itself again", name)
+			t.Line("%s is active again", name)
 		}, nil
 	})
 }

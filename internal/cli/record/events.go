@@ -179,8 +179,8 @@ func newReplay(a *app.App) *cobra.Command {
 	limit, after := events.MaxPage, int64(0)
 	cmd := &cobra.Command{
 		Use:   "replay STREAM",
-		Short: "Show the events of a stream in order, whoever may see them",
-		Long: `Show the events of a stream in order, whoever may see them: for operators. Erased events are shown without
+		Short: "Show all events of a stream in order, regardless of visibility",
+		Long: `Show all events of a stream in order, regardless of visibility: for operators. Erased events are shown without
 their payload. A page that is full says after which number the next one begins.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
