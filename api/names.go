@@ -69,6 +69,8 @@ const (
 	WorkflowRecordSession  = "RecordSession"  // RecordRequest to SessionResult
 	WorkflowReflect        = "Reflect"        // ReflectInput to ReflectResult
 	WorkflowContext        = "Context"        // schema.ContextRequest to schema.ContextResponse
+	WorkflowRefreshTopic   = "RefreshTopic"   // RefreshTopicInput to RefreshTopicResult
+	WorkflowRefreshTopics  = "RefreshTopics"  // RefreshTopicsInput to RefreshTopicsResult
 )
 
 // ActivityAppendEvents takes an AppendRequest and returns an AppendResult. The worker hosts it on its task queue for
@@ -146,3 +148,9 @@ const PhaseCompare = "compare"
 
 // OutcomeDrift is the outcome of a check that left differences; without any it is OutcomeOK.
 const OutcomeDrift = "drift"
+
+// Phases of RefreshTopic. PhaseWrite follows, unless nothing has changed.
+const (
+	PhaseCheck = "check"
+	PhaseDraft = "draft"
+)

@@ -54,6 +54,9 @@ type Brain struct {
 	Decider   Decider
 	Embedder  Embedder
 	Reranking Reranking // the zero value leaves reranking out
+
+	// TopicWriter answers standing questions; nil leaves them to the rules (memory/topics).
+	TopicWriter TopicWriter
 }
 
 // EmbeddingModel identifies an embedding space.

@@ -128,7 +128,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		Callers: cfg.Callers, TrustKey: cfg.TrustKey, SweepShare: cfg.SweepShare, With: cfg.RecallWith,
 		Without:    cfg.RecallWithout,
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
-		ImportanceDecay: cfg.ImportanceDecay,
+		ImportanceDecay: cfg.ImportanceDecay, TokenBudget: cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

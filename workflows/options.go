@@ -13,7 +13,8 @@ import (
 // Every timeout and retry policy, each with its reason.
 
 // permanentErrors are the error types that no retry can cure.
-var permanentErrors = []string{api.ErrTypeInvalidRequest, api.ErrTypeNotFound, api.ErrTypeConflict}
+var permanentErrors = []string{api.ErrTypeInvalidRequest, api.ErrTypeNotFound, api.ErrTypeConflict,
+	api.ErrTypeBudgetExceeded}
 
 // backoff is document 002's: one second, doubling, at most thirty. Thirty attempts outlast a
 // thirteen-minute outage of Postgres. Of a model's endpoint they outlast more than three hours, because a run
@@ -213,4 +214,31 @@ func selectOptions() workflow.ActivityOptions {
 	options.StartToCloseTimeout = 10 * time.Minute
 	options.WaitForCancellation = true
 	return options
+}
+
+const (
+	// A topic that cannot be compared or answered waits for the next sweep: there is no hurry, and others wait.
+	topicAttempts = 5
+	// topicTimeout is what a sweep gives the refresh of one topic: all attempts at a model that is slow or away.
+	topicTimeout = 3 * time.Hour
+)
+
+// topicOptions: a recall, and a short transaction after it.
+func topicOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    time.Minute,
+		ScheduleToCloseTimeout: overall(topicAttempts, time.Minute, 30*time.Second),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(topicAttempts),
+		Summary:                summary,
+	}
+}
+
+// draftOptions: one call of a model. After the last attempt the rules write the answer.
+var draftOptions = workflow.ActivityOptions{
+	StartToCloseTimeout:    stepTimeout,
+	ScheduleToCloseTimeout: overall(topicAttempts, stepTimeout, longestWait),
+	HeartbeatTimeout:       heartbeatTimeout,
+	RetryPolicy:            backoff(topicAttempts),
+	Summary:                "draft the answer",
 }

@@ -42,22 +42,23 @@ func TestRegisteredNames(t *testing.T) {
 	slices.Sort(r.workflows)
 	slices.Sort(r.activities)
 	require.Equal(t, []string{"ContinueForget", "DecaySweep", "DriftCheck", "Feedback", "Forget", "Get", "Ingest", "Modify", "Put", "Recall",
-		"Recover", "Reindex", "ResumeIngest", "RetentionPurge", "Review", "Revise", "SyncIndex"}, r.workflows)
+		"Recover", "RefreshTopic", "RefreshTopics", "Reindex", "ResumeIngest", "RetentionPurge", "Review", "Revise", "SyncIndex"}, r.workflows)
 	require.Equal(t, registeredActivities, r.activities)
 	for _, name := range []string{api.WorkflowIngest, api.WorkflowResumeIngest, api.WorkflowPut, api.WorkflowRevise, api.WorkflowModify,
 		api.WorkflowRecover, api.WorkflowFeedback, api.WorkflowForget, api.WorkflowReview, api.WorkflowRecall, api.WorkflowGet,
-		api.WorkflowDecaySweep, api.WorkflowRetentionPurge, api.WorkflowSyncIndex, api.WorkflowDriftCheck, api.WorkflowReindex} {
+		api.WorkflowDecaySweep, api.WorkflowRetentionPurge, api.WorkflowSyncIndex, api.WorkflowDriftCheck, api.WorkflowReindex,
+		api.WorkflowRefreshTopic, api.WorkflowRefreshTopics} {
 		require.Contains(t, r.workflows, name)
 	}
 }
 
 // registeredActivities are the activities' names, in order.
 var registeredActivities = []string{
-	"AbandonGeneration", "Accept", "ActivateGeneration", "BeginReindex", "BuryJobs", "CloseForget",
+	"AbandonGeneration", "Accept", "ActivateGeneration", "BeginReindex", "BuryJobs", "CheckTopic", "CloseForget",
 	"CompareMemories", "ComparePoints", "CompleteJobs", "ConfirmForget", "DecideFacts", "DecideProposal",
-	"DrainOutbox", "Drop", "DropRetired", "ExpireProposals", "ExtractFacts", "Feedback", "FillGeneration",
-	"ForgetBatch", "ForgetRuns", "ForgetVectors", "GetRecords", "IndexBatch", "IndexMemories", "LinkEntities",
-	"Modify", "NoteFailure", "OpenReview", "PurgeExpired", "Put", "RebuildIndexes", "RecallMemories", "Recover",
-	"Revise", "ReviveJob", "SearchActive", "SelectForget", "StageCandidates", "SweepDecay", "VerifyGeneration",
-	"WriteProposals",
+	"DraftTopic", "DrainOutbox", "Drop", "DropRetired", "ExpireProposals", "ExtractFacts", "Feedback",
+	"FillGeneration", "ForgetBatch", "ForgetRuns", "ForgetVectors", "GetRecords", "HoldTopic", "IndexBatch",
+	"IndexMemories", "LinkEntities", "Modify", "NoteFailure", "OpenReview", "PublishTopic", "PurgeExpired", "Put",
+	"RebuildIndexes", "RecallMemories", "Recover", "Revise", "ReviveJob", "ScanTopics", "SearchActive",
+	"SelectForget", "StageCandidates", "SweepDecay", "VerifyGeneration", "WriteProposals",
 }

@@ -56,7 +56,7 @@ func TestDefaultSchedules(t *testing.T) {
 		require.Equal(t, s.Name == mneme.ScheduleDecay || s.Name == mneme.ScheduleRetention, s.PauseOnFailure, s.Name)
 	}
 	require.Equal(t, map[string]time.Duration{mneme.ScheduleDecay: time.Hour, mneme.ScheduleRetention: 6 * time.Hour,
-		mneme.ScheduleSyncIndex: time.Minute, mneme.ScheduleDrift: time.Hour}, every)
+		mneme.ScheduleSyncIndex: time.Minute, mneme.ScheduleDrift: time.Hour, mneme.ScheduleTopics: time.Hour}, every)
 }
 
 func TestSchedulesFileIsStrict(t *testing.T) {

@@ -48,6 +48,8 @@ var phaseOf = map[string]string{
 	"Feedback":       "feedback",
 	"DecaySweep":     PhaseDecay,
 	"RetentionPurge": PhaseRetention,
+	"RefreshTopic":   "topics",
+	"RefreshTopics":  "topics",
 }
 
 // Phases of the two sweeps, which alerts look for.

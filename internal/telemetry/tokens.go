@@ -6,6 +6,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/topics"
 )
 
 // Uses of models, as labels.
@@ -15,6 +16,7 @@ const (
 	useEmbed   = "embed"
 	useRerank  = "rerank"
 	useSummary = "summary"
+	useTopic   = "topic"
 )
 
 // Count returns the brain with its calls and tokens counted. They are counted where a model answers: a
@@ -36,6 +38,9 @@ func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	}
 	if brain.Reranking.Summarizer != nil {
 		brain.Reranking.Summarizer = summarizer{brain.Reranking.Summarizer, m}
+	}
+	if brain.TopicWriter != nil {
+		brain.TopicWriter = topicWriter{brain.TopicWriter, m}
 	}
 	return brain
 }
@@ -157,5 +162,21 @@ type summarizer struct {
 func (s summarizer) Summarize(ctx context.Context, query string, texts []string) (string, inference.Usage, error) {
 	out, usage, err := s.Summarizer.Summarize(ctx, query, texts)
 	s.metrics.spent(useSummary, usage, err)
+	return out, usage, err
+}
+
+type topicWriter struct {
+	inference.TopicWriter
+	metrics *Metrics
+}
+
+// WriteTopic implements inference.TopicWriter.
+func (w topicWriter) WriteTopic(
+	ctx context.Context,
+	question string,
+	texts []string,
+) ([]topics.Cited, inference.Usage, error) {
+	out, usage, err := w.TopicWriter.WriteTopic(ctx, question, texts)
+	w.metrics.spent(useTopic, usage, err)
 	return out, usage, err
 }

@@ -82,3 +82,21 @@ func numbersKnown(text string, cited []Evidence) bool {
 		return !known[strings.TrimLeft(n, "0")]
 	})
 }
+
+// Shown is the text of a memory as a model is shown it: on one line, marked where it does not hold or is contradicted.
+func Shown(e Evidence) string {
+	text := normalize.CleanLine(e.Text, MaxShownChars)
+	if e.Type == schema.TypeEpisodic && e.Who != "" {
+		text = normalize.CleanLine(e.Who, schema.MaxNameLength) + ": " + text
+	}
+	switch {
+	case e.outdated():
+		return "[outdated] " + text
+	case e.Status == schema.StatusContested:
+		return "[contested] " + text
+	}
+	return text
+}
+
+// MaxShownChars is how much of a memory a model is shown.
+const MaxShownChars = 900
