@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"github.com/mneme/mneme/store/budgets"
 	"github.com/mneme/mneme/store/pg"
 	storetopics "github.com/mneme/mneme/store/topics"
+	"github.com/mneme/mneme/store/transfer"
 )
 
 // whatSees is the filter of a topic's principal without clearance.
@@ -313,4 +315,44 @@ func TestTokenBudget(t *testing.T) {
 	other, err := s.TokenDay(ctx, "another", now)
 	require.NoError(t, err)
 	require.Zero(t, other.Used())
+}
+
+// An export has the open topics of its owners without their answers; restored, they wait for a refresh.
+func TestTopicsAreExportedWithoutAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	topic, other := w.asks(w.p, "What about billing?"), w.asks(schema.Principal{Tenant: w.p.Tenant, Agent: "zoe"}, "What about zoe?")
+	id := w.knows(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
+	hash, _ := w.drafts(topic, id)
+	w.publishes(topic, hash)
+	for all, want := range map[bool]int{false: 1, true: 2} {
+		var lines []transfer.ExportLine
+		counts, err := w.Export(ctx, transfer.ExportSelection{Filter: pg.Filter{Principal: w.p}, AllAgents: all}, w.now,
+			func(line transfer.ExportLine) error {
+				if line.Kind == transfer.LineTopic {
+					require.NotContains(t, string(line.Topic), "xyzzycanary")
+					encoded, err := json.Marshal(line)
+					require.NoError(t, err)
+					line, err = transfer.DecodeExportLine(encoded)
+					require.NoError(t, err)
+					lines = append(lines, line)
+				}
+				return nil
+			})
+		require.NoError(t, err)
+		require.Equal(t, want, counts.Topics)
+		require.Len(t, lines, want)
+		for range 2 {
+			_, err = w.Restore(ctx, "another", lines, w.now)
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, 2, w.count("topics", "tenant = 'another'"))
+	moved := other
+	moved.Principal.Tenant = "another"
+	require.Equal(t, topics.NeverAnswered, w.topic(moved).Freshness)
+	filtered, err := w.Export(ctx, transfer.ExportSelection{Filter: pg.Filter{Principal: w.p, Tags: []string{"x"}}}, w.now,
+		func(transfer.ExportLine) error { return nil })
+	require.NoError(t, err)
+	require.Zero(t, filtered.Topics)
 }

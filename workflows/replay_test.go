@@ -36,6 +36,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused", "decay-sweep", "retention-purge",
 	"recall", "recall-invalid", "recall-invalid-shown", "get", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
+	"topic-answered", "topic-fresh", "topic-held", "topics-swept",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
 	// Of the second form (see lean): started with search attributes, and without.
 	"lean-ingest", "lean-ingest-review", "lean-ingest-invalid", "lean-ingest-plain", "lean-put", "lean-put-invalid", "lean-recall", "lean-recall-invalid",
@@ -53,6 +54,7 @@ func TestReplay(t *testing.T) {
 	if os.Getenv("MNEME_UPDATE_HISTORIES") != "" {
 		recordHistories(t)
 		recordLean(t)
+		recordTopics(t)
 		t.Run("continued", recordContinued)
 	}
 	files, err := filepath.Glob(historyFile("*"))
@@ -141,7 +143,8 @@ func capturedHistory(t *testing.T, name string) *history.History {
 func newReplayer() worker.WorkflowReplayer {
 	replayer := worker.NewWorkflowReplayer()
 	for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.SyncIndex, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.Put, workflows.Revise,
-		workflows.Modify, workflows.Recover, workflows.Feedback, workflows.DecaySweep, workflows.RetentionPurge, workflows.Forget, workflows.ContinueForget, workflows.Recall, workflows.Get} {
+		workflows.Modify, workflows.Recover, workflows.Feedback, workflows.DecaySweep, workflows.RetentionPurge, workflows.Forget, workflows.ContinueForget, workflows.Recall, workflows.Get,
+		workflows.RefreshTopic, workflows.RefreshTopics} {
 		replayer.RegisterWorkflow(fn)
 	}
 	return replayer

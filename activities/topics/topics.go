@@ -183,6 +183,13 @@ func (a *Topics) draft(ctx context.Context, in DraftTopicRequest) (DraftTopicRes
 	if err != nil {
 		return DraftTopicResult{}, err
 	}
+	state, err := a.Store.TopicState(ctx, in.Tenant, id)
+	if err != nil {
+		return DraftTopicResult{}, err
+	}
+	if state.Drafted == in.Hash { // by an attempt whose acknowledgement was lost
+		return DraftTopicResult{Outcome: storetopics.Written, Parts: state.DraftParts, WrittenBy: state.DraftBy}, nil
+	}
 	asOf := step.Now(a.Now)
 	evidence, err := a.evidence(ctx, topic)
 	if err != nil {

@@ -151,7 +151,10 @@ type State struct {
 	Number  int // of the current answer; 0: none
 	Blanked bool
 	Refs    []rules.Ref // its evidence
-	Drafted string      // the evidence hash of the draft; empty: there is none
+
+	Drafted    string // the evidence hash of the draft; empty: there is none
+	DraftParts int
+	DraftBy    string
 }
 
 // TopicState reads what a refresh compares evidence with.
@@ -162,11 +165,14 @@ func (s *Topics) TopicState(ctx context.Context, tenant string, id uuid.UUID) (o
 		Memories []uuid.UUID
 		Versions []int32
 		Drafted  string
+		Parts    int
+		DraftBy  string
 	}
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `
 			SELECT t.answer AS number, a.blanked_at IS NOT NULL AS blanked, coalesce(a.memories, '{}') AS memories,
-				coalesce(a.versions, '{}') AS versions, coalesce(d.evidence_hash, '') AS drafted
+				coalesce(a.versions, '{}') AS versions, coalesce(d.evidence_hash, '') AS drafted,
+				coalesce(jsonb_array_length(d.parts), 0) AS parts, coalesce(d.written_by, '') AS draft_by
 			FROM topics t
 			LEFT JOIN topic_answers a ON a.tenant = t.tenant AND a.topic_id = t.id AND a.number = t.answer
 			LEFT JOIN topic_drafts d ON d.tenant = t.tenant AND d.topic_id = t.id
@@ -179,7 +185,7 @@ func (s *Topics) TopicState(ctx context.Context, tenant string, id uuid.UUID) (o
 			return pg.ErrNotFound
 		}
 		out = State{Number: found.Number, Blanked: found.Blanked, Drafted: found.Drafted,
-			Refs: answerRow{Memories: found.Memories, Versions: found.Versions}.refs()}
+			DraftParts: found.Parts, DraftBy: found.DraftBy, Refs: answerRow{Memories: found.Memories, Versions: found.Versions}.refs()}
 		return err
 	})
 	if err != nil {
