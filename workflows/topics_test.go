@@ -11,11 +11,13 @@ import (
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/interceptor"
 	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/proto"
 
 	activity "github.com/mneme/mneme/activities/topics"
@@ -344,6 +346,48 @@ func TestRefreshTopicBranches(t *testing.T) {
 			require.Equal(t, want, out)
 		})
 	}
+}
+
+// sweepStage is an environment in which every scan finds fifty topics that are due, and each is answered.
+func sweepStage() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	var of *activity.Topics
+	env.OnActivity(of.ScanTopics, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activity.ScanTopicsRequest) (activity.ScanTopicsResult, error) {
+		out := activity.ScanTopicsResult{Checked: 60, Cursor: api.TopicCursor{Tenant: "t", Topic: uuid.NewString()}}
+		for range 50 {
+			out.Due = append(out.Due, activity.TopicRef{Tenant: "t", Topic: uuid.NewString()})
+		}
+		return out, nil
+	})
+	env.OnWorkflow(workflows.RefreshTopic, mock.Anything, mock.Anything).Return(
+		api.RefreshTopicResult{Outcome: api.TopicAnswered, Tokens: 2}, nil).After(time.Second)
+	return env
+}
+
+// A sweep over many topics goes on as a new run with what it has counted and the place that it has come to.
+func TestTopicSweepContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	env := sweepStage()
+	env.ExecuteWorkflow(workflows.RefreshTopics, api.RefreshTopicsInput{Tenant: "t"})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	var in api.RefreshTopicsInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &in))
+	require.Equal(t, []any{"t", 360, 300, 60, int64(600)}, []any{in.Tenant, in.Sofar.Checked, in.Sofar.Answered, in.Sofar.Fresh, in.Sofar.Tokens})
+	require.NotEmpty(t, in.Sofar.Cursor.Topic)
+}
+
+// A sweep that is cancelled ends, and does not go on as a new run.
+func TestTopicSweepCancelled(t *testing.T) {
+	t.Parallel()
+	env := sweepStage()
+	env.RegisterDelayedCallback(env.CancelWorkflow, 5*time.Second)
+	env.ExecuteWorkflow(workflows.RefreshTopics, api.RefreshTopicsInput{})
+	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), env.GetWorkflowError())
 }
 
 func TestRefreshTopicRefusesWhatIsWrong(t *testing.T) {
