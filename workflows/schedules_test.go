@@ -181,7 +181,7 @@ schedules:
 
 	known, err := s.Statuses(ctx, specs)
 	require.NoError(t, err)
-	require.Len(t, known, 4)
+	require.Len(t, known, 5)
 	byName := map[string]mneme.ScheduleStatus{}
 	for _, k := range known {
 		byName[k.Name] = k
