@@ -253,6 +253,7 @@ func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
 // guards are the triggers that keep what has been written from being written over, by table.
 var guards = [][2]string{
 	{"events", "events_append_only"}, {"events", "events_no_truncate"},
+	{"memories", "memories_blank_topics"}, {"memories", "memories_deleted_blank_topics"},
 	{"memories", "memories_episode_only_grows"}, {"memories", "memories_keep_version"},
 	{"memories", "memories_stay_erased"}, {"memories", "memories_versions_in_time"},
 	{"memory_history", "memory_history_append_only"}, {"memory_history", "memory_history_no_truncate"},
