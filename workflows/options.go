@@ -207,7 +207,8 @@ func buildOptions(summary string, attempts int32) workflow.ActivityOptions {
 	}
 }
 
-// selectOptions: what is to be forgotten may be looked for in all that is stored. What an attempt has written when it is
+// selectOptions: what is to be forgotten may be looked for in all that is stored. What an attempt has written when it
+// is
 // cancelled is closed.
 func selectOptions() workflow.ActivityOptions {
 	options := embedOptions("select what to forget", infrastructureAttempts)

@@ -26,7 +26,8 @@ const (
 	refreshesPerRun = 300
 )
 
-// RefreshTopic compares the evidence of a standing question with that of its answer. Where it is the same, the run ends:
+// RefreshTopic compares the evidence of a standing question with that of its answer. Where it is the same, the run
+// ends:
 // a second run over the same evidence writes nothing and asks no model. Otherwise an answer is drafted, and published
 // unless a memory that it is made of was changed or forgotten meanwhile; then the evidence is read again. A draft that
 // was kept when a worker died is published by the next attempt, and not written again.
@@ -140,8 +141,10 @@ func unreachable(err error) bool {
 	return errors.As(err, &pending) && pending.Type() == api.ErrTypeItemsPending
 }
 
-// RefreshTopics goes through the topics of one tenant, or of all, and refreshes those whose evidence has changed, each in
-// a child RefreshTopic, a few at a time. A topic that is being refreshed already, or that fails, does not keep the others
+// RefreshTopics goes through the topics of one tenant, or of all, and refreshes those whose evidence has changed, each
+// in
+// a child RefreshTopic, a few at a time. A topic that is being refreshed already, or that fails, does not keep the
+// others
 // from their turn.
 func RefreshTopics(ctx workflow.Context, in api.RefreshTopicsInput) (api.RefreshTopicsResult, error) {
 	out := api.RefreshTopicsResult{}

@@ -11,7 +11,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// exportTopics reads the open topics of the selected owners after an id. Answers are not exported: they repeat memories,
+// exportTopics reads the open topics of the selected owners after an id. Answers are not exported: they repeat
+// memories,
 // and the next refresh answers restored topics from what is restored. A selection of some memories, by type, tag or the
 // like, has no topics.
 func exportTopics(ctx context.Context, tx pgx.Tx, x ExportSelection, after uuid.UUID) ([]ExportLine, uuid.UUID, error) {
