@@ -18,6 +18,9 @@ const (
 	ErrTypeStatementTimeout = "StatementTimeout"
 )
 
+// ErrTypeBudgetExceeded means that a call did not fit into what is left of the tenant's token budget of the day.
+const ErrTypeBudgetExceeded = "BudgetExceeded"
+
 // Types of application errors of forgetting.
 const (
 	ErrTypeFrozen       = "MutationsFrozen" // the worker's policy forbids changing what is stored

@@ -235,3 +235,9 @@ func without(keys []string, own string) (others []string) {
 	}
 	return others
 }
+
+// RefreshTopicsID is the workflow id of a sweep over the topics of every tenant; schedules add their time to it.
+const RefreshTopicsID = "refresh-topics"
+
+// RefreshTopicWorkflowID is the id of the run that refreshes a topic, one at a time.
+func RefreshTopicWorkflowID(tenant, topic string) string { return WorkflowID("topic", tenant, topic) }

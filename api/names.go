@@ -75,6 +75,8 @@ const (
 	WorkflowEraseEvents    = "EraseEvents"    // EraseEventsRequest to EraseEventsResult
 	WorkflowReflect        = "Reflect"        // ReflectInput to ReflectResult
 	WorkflowContext        = "Context"        // ledger.ContextRequest to ledger.ContextResponse
+	WorkflowRefreshTopic   = "RefreshTopic"   // RefreshTopicInput to RefreshTopicResult
+	WorkflowRefreshTopics  = "RefreshTopics"  // RefreshTopicsInput to RefreshTopicsResult
 )
 
 // ActivityAppendEvents takes an AppendRequest and returns an AppendResult. The worker hosts it on its task queue for
@@ -160,3 +162,9 @@ const PhaseCompare = "compare"
 
 // OutcomeDrift is the outcome of a check that left differences; without any it is OutcomeOK.
 const OutcomeDrift = "drift"
+
+// Phases of RefreshTopic. PhaseWrite follows, unless nothing has changed.
+const (
+	PhaseCheck = "check"
+	PhaseDraft = "draft"
+)

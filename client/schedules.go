@@ -27,6 +27,7 @@ const (
 	ScheduleRetention     = "retention"     // RetentionPurge
 	ScheduleSyncIndex     = "sync_index"    // SyncIndex
 	ScheduleDrift         = "drift"         // DriftCheck
+	ScheduleTopics        = "topics"        // RefreshTopics
 	ScheduleConsolidation = "consolidation" // known to the format; there is no such workflow yet
 )
 
@@ -69,6 +70,9 @@ var scheduleKinds = []scheduleKind{
 	}},
 	{ScheduleDrift, api.WorkflowDriftCheck, time.Minute, api.DriftWorkflowID, func(index string) []any {
 		return []any{api.DriftInput{Index: index}}
+	}},
+	{ScheduleTopics, api.WorkflowRefreshTopics, time.Minute, fixed(api.RefreshTopicsID), func(string) []any {
+		return []any{struct{}{}}
 	}},
 	{ScheduleConsolidation, "", time.Minute, nil, nil},
 }

@@ -55,6 +55,9 @@ type Brain struct {
 	Embedder  Embedder
 	Reranking Reranking // the zero value leaves reranking out
 	Reasoner  Reasoner  // reflects on events; nil: agents do not reflect
+
+	// TopicWriter answers standing questions; nil leaves them to the rules (memory/topics).
+	TopicWriter TopicWriter
 }
 
 // EmbeddingModel identifies an embedding space.

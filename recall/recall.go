@@ -57,6 +57,10 @@ type Recaller struct {
 
 	Reranking inference.Reranking // the zero value leaves reranking out
 
+	// Untracked leaves no record of retrievals and of the access to what is returned: a program that looks by itself
+	// must not keep alive what nobody asks for.
+	Untracked bool
+
 	// Patience multiplies the deadlines of channels and stages, for a database that is slow or a machine that
 	// is busy; 0 is 1. The reranker has a deadline of its own.
 	Patience float64
@@ -330,6 +334,9 @@ func (q *query) result(e rank.Evidence, row schema.RecallResult) schema.RecallRe
 
 // track records the retrieval and the access to what is returned.
 func (q *query) track(ctx context.Context, results []schema.RecallResult, start time.Time) {
+	if q.Untracked {
+		return
+	}
 	defer q.timed("track")()
 	ctx, cancel := q.within(ctx, trackDeadline)
 	defer cancel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/topics"
 )
 
 // document is the part of a JSON Schema that a struct must agree with.
@@ -49,6 +50,7 @@ func TestSchemasAndStructsHaveTheSameProperties(t *testing.T) {
 		"EpisodicPayload": reflect.TypeFor[schema.EpisodicPayload](), "WorkingPayload": reflect.TypeFor[schema.WorkingPayload](),
 		"SemanticPayload": reflect.TypeFor[schema.SemanticPayload](), "CompetencePayload": reflect.TypeFor[schema.CompetencePayload](),
 		"PlanGraphPayload": reflect.TypeFor[schema.PlanGraphPayload](),
+		"Topic":            reflect.TypeFor[topics.Topic](), "TopicRequest": reflect.TypeFor[topics.TopicRequest](),
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(roots)), schema.SchemaNames())
 	for name, goType := range roots {

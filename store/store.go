@@ -11,6 +11,7 @@ import (
 	"context"
 
 	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/budgets"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/forgetting"
@@ -20,6 +21,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/sessions"
 	"github.com/mneme/mneme/store/sweeping"
+	"github.com/mneme/mneme/store/topics"
 	"github.com/mneme/mneme/store/transfer"
 	"github.com/mneme/mneme/store/vectorindex"
 )
@@ -38,6 +40,8 @@ type Store struct {
 	*admin.Admin
 	*events.Events
 	*sessions.Sessions
+	*topics.Topics
+	*budgets.Budgets
 }
 
 // Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
@@ -51,5 +55,6 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		Editing:   edit.New(db),
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
-		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db)}, nil
+		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db),
+		Topics: topics.New(db), Budgets: budgets.New(db)}, nil
 }

@@ -13,7 +13,8 @@ import (
 // This file has every timeout and retry policy, each with its reason.
 
 // permanentErrors are the error types for which a retry cannot help.
-var permanentErrors = []string{api.ErrTypeInvalidRequest, api.ErrTypeNotFound, api.ErrTypeConflict}
+var permanentErrors = []string{api.ErrTypeInvalidRequest, api.ErrTypeNotFound, api.ErrTypeConflict,
+	api.ErrTypeBudgetExceeded}
 
 // backoff is the policy of document 002: wait one second, then twice as long each time, at most thirty seconds. Thirty
 // attempts survive an outage of Postgres of thirteen minutes. They survive an outage of a model's endpoint of more
@@ -236,6 +237,24 @@ func sessionOptions(summary string) workflow.LocalActivityOptions {
 	}
 }
 
+const (
+	// A topic that cannot be compared or answered waits for the next sweep: there is no hurry, and others wait.
+	topicAttempts = 5
+	// topicTimeout is what a sweep gives the refresh of one topic: all attempts at a model that is slow or away.
+	topicTimeout = 3 * time.Hour
+)
+
+// topicOptions: a recall, and a short transaction after it.
+func topicOptions(summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    time.Minute,
+		ScheduleToCloseTimeout: overall(topicAttempts, time.Minute, 30*time.Second),
+		HeartbeatTimeout:       heartbeatTimeout,
+		RetryPolicy:            backoff(topicAttempts),
+		Summary:                summary,
+	}
+}
+
 // closeSessionOptions: all events of a session are read, page by page with a heartbeat each, and one transaction writes
 // the episode. Like a run that waits for weeks, it outlasts any outage.
 func closeSessionOptions() workflow.ActivityOptions {
@@ -246,4 +265,13 @@ func closeSessionOptions() workflow.ActivityOptions {
 		RetryPolicy:            backoff(reviewAttempts),
 		Summary:                "close the session",
 	}
+}
+
+// draftOptions: one call of a model. After the last attempt the rules write the answer.
+var draftOptions = workflow.ActivityOptions{
+	StartToCloseTimeout:    stepTimeout,
+	ScheduleToCloseTimeout: overall(topicAttempts, stepTimeout, longestWait),
+	HeartbeatTimeout:       heartbeatTimeout,
+	RetryPolicy:            backoff(topicAttempts),
+	Summary:                "draft the answer",
 }

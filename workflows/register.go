@@ -9,6 +9,7 @@ import (
 	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/activities/reflecting"
 	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/activities/topics"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/client/inprocess"
@@ -45,6 +46,11 @@ type Dependencies struct {
 	NoPipeline bool   // nothing is drawn from what is handed in: it is stored, recalled and indexed
 	NoGraph    bool   // the entity graph is not written
 	TrustKey   []byte // that trust contexts are signed with; empty believes them
+
+	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0: no limit. BudgetHeld, which
+	// may be nil, is told of a call that did not fit, by its use.
+	TokenBudget int64
+	BudgetHeld  func(use string)
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
@@ -93,6 +99,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(RecordSession)
 	w.RegisterWorkflow(EraseEvents)
 	w.RegisterWorkflow(Reflect)
+	w.RegisterWorkflow(RefreshTopic)
+	w.RegisterWorkflow(RefreshTopics)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
@@ -127,5 +135,7 @@ func Register(w worker.Registry, d Dependencies) {
 	recalling := &activities.Recalling{Recaller: recaller, Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
 		Index: d.MemoryIndex}}
 	w.RegisterActivity(recalling)
+	w.RegisterActivity(&topics.Topics{Store: d.Store, Recaller: recalling.Recaller, Writer: d.Brain.TopicWriter,
+		Budget: d.TokenBudget, Held: d.BudgetHeld, Now: d.Now})
 	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling}))
 }

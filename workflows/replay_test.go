@@ -39,6 +39,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"reflect", "reflect-not-due", "reflect-refused",
 	"recall", "recall-invalid", "recall-invalid-shown", "get", "context", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
+	"topic-answered", "topic-fresh", "topic-held", "topics-swept",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
 	// Of the second form (see lean): started with search attributes, and without.
 	"lean-ingest", "lean-ingest-review", "lean-ingest-invalid", "lean-ingest-plain", "lean-put", "lean-put-invalid", "lean-recall", "lean-recall-invalid",
@@ -57,6 +58,7 @@ func TestReplay(t *testing.T) {
 	if os.Getenv("MNEME_UPDATE_HISTORIES") != "" {
 		recordHistories(t)
 		recordLean(t)
+		recordTopics(t)
 		t.Run("continued", recordContinued)
 		recordSessions(t)
 	}
@@ -168,6 +170,8 @@ func newReplayer() worker.WorkflowReplayer {
 		workflows.EraseEvents,
 		workflows.Reflect,
 		workflows.Context,
+		workflows.RefreshTopic,
+		workflows.RefreshTopics,
 	} {
 		replayer.RegisterWorkflow(fn)
 	}

@@ -56,7 +56,7 @@ func TestDefaultSchedules(t *testing.T) {
 		require.Equal(t, s.Name == mneme.ScheduleDecay || s.Name == mneme.ScheduleRetention, s.PauseOnFailure, s.Name)
 	}
 	require.Equal(t, map[string]time.Duration{mneme.ScheduleDecay: time.Hour, mneme.ScheduleRetention: 6 * time.Hour,
-		mneme.ScheduleSyncIndex: time.Minute, mneme.ScheduleDrift: time.Hour}, every)
+		mneme.ScheduleSyncIndex: time.Minute, mneme.ScheduleDrift: time.Hour, mneme.ScheduleTopics: time.Hour}, every)
 }
 
 func TestSchedulesFileIsStrict(t *testing.T) {
@@ -154,7 +154,7 @@ func TestApplySchedules(t *testing.T) {
 
 	applied, err := s.Apply(ctx, specs)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "sync_index": "unchanged", "drift": "unchanged"}, outcomes(applied))
+	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "sync_index": "unchanged", "drift": "unchanged", "topics": "unchanged"}, outcomes(applied))
 
 	require.NoError(t, s.Pause(ctx, mneme.ScheduleDrift, "the index moves house"))
 	require.NoError(t, s.Client.ScheduleClient().GetHandle(ctx, "retention-purge").Delete(ctx))
@@ -181,7 +181,7 @@ schedules:
 
 	known, err := s.Statuses(ctx, specs)
 	require.NoError(t, err)
-	require.Len(t, known, 4)
+	require.Len(t, known, 5)
 	byName := map[string]mneme.ScheduleStatus{}
 	for _, k := range known {
 		byName[k.Name] = k
@@ -260,7 +260,7 @@ func TestSchedulesOfEarlierReleases(t *testing.T) {
 	}
 	applied, err := s.Apply(ctx, mneme.DefaultSchedules())
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged", "drift": "unchanged"}, outcomes(applied))
+	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged", "drift": "unchanged", "topics": "created"}, outcomes(applied))
 }
 
 // A run that fails for good pauses a schedule that says so, and the status says why. One that goes on is not

@@ -42,7 +42,7 @@ func New(cfg Config) (inference.Brain, error) {
 	var brain inference.Brain
 	if cfg.ChatModel != "" {
 		c := &chat{endpoint: end, model: cfg.ChatModel}
-		brain.Extractor, brain.Decider, brain.Reasoner = c, c, c
+		brain.Extractor, brain.Decider, brain.Reasoner, brain.TopicWriter = c, c, c, c
 		brain.Reranking = inference.Reranking{Reranker: c, Blend: rank.RerankBlendModel, Summarizer: c}
 	}
 	if cfg.EmbeddingModel != "" {

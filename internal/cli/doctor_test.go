@@ -42,6 +42,7 @@ schedules:
   - {name: retention, every: 24h}
   - {name: sync_index, every: 24h}
   - {name: drift, every: 24h}
+  - {name: topics, every: 24h}
 `
 
 // patient is a healthy installation, in a database and a namespace of its own.

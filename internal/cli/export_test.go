@@ -424,7 +424,7 @@ func TestTheDocumentedImport(t *testing.T) {
 	}
 	require.ElementsMatch(t, exchange.MembraneFields, table("field | becomes"))
 	require.ElementsMatch(t, append(slices.Collect(maps.Keys(exchange.MembraneInverse)), "contests"), table("relation"))
-	require.Equal(t, []string{transfer.LineHeader, transfer.LineArtifact, transfer.LineMemory, transfer.LineHistory, transfer.LineEvent, transfer.LineEnd}, table("`kind`"))
+	require.Equal(t, []string{transfer.LineHeader, transfer.LineArtifact, transfer.LineMemory, transfer.LineHistory, transfer.LineEvent, transfer.LineTopic, transfer.LineEnd}, table("`kind`"))
 	require.ElementsMatch(t, []string{transfer.ConflictDifferent, transfer.ConflictDuplicate, transfer.ConflictFact, transfer.ConflictExternal}, table("conflict"))
 	line := table("field of a `memory` line")
 	for _, of := range []reflect.Type{reflect.TypeFor[transfer.ExportLine](), reflect.TypeFor[transfer.ExportArtifact](), reflect.TypeFor[transfer.ExportCounts](), reflect.TypeFor[transfer.ExportRelation](),

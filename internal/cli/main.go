@@ -111,6 +111,7 @@ Exit codes:
 		memories.NewReview(a),
 		memories.NewContradictions(a),
 		memories.NewLineage(a),
+		memories.NewTopics(a),
 		record.NewEvents(a),
 		record.NewSession(a),
 		record.NewContext(a),

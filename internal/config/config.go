@@ -82,8 +82,9 @@ type Config struct {
 
 	ImportanceDecay float64 // the share of its importance that a memory keeps for each day without access, (0,1]
 
-	SweepShare float64 // of a tenant's memories that one sweep may take without being asked for, [0,1]
-	SweepBatch int     // rows that one transaction of a sweep touches, at most sweeping.SweepBatchSize
+	SweepShare  float64 // of a tenant's memories that one sweep may take without being asked for, [0,1]
+	SweepBatch  int     // rows that one transaction of a sweep touches, at most sweeping.SweepBatchSize
+	TokenBudget int64   // tokens of models that a tenant's learning may use in a day; 0: no limit
 
 	Pipeline bool // facts are drawn from what is handed in; else it is only stored, recalled and indexed
 	Graph    bool // the entity graph is written, and recall walks it
@@ -159,11 +160,12 @@ func Load() (Config, error) {
 
 		MemoryIndex: e.memoryIndex(),
 
-		Callers:    e.callers("MNEME_NEXUS_CALLERS"),
-		SweepShare: e.fraction("MNEME_SWEEP_SHARE", lifecycle.SweepShare),
-		SweepBatch: e.number("MNEME_SWEEP_BATCH", sweeping.SweepBatchSize),
-		Pipeline:   e.flag("MNEME_PIPELINE", true),
-		Graph:      e.flag("MNEME_GRAPH", true),
+		Callers:     e.callers("MNEME_NEXUS_CALLERS"),
+		SweepShare:  e.fraction("MNEME_SWEEP_SHARE", lifecycle.SweepShare),
+		SweepBatch:  e.number("MNEME_SWEEP_BATCH", sweeping.SweepBatchSize),
+		Pipeline:    e.flag("MNEME_PIPELINE", true),
+		Graph:       e.flag("MNEME_GRAPH", true),
+		TokenBudget: int64(e.number("MNEME_LEARNING_TOKENS_PER_DAY", 0)),
 
 		ImportanceDecay: e.fraction("MNEME_IMPORTANCE_DECAY", memory.DefaultDailyDecay),
 
@@ -230,6 +232,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	if c.Brain == "openai" {
 		brain.Extractor, brain.Decider = c.Gate.Extractor(remote.Extractor), c.Gate.Decider(remote.Decider)
 		brain.Reasoner = c.Gate.Reasoner(remote.Reasoner)
+		brain.TopicWriter = c.Gate.TopicWriter(remote.TopicWriter)
 	}
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),

@@ -83,13 +83,13 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_SUPERSEDE": "own", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml",
 		"MNEME_MEMORY_INDEX": "mem0", "MNEME_MEM0_URL": "https://m", "MNEME_MEM0_API_KEY": "secret", "MNEME_MEM0_ORG_ID": "o", "MNEME_MEM0_PROJECT_ID": "p", "MNEME_MEM0_TIMEOUT_SECONDS": "2",
 		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
-		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0", "MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50", "MNEME_LEARNING_TOKENS_PER_DAY": "9000", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0", "MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
 		t.Setenv(name, value)
 	}
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2, ImportanceDecay: 0.9, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate, ReadyJobAge: 5 * time.Minute,
+	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2, ImportanceDecay: 0.9, TokenBudget: 9000, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate, ReadyJobAge: 5 * time.Minute,
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g", User: "m"}, Brain: "openai", Embedder: "openai",
 		OpenAI:   openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,

@@ -44,6 +44,7 @@ type Metrics struct {
 	calls    *prometheus.CounterVec
 	timeouts *prometheus.CounterVec
 	beliefs  *prometheus.CounterVec
+	held     *prometheus.CounterVec
 }
 
 // NewMetrics makes the numbers of a process; version is that of the program.
@@ -78,11 +79,15 @@ func NewMetrics(version string) (*Metrics, error) {
 	m.beliefs = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_reflections_total",
 		Help: "Reflections of agents in this process, by outcome (made, refused): a belief that is refused is not appended."},
 		[]string{"outcome"})
+	m.held = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_token_budget_held_total",
+		Help: "Calls of models from this process that did not fit into a tenant's token budget of the day, by use."},
+		[]string{"use"})
+	m.held.WithLabelValues(useTopic)
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens,
-		m.calls, m.timeouts, m.beliefs, info,
+		m.calls, m.timeouts, m.beliefs, m.held, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := m.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -123,6 +128,9 @@ func (m *Metrics) StatementTimedOut(c pg.Class, lock bool) {
 
 // ObserveReflection counts a reflection, for the Observe field of reflecting.Reflecting.
 func (m *Metrics) ObserveReflection(outcome string) { m.beliefs.WithLabelValues(outcome).Inc() }
+
+// BudgetHeld counts a call that did not fit into a token budget. It is meant for workflows.Dependencies.BudgetHeld.
+func (m *Metrics) BudgetHeld(use string) { m.held.WithLabelValues(use).Inc() }
 
 // openSDK makes the handler through which Temporal's SDK counts into the same registry. Its other handler,
 // for tally, is a second metrics library with a reporter of its own; this one goes through OpenTelemetry,

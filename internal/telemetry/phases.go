@@ -49,6 +49,8 @@ var phaseOf = map[string]string{
 	"Reflect":        api.PhaseReflect,
 	"DecaySweep":     PhaseDecay,
 	"RetentionPurge": PhaseRetention,
+	"RefreshTopic":   "topics",
+	"RefreshTopics":  "topics",
 }
 
 // Phases of the two sweeps, which alerts look for.

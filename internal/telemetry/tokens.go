@@ -6,6 +6,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/topics"
 	"github.com/mneme/mneme/schema/ledger"
 )
 
@@ -17,6 +18,7 @@ const (
 	useRerank  = "rerank"
 	useSummary = "summary"
 	useReflect = "reflect"
+	useTopic   = "topic"
 )
 
 // Count returns the brain with its calls and tokens counted. They are counted where a model answers: a
@@ -41,6 +43,9 @@ func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	}
 	if brain.Reranking.Summarizer != nil {
 		brain.Reranking.Summarizer = summarizer{brain.Reranking.Summarizer, m}
+	}
+	if brain.TopicWriter != nil {
+		brain.TopicWriter = topicWriter{brain.TopicWriter, m}
 	}
 	return brain
 }
@@ -178,5 +183,21 @@ func (r reasoner) Reflect(
 ) (inference.Belief, inference.Usage, error) {
 	out, usage, err := r.Reasoner.Reflect(ctx, agent, span)
 	r.metrics.spent(useReflect, usage, err)
+	return out, usage, err
+}
+
+type topicWriter struct {
+	inference.TopicWriter
+	metrics *Metrics
+}
+
+// WriteTopic implements inference.TopicWriter.
+func (w topicWriter) WriteTopic(
+	ctx context.Context,
+	question string,
+	texts []string,
+) ([]topics.Cited, inference.Usage, error) {
+	out, usage, err := w.TopicWriter.WriteTopic(ctx, question, texts)
+	w.metrics.spent(useTopic, usage, err)
 	return out, usage, err
 }

@@ -388,6 +388,14 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 		`INSERT INTO session_episodes (tenant, session_id, first_seq, last_seq, events, outcome, closed, closed_at)
 			SELECT tenant, id, 1, 1, 1, 'success', 'idle', now() FROM sessions WHERE tenant = $1`,
 		`INSERT INTO sweep_runs (tenant, id, sweep, started_at, updated_at) VALUES ($1, 'decay', 'decay', now(), now())`,
+		`INSERT INTO topics (tenant, id, agent_id, read_policy, question, evidence_limit, created_at)
+			VALUES ($1, gen_random_uuid(), 'agent', 'isolated', 'What?', 3, now())`,
+		`INSERT INTO topic_answers (tenant, topic_id, number, parts, memories, versions, evidence_hash, written_by, as_of, created_at)
+			SELECT tenant, id, 1, '[]', '{}', '{}', '', 'rules', now(), now() FROM topics WHERE tenant = $1`,
+		`INSERT INTO topic_drafts (tenant, topic_id, parts, memories, versions, evidence_hash, written_by, as_of, created_at)
+			SELECT tenant, id, '[]', '{}', '{}', '', 'rules', now(), now() FROM topics WHERE tenant = $1`,
+		`INSERT INTO token_budgets (tenant, day) VALUES ($1, now())`,
+		`INSERT INTO token_reservations (tenant, key, day, purpose, tokens, created_at) VALUES ($1, 'k', now(), 'topic', 1, now())`,
 		`INSERT INTO memory_source_kinds (tenant, memory_id, source_kind) SELECT tenant, id, 'observation' FROM memories WHERE tenant = $1 LIMIT 1`,
 	} {
 		_, err := owner.Exec(ctx, sql, tenant)
@@ -522,6 +530,7 @@ var enums = map[string]string{
 	"retention_policies.tier":       "any interaction session persistent",
 	"retention_policies.typology":   "any episodic semantic procedural",
 	"retention_policies.on_expiry":  "purge archive",
+	"topics.read_policy":            "isolated shared group",
 	"sweep_holds.sweep":             "decay retention history",
 	"sweep_runs.sweep":              "decay retention",
 	"sessions.state":                "open closed",
@@ -552,7 +561,10 @@ var freeText = strings.Fields(`
 	forget_runs.workflow_id forget_runs.agent_id forget_runs.scope forget_runs.reason forget_runs.requested_by forget_runs.confirmed_by forget_items.outcome
 	index_generations.index_name index_generations.model index_outbox.last_error memory_hints.hint
 	retrieval_feedback.actor retention_policies.updated_by retention_policies.reason retention_policy_changes.domain retention_policy_changes.tier
-	retention_policy_changes.typology retention_policy_changes.changed_by retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id`)
+	retention_policy_changes.typology retention_policy_changes.changed_by retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id
+	topics.agent_id topics.project topics.scope topics.policy_group topics.acts_for topics.question topics.held
+	topic_answers.evidence_hash topic_answers.written_by topic_answers.fallback
+	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key token_reservations.purpose`)
 
 var quoted = regexp.MustCompile(`'([^']*)'::text`)
 

@@ -27,6 +27,7 @@ const (
 	LineMemory   = "memory"
 	LineHistory  = "history" // of a memory that is gone, or never was: shadow mode
 	LineEvent    = "event"   // of the ledger
+	LineTopic    = "topic"   // a standing question, without its answers
 	LineEnd      = "end"     // without it, the file has been cut off
 )
 
@@ -35,6 +36,7 @@ type ExportCounts struct {
 	Memories  int `json:"memories"`
 	Artifacts int `json:"artifacts"`
 	Events    int `json:"events"`
+	Topics    int `json:"topics,omitempty"`
 }
 
 // ExportSelection says what to export: the principal's own memories, of all projects and scopes unless
@@ -84,7 +86,8 @@ func (x ExportSelection) isWhole() bool {
 const exportPage = 200
 
 // Export hands what the selection admits to emit, line by line: a header, the artifacts, the memories by
-// id, the events in their order, the end. It sees one state of the database, whatever is written meanwhile, and holds
+// id, the events in their order, the open topics, the end. It sees one state of the database, whatever is written
+// meanwhile, and holds
 // one page in memory. An error of emit ends it and is returned as it is.
 func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 	emit func(ExportLine) error) (ExportCounts, error) {
@@ -165,6 +168,21 @@ func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 					}
 				}
 				counts.Events += len(lines)
+				if after = next; len(lines) < exportPage {
+					break
+				}
+			}
+			for after := uuid.Nil; ; {
+				lines, next, err := exportTopics(ctx, tx, x, after)
+				if err != nil {
+					return err
+				}
+				for _, line := range lines {
+					if err := send(line); err != nil {
+						return err
+					}
+				}
+				counts.Topics += len(lines)
 				if after = next; len(lines) < exportPage {
 					break
 				}

@@ -43,6 +43,9 @@ type ExportLine struct {
 	// Event: the row, with the names of its columns.
 	Event json.RawMessage `json:"event,omitempty"`
 
+	// Topic: the row, with the names of its columns.
+	Topic json.RawMessage `json:"topic,omitempty"`
+
 	// Artifact.
 	Artifact *ExportArtifact `json:"artifact,omitempty"`
 
@@ -126,12 +129,16 @@ func DecodeExportLine(data []byte) (ExportLine, error) {
 		if len(line.Event) == 0 {
 			return bad("event", "is required")
 		}
+	case LineTopic:
+		if len(line.Topic) == 0 {
+			return bad("topic", "is required")
+		}
 	case LineEnd:
 		if line.Counts == nil {
 			return bad("counts", "is required")
 		}
 	default:
-		return bad("kind", "must be header, artifact, memory, history, event or end")
+		return bad("kind", "must be header, artifact, memory, history, event, topic or end")
 	}
 	return line, nil
 }

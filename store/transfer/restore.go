@@ -82,7 +82,7 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 	}
 	r := restoring{Change: c, out: out}
 	var memories []ExportLine
-	var events []json.RawMessage
+	var events, topics []json.RawMessage
 	for _, line := range lines {
 		switch {
 		case line.Kind == LineArtifact && line.Artifact != nil:
@@ -93,6 +93,8 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 			memories = append(memories, line)
 		case line.Kind == LineEvent:
 			events = append(events, line.Event)
+		case line.Kind == LineTopic:
+			topics = append(topics, line.Topic)
 		case line.Kind == LineHistory && line.MemoryID != nil:
 			rows, err := r.owned(*line.MemoryID, line.History)
 			if err != nil {
@@ -106,7 +108,10 @@ func restore(ctx context.Context, c *commit.Change, lines []ExportLine, out *Res
 	if err := r.memories(ctx, memories); err != nil {
 		return err
 	}
-	return r.events(ctx, events)
+	if err := r.events(ctx, events); err != nil {
+		return err
+	}
+	return r.topics(ctx, topics)
 }
 
 // RestoreRelations adds relations whose both ends are there, and returns how many were not there before

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
+)
+
+// RefreshTopicInput asks for one topic to be compared with memory, and answered again where its evidence has changed.
+type RefreshTopicInput struct {
+	Tenant string `json:"tenant"`
+	Topic  string `json:"topic"`
+	Shadow bool   `json:"shadow,omitempty"` // draft the answer, and publish nothing
+
+	strict
+}
+
+// Validate reports every field that is wrong, as a *schema.ValidationError.
+func (in *RefreshTopicInput) Validate() error {
+	if err := in.strict.Validate(); err != nil {
+		return err
+	}
+	var p check.Problems
+	if in.Tenant == "" {
+		p.Add("tenant", "is required")
+	}
+	check.Text(&p, "tenant", in.Tenant, schema.MaxNameLength)
+	if _, err := uuid.Parse(in.Topic); err != nil {
+		p.Add("topic", "must be the id of a topic")
+	}
+	return p.Err()
+}
+
+// UnmarshalJSON reads the input strictly; Validate reports what it found.
+func (in *RefreshTopicInput) UnmarshalJSON(data []byte) error {
+	type plain RefreshTopicInput
+	in.decoded = check.DecodeInput(data, (*plain)(in))
+	return nil
+}
+
+// What became of a topic.
+const (
+	TopicFresh      = "fresh"       // its evidence is that of its answer: nothing was done
+	TopicAnswered   = "answered"    // a new answer was published
+	TopicWouldWrite = "would_write" // in shadow mode: the draft is ready
+	TopicHeld       = "held"        // the token budget of the day is used up: the answer before stays
+	TopicMoving     = "moving"      // its evidence changed in each round: the next refresh answers it
+)
+
+// RefreshTopicResult is what became of a topic. It has no content.
+type RefreshTopicResult struct {
+	Topic     string `json:"topic"`
+	Outcome   string `json:"outcome"`
+	Changed   int    `json:"changed"`              // memories of its evidence that were added, changed or gone
+	Memories  int    `json:"memories"`             // of its evidence
+	Number    int    `json:"number,omitempty"`     // of the answer that was published
+	Parts     int    `json:"parts,omitempty"`      // sentences of the answer or draft
+	WrittenBy string `json:"written_by,omitempty"` // rules, or the model's name
+	Fallback  string `json:"fallback,omitempty"`   // why the rules wrote it although there is a model
+	Rounds    int    `json:"rounds"`               // how often the evidence was read
+	Tokens    int64  `json:"tokens,omitempty"`     // of models, failed attempts of the last draft included
+}
+
+// RefreshTopicsInput asks for a sweep over topics. The zero value is what a schedule starts: every tenant.
+type RefreshTopicsInput struct {
+	Tenant string `json:"tenant,omitempty"` // this one alone
+	Shadow bool   `json:"shadow,omitempty"`
+
+	// Set by continue-as-new.
+	Sofar *RefreshTopicsResult `json:"so_far,omitempty" decode:"state"`
+
+	strict
+}
+
+// Validate reports every field that is wrong, as a *schema.ValidationError.
+func (in *RefreshTopicsInput) Validate() error {
+	if err := in.strict.Validate(); err != nil {
+		return err
+	}
+	var p check.Problems
+	check.Text(&p, "tenant", in.Tenant, schema.MaxNameLength)
+	return p.Err()
+}
+
+// UnmarshalJSON reads the input strictly; Validate reports what it found.
+func (in *RefreshTopicsInput) UnmarshalJSON(data []byte) error {
+	type plain RefreshTopicsInput
+	in.decoded = check.DecodeInput(data, (*plain)(in))
+	return nil
+}
+
+// RefreshTopicsResult is what a sweep has done so far, and where it goes on.
+type RefreshTopicsResult struct {
+	Checked  int         `json:"checked"` // topics whose evidence was compared
+	Fresh    int         `json:"fresh"`
+	Answered int         `json:"answered"`
+	Would    int         `json:"would_write"`
+	Held     int         `json:"held"`
+	Moving   int         `json:"moving"`
+	Failed   int         `json:"failed"`
+	Tokens   int64       `json:"tokens"`
+	Cursor   TopicCursor `json:"cursor"`
+	Done     bool        `json:"done"`
+}
+
+// TopicCursor is how far a sweep has come: tenants by name, topics of one by id.
+type TopicCursor struct {
+	After  string `json:"after,omitempty"`  // the last tenant that is done with
+	Tenant string `json:"tenant,omitempty"` // the one whose topics are being compared
+	Topic  string `json:"topic,omitempty"`  // its last topic that was compared
+}

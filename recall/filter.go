@@ -1,0 +1,16 @@
+package recall
+
+import (
+	"github.com/mneme/mneme/memory/timeexpr"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Filter is what the principal of a request may see now, by the rules in force: the filter that a recall uses, without
+// what the request asks for besides.
+func (r *Recaller) Filter(req schema.RecallRequest) pg.Filter {
+	now := r.now()
+	req.Types, req.Categories, req.Tags, req.Who, req.Pinned, req.Since, req.Until = nil, nil, nil, "", nil, nil, nil
+	req.ImportanceMin, req.Context = 0, nil
+	return pg.FilterOf(req, r.trustRules().Clear(req, r.TrustKey, now), now, timeexpr.Begun(nil, now))
+}

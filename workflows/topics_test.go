@@ -1,0 +1,433 @@
+package workflows_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
+
+	activity "github.com/mneme/mneme/activities/topics"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/client/inprocess"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/topics"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/pg"
+	storetopics "github.com/mneme/mneme/store/topics"
+	"github.com/mneme/mneme/workflows"
+)
+
+const billing = "What do we know about the billing service?"
+
+func openTopic(t testing.TB, s *store.Store, p schema.Principal, question string) topics.Topic {
+	t.Helper()
+	topic, err := s.AddTopic(context.Background(), topics.TopicRequest{Principal: p, Question: question}, time.Now())
+	require.NoError(t, err)
+	return topic
+}
+
+// readTopic reads a topic as its principal sees it.
+func readTopic(t testing.TB, h *testkit.Harness, topic topics.Topic) topics.Topic {
+	t.Helper()
+	r := inprocess.New(inprocess.Options{Store: h.Store})
+	out, err := h.Store.Topic(context.Background(), topic.Principal, uuid.MustParse(topic.ID),
+		func(of topics.Topic) pg.Filter { return activity.Filter(r, of) })
+	require.NoError(t, err)
+	return out
+}
+
+func refresh(t testing.TB, h *testkit.Harness, topic topics.Topic, shadow bool) (client.WorkflowRun, api.RefreshTopicResult) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	run, err := mneme.StartRefreshTopic(ctx, h.Temporal, h.TaskQueue,
+		api.RefreshTopicInput{Tenant: topic.Principal.Tenant, Topic: topic.ID, Shadow: shadow})
+	require.NoError(t, err)
+	out, err := mneme.Outcome[api.RefreshTopicResult](ctx, run)
+	require.NoError(t, err)
+	return run, out
+}
+
+// historyText is a run's history with its payloads in clear.
+func historyText(t testing.TB, h *testkit.Harness, run client.WorkflowRun) string {
+	t.Helper()
+	var out strings.Builder
+	for _, event := range rawHistory(t, h.Temporal, run.GetID(), run.GetRunID()) {
+		encoded, err := proto.Marshal(event)
+		require.NoError(t, err)
+		out.Write(encoded)
+	}
+	return out.String()
+}
+
+func said(parts []topics.Part) string {
+	var out []string
+	for _, p := range parts {
+		out = append(out, p.Text)
+	}
+	return strings.Join(out, " | ")
+}
+
+// A topic is answered, and a second run over the same evidence does nothing. New evidence makes the answer stale and is
+// in the next one, the newest value first. Histories hold no content.
+func TestRefreshTopic(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on xyzzycanary Postgres.",
+		"The billing service is owned by the payments team.", "Tea is served hot in the kitchen."))
+	topic := openTopic(t, h.Store, p, billing)
+	run, out := refresh(t, h, topic, true)
+	require.Equal(t, api.TopicWouldWrite, out.Outcome)
+	require.Equal(t, topics.NeverAnswered, readTopic(t, h, topic).Freshness, "shadow mode publishes nothing")
+	require.NotContains(t, historyText(t, h, run), "xyzzycanary")
+
+	run, out = refresh(t, h, topic, false)
+	require.Equal(t, api.TopicAnswered, out.Outcome)
+	require.Equal(t, 1, out.Number)
+	shown := readTopic(t, h, topic)
+	require.Equal(t, topics.Fresh, shown.Freshness)
+	require.Contains(t, said(shown.Answer.Parts), "xyzzycanary Postgres")
+	require.Contains(t, said(shown.Answer.Parts), "payments team")
+	require.Equal(t, "rules", shown.Answer.WrittenBy)
+	require.NotContains(t, historyText(t, h, run), "xyzzycanary")
+	require.NotContains(t, historyText(t, h, run), "billing")
+
+	run, out = refresh(t, h, topic, false)
+	require.Equal(t, api.TopicFresh, out.Outcome)
+	require.NotContains(t, historyText(t, h, run), "DraftTopic")
+	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_answers", "true"))
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "retrievals", "true"), "a refresh leaves no access")
+
+	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service is deployed to Lisbon."))
+	_, out = refresh(t, h, topic, false)
+	require.Equal(t, api.TopicAnswered, out.Outcome)
+	require.Positive(t, out.Changed)
+	require.Contains(t, said(readTopic(t, h, topic).Answer.Parts), "Lisbon")
+}
+
+// A sweep refreshes the topics of all tenants whose evidence has changed, and starts nothing for the others.
+func TestRefreshTopics(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	var open []topics.Topic
+	for range 2 {
+		p := testkit.Principal()
+		h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))
+		open = append(open, openTopic(t, h.Store, p, billing), openTopic(t, h.Store, p, "Who owns the moon?"))
+	}
+	sweep := func() api.RefreshTopicsResult {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		run, err := mneme.StartRefreshTopics(ctx, h.Temporal, h.TaskQueue, api.RefreshTopicsInput{})
+		require.NoError(t, err)
+		out, err := mneme.Outcome[api.RefreshTopicsResult](ctx, run)
+		require.NoError(t, err)
+		return out
+	}
+	first := sweep()
+	require.Equal(t, []int{4, 4, 0, 0}, []int{first.Checked, first.Answered, first.Fresh, first.Failed})
+	for i, topic := range open {
+		shown := readTopic(t, h, topic)
+		require.Equal(t, topics.Fresh, shown.Freshness)
+		require.Equal(t, i%2 == 1, shown.Answer.Unknown())
+	}
+	second := sweep()
+	require.Equal(t, []int{4, 0, 4, 0}, []int{second.Checked, second.Answered, second.Fresh, second.Failed})
+}
+
+// A model's answer is kept only where all that it cites was given to it; else the rules answer.
+func TestTopicByAModel(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		content, by, fallback string
+	}{
+		"good":               {`{"sentences":[{"text":"Billing runs on Postgres 17.","sources":[1]}]}`, "test-model", ""},
+		"invents a citation": {`{"sentences":[{"text":"Billing runs on Postgres 17.","sources":[9]}]}`, "rules", "cites text 9 of 1"},
+		"invents a number":   {`{"sentences":[{"text":"Billing runs on Postgres 18.","sources":[1]}]}`, "rules", "number"},
+		"says nothing":       {`{"sentences":[]}`, "rules", "empty"},
+		"talks":              {`I do not know.`, "rules", "empty"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
+				return testkit.ModelReply{Content: test.content}
+			})
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.TopicWriter = model.Brain(t).TopicWriter })
+			p := testkit.Principal()
+			_, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres 17."))
+			topic := openTopic(t, h.Store, p, billing)
+			_, out := refresh(t, h, topic, false)
+			require.Equal(t, api.TopicAnswered, out.Outcome)
+			require.EqualValues(t, 110, out.Tokens, "a bad answer was paid for too")
+			shown := readTopic(t, h, topic).Answer
+			if test.by == "rules" {
+				require.Equal(t, "rules", shown.WrittenBy)
+				require.Contains(t, shown.Fallback, test.fallback)
+				require.Equal(t, "The billing service runs on Postgres 17.", said(shown.Parts))
+			} else {
+				require.Equal(t, "Billing runs on Postgres 17.", said(shown.Parts))
+				require.NotEqual(t, "rules", shown.WrittenBy)
+			}
+			require.Contains(t, shown.Parts[0].Memories, result.MemoryIDs[0])
+			calls := len(model.Calls(testkit.Decision))
+			_, out = refresh(t, h, topic, false)
+			require.Equal(t, api.TopicFresh, out.Outcome)
+			require.Len(t, model.Calls(testkit.Decision), calls, "the same evidence costs nothing")
+			day, err := h.Store.TokenDay(context.Background(), p.Tenant, time.Now())
+			require.NoError(t, err)
+			require.EqualValues(t, 110, day.Used())
+		})
+	}
+}
+
+// A call that does not fit into the budget of the day is not made: the run ends as held and the answer before stays.
+func TestTopicHeldByTheBudget(t *testing.T) {
+	t.Parallel()
+	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
+		return testkit.ModelReply{Content: `{"sentences":[{"text":"Billing runs.","sources":[1]}]}`}
+	})
+	held := 0
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain.TopicWriter, d.TokenBudget = model.Brain(t).TopicWriter, 2_600 // one call and a bit
+		d.BudgetHeld = func(string) { held++ }
+	})
+	p := testkit.Principal()
+	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))
+	topic := openTopic(t, h.Store, p, billing)
+	_, out := refresh(t, h, topic, false)
+	require.Equal(t, api.TopicAnswered, out.Outcome)
+	require.NoError(t, h.Store.SettleTokens(context.Background(), p.Tenant, "nothing", 1, time.Now()))
+	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service has "+strings.Repeat("very ", 150)+"many users."))
+	_, out = refresh(t, h, topic, false)
+	require.Equal(t, api.TopicHeld, out.Outcome)
+	require.Len(t, model.Calls(testkit.Decision), 1)
+	require.Equal(t, 1, held)
+	shown := readTopic(t, h, topic)
+	require.Equal(t, []any{topics.Stale, "token_budget", 1}, []any{shown.Freshness, shown.Held, shown.Answer.Number})
+}
+
+// What is erased after the draft was written and before it is published is in no answer.
+func TestEvidenceErasedBeforePublishing(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
+	p, erased := testkit.Principal(), false
+	var memories []string
+	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string,
+		run func() (any, error)) (any, error) {
+		if name == "PublishTopic" && !erased {
+			erased = true
+			forgetting, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: memories}))
+			confirmForget(t, h, p, preview)
+			receiptOf(t, forgetting)
+		}
+		return run()
+	}}}})
+	_, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service keeps xyzzycanary keys."))
+	memories = result.MemoryIDs
+	topic := openTopic(t, h.Store, p, billing)
+	_, out := refresh(t, h, topic, false)
+	require.True(t, erased)
+	require.Equal(t, 2, out.Rounds)
+	require.True(t, readTopic(t, h, topic).Answer.Unknown())
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_answers", "parts::text LIKE '%xyzzycanary%'"))
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_drafts", "true"))
+}
+
+// A worker is killed after it drafted, or published, and before Temporal has learned of it: the model is asked once, and
+// one answer is there.
+func TestTopicWorkerKilled(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"CheckTopic", "DraftTopic", "PublishTopic"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			defer cancel()
+			model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
+				return testkit.ModelReply{Content: `{"sentences":[{"text":"Billing runs on Postgres.","sources":[1]}]}`}
+			})
+			address := testkit.TemporalAddress(t)
+			gate := testkit.NewGate(t, address, step)
+			namespace := testkit.NewNamespace(t, address)
+			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+			p := testkit.Principal()
+			h.StartWorker(t)
+			h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))
+			h.StopWorker()
+			topic := openTopic(t, h.Store, p, billing)
+			env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace,
+				"MNEME_TASK_QUEUE": h.TaskQueue, "MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test"}
+			victim := testkit.StartProcess(t, env)
+			run, err := mneme.StartRefreshTopic(ctx, c, h.TaskQueue, api.RefreshTopicInput{Tenant: p.Tenant, Topic: topic.ID})
+			require.NoError(t, err)
+			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
+			victim.Kill()
+			env["TEMPORAL_ADDRESS"] = address
+			testkit.StartProcess(t, env)
+			out, err := mneme.Outcome[api.RefreshTopicResult](ctx, run)
+			require.NoError(t, err)
+			require.Equal(t, api.TopicAnswered, out.Outcome)
+			require.Equal(t, "Billing runs on Postgres.", said(readTopic(t, h, topic).Answer.Parts))
+			require.Len(t, model.Calls(testkit.Decision), 1)
+			require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_answers", "true"))
+		})
+	}
+}
+
+// The branches of a refresh, with what its activities may return.
+func TestRefreshTopicBranches(t *testing.T) {
+	t.Parallel()
+	var of *activity.Topics
+	due := activity.CheckTopicResult{Refresh: true, Changed: 2, Memories: 3, Hash: "h"}
+	written := activity.DraftTopicResult{Outcome: storetopics.Written, Parts: 2, WrittenBy: "m", Tokens: 7}
+	pending := temporal.NewNonRetryableApplicationError("the model endpoint failed", api.ErrTypeItemsPending, nil)
+	for name, test := range map[string]struct {
+		draft     func(activity.DraftTopicRequest) (activity.DraftTopicResult, error)
+		published storetopics.Outcome
+		want      api.RefreshTopicResult
+	}{
+		"evidence that never stands still": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) { return written, nil },
+			storetopics.Overtaken, api.RefreshTopicResult{Outcome: api.TopicMoving, Parts: 2, WrittenBy: "m", Rounds: 3, Tokens: 21}},
+		"a model that is away": {func(in activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+			if !in.Rules {
+				return activity.DraftTopicResult{}, pending
+			}
+			return activity.DraftTopicResult{Outcome: storetopics.Written, Parts: 1, WrittenBy: "rules", Fallback: "away"}, nil
+		}, storetopics.Written, api.RefreshTopicResult{Outcome: api.TopicAnswered, Number: 4, Parts: 1, WrittenBy: "rules", Fallback: "away", Rounds: 1}},
+		"a budget that is used up": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+			return activity.DraftTopicResult{}, temporal.NewNonRetryableApplicationError("used up", api.ErrTypeBudgetExceeded, nil)
+		}, "", api.RefreshTopicResult{Outcome: api.TopicHeld, Rounds: 1}},
+		"a draft that is overtaken": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+			return activity.DraftTopicResult{Outcome: storetopics.Overtaken}, nil
+		}, "", api.RefreshTopicResult{Outcome: api.TopicMoving, Rounds: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var suite testsuite.WorkflowTestSuite
+			suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+			env := suite.NewTestWorkflowEnvironment()
+			workflows.Register(env, workflows.Dependencies{})
+			env.OnActivity(of.CheckTopic, mock.Anything, mock.Anything).Return(due, nil)
+			env.OnActivity(of.DraftTopic, mock.Anything, mock.Anything).Return(func(_ context.Context,
+				in activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+				return test.draft(in)
+			}).Maybe()
+			number := 0
+			if test.published == storetopics.Written {
+				number = 4
+			}
+			env.OnActivity(of.PublishTopic, mock.Anything, mock.Anything).Return(
+				activity.PublishTopicResult{Outcome: test.published, Number: number}, nil).Maybe()
+			env.OnActivity(of.HoldTopic, mock.Anything, activity.HoldTopicRequest{TopicRef: activity.TopicRef{Tenant: "t", Topic: firstNamed},
+				Changed: 2, Why: "token_budget"}).Return(nil).Maybe()
+			env.ExecuteWorkflow(workflows.RefreshTopic, api.RefreshTopicInput{Tenant: "t", Topic: firstNamed})
+			require.NoError(t, env.GetWorkflowError())
+			var out api.RefreshTopicResult
+			require.NoError(t, env.GetWorkflowResult(&out))
+			want := test.want
+			want.Topic, want.Changed, want.Memories = firstNamed, 2, 3
+			require.Equal(t, want, out)
+		})
+	}
+}
+
+// sweepStage is an environment in which every scan finds fifty topics that are due, and each is answered.
+func sweepStage() *testsuite.TestWorkflowEnvironment {
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	var of *activity.Topics
+	env.OnActivity(of.ScanTopics, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activity.ScanTopicsRequest) (activity.ScanTopicsResult, error) {
+		out := activity.ScanTopicsResult{Checked: 60, Cursor: api.TopicCursor{Tenant: "t", Topic: uuid.NewString()}}
+		for range 50 {
+			out.Due = append(out.Due, activity.TopicRef{Tenant: "t", Topic: uuid.NewString()})
+		}
+		return out, nil
+	})
+	env.OnWorkflow(workflows.RefreshTopic, mock.Anything, mock.Anything).Return(
+		api.RefreshTopicResult{Outcome: api.TopicAnswered, Tokens: 2}, nil).After(time.Second)
+	return env
+}
+
+// A sweep over many topics goes on as a new run with what it has counted and the place that it has come to.
+func TestTopicSweepContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	env := sweepStage()
+	env.ExecuteWorkflow(workflows.RefreshTopics, api.RefreshTopicsInput{Tenant: "t"})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	var in api.RefreshTopicsInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &in))
+	require.Equal(t, []any{"t", 360, 300, 60, int64(600)}, []any{in.Tenant, in.Sofar.Checked, in.Sofar.Answered, in.Sofar.Fresh, in.Sofar.Tokens})
+	require.NotEmpty(t, in.Sofar.Cursor.Topic)
+}
+
+// A sweep that is cancelled ends, and does not go on as a new run.
+func TestTopicSweepCancelled(t *testing.T) {
+	t.Parallel()
+	env := sweepStage()
+	env.RegisterDelayedCallback(env.CancelWorkflow, 5*time.Second)
+	env.ExecuteWorkflow(workflows.RefreshTopics, api.RefreshTopicsInput{})
+	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), env.GetWorkflowError())
+}
+
+func TestRefreshTopicRefusesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for topic, problem := range map[string]string{"x": "must be the id of a topic", uuid.NewString(): "not found"} {
+		run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("topic", h.TaskQueue), workflows.RefreshTopic,
+			api.RefreshTopicInput{Tenant: "t", Topic: topic})
+		require.NoError(t, err)
+		require.ErrorContains(t, run.Get(ctx, nil), problem)
+	}
+	_, err := mneme.StartRefreshTopic(ctx, h.Temporal, h.TaskQueue, api.RefreshTopicInput{})
+	require.ErrorContains(t, err, "tenant")
+}
+
+// recordTopics records refreshes of a topic: answered, of the same evidence, held by the budget, and in a sweep.
+func recordTopics(t *testing.T) {
+	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
+		return testkit.ModelReply{Content: `{"sentences":[{"text":"Billing runs.","sources":[1]}]}`}
+	})
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))
+	topic := openTopic(t, h.Store, p, billing)
+	for _, name := range []string{"topic-answered", "topic-fresh"} {
+		run, _ := refresh(t, h, topic, false)
+		record(t, h, name, run.GetID(), run.GetRunID())
+	}
+	openTopic(t, h.Store, p, "Who runs billing?")
+	run, err := mneme.StartRefreshTopics(context.Background(), h.Temporal, h.TaskQueue, api.RefreshTopicsInput{Tenant: p.Tenant})
+	require.NoError(t, err)
+	require.NoError(t, run.Get(context.Background(), nil))
+	record(t, h, "topics-swept", run.GetID(), run.GetRunID())
+
+	h = testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain.TopicWriter, d.TokenBudget = model.Brain(t).TopicWriter, 1
+	})
+	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))
+	run, _ = refresh(t, h, openTopic(t, h.Store, p, billing), false)
+	record(t, h, "topic-held", run.GetID(), run.GetRunID())
+}
