@@ -77,6 +77,16 @@ const (
 	WorkflowContext        = "Context"        // ledger.ContextRequest to ledger.ContextResponse
 	WorkflowRefreshTopic   = "RefreshTopic"   // RefreshTopicInput to RefreshTopicResult
 	WorkflowRefreshTopics  = "RefreshTopics"  // RefreshTopicsInput to RefreshTopicsResult
+
+	WorkflowConsolidateAll    = "ConsolidateAll"    // ConsolidateAllInput to ConsolidateAllResult
+	WorkflowConsolidate       = "Consolidate"       // LearnInput to LearnResult, as the five after it
+	WorkflowUpdateFacts       = "UpdateFacts"       // facts that recur
+	WorkflowCompressEpisodes  = "CompressEpisodes"  // old episodes of a thread
+	WorkflowExtractCompetence = "ExtractCompetence" // procedures
+	WorkflowExtractPlans      = "ExtractPlans"      // plan graphs
+	WorkflowResolveDuplicates = "ResolveDuplicates"
+	WorkflowAdvise            = "Advise" // AdviseRequest to AdviseResponse
+	WorkflowReport            = "Report" // ReportRequest to ReportResult
 )
 
 // ActivityAppendEvents takes an AppendRequest and returns an AppendResult. The worker hosts it on its task queue for

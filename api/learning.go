@@ -1,0 +1,141 @@
+package api
+
+import (
+	"time"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// LearnScope is what one run of learning reads and writes: the memories of a tenant that have the same readers.
+type LearnScope struct {
+	Tenant  string `json:"tenant"`
+	Agent   string `json:"agent,omitempty"`   // private memories of this agent; empty: those that all agents see
+	Project string `json:"project,omitempty"` // empty: those of no project
+	Scope   string `json:"scope,omitempty"`   // empty: those of no scope
+}
+
+// LearnInput starts Consolidate for one scope, and each of the workflows that Consolidate starts: UpdateFacts,
+// CompressEpisodes, ExtractCompetence, ExtractPlans and ResolveDuplicates.
+type LearnInput struct {
+	LearnScope
+	Shadow bool `json:"shadow,omitempty"` // decide and report, write nothing
+	Full   bool `json:"full,omitempty"`   // read all evidence, not only what came after the watermark
+
+	// Set by continue-as-new.
+	Cursor string       `json:"cursor,omitempty"`
+	SoFar  *LearnResult `json:"so_far,omitempty"`
+	At     *time.Time   `json:"at,omitempty"`
+}
+
+// LearnResult counts what a run of learning did. It holds no content.
+type LearnResult struct {
+	Read      int            `json:"read"`                 // records read as evidence
+	Groups    int            `json:"groups,omitempty"`     // problems, tasks, threads or sets of duplicates looked at
+	Added     int            `json:"added,omitempty"`      // records
+	Updated   int            `json:"updated,omitempty"`    // records whose evidence or figures changed
+	Replaced  int            `json:"superseded,omitempty"` // records that another one took the place of
+	Merged    int            `json:"merged,omitempty"`
+	Contested int            `json:"contested,omitempty"`
+	Dropped   int            `json:"dropped,omitempty"` // changes whose evidence was gone at the time of writing
+	Refused   map[string]int `json:"refused,omitempty"` // by reason
+	Tokens    int            `json:"tokens,omitempty"`  // of models, failed attempts included
+	Held      bool           `json:"held,omitempty"`    // the token budget of the day is used up
+	Parts     []LearnPart    `json:"parts,omitempty"`   // of Consolidate: one for each workflow that it started
+	Outcome   string         `json:"outcome,omitempty"` // OutcomeOK or OutcomeHeld
+}
+
+// LearnPart is the result of one workflow that Consolidate started.
+type LearnPart struct {
+	Workflow string      `json:"workflow"`
+	Result   LearnResult `json:"result"`
+}
+
+// ConsolidateAllInput starts ConsolidateAll, which pages through scopes with new evidence and starts Consolidate for
+// each. The zero value is what the schedule starts.
+type ConsolidateAllInput struct {
+	Tenant string `json:"tenant,omitempty"` // this one alone
+	Shadow bool   `json:"shadow,omitempty"`
+
+	// Set by continue-as-new.
+	After string `json:"after,omitempty"`
+	Runs  int    `json:"runs,omitempty"`
+}
+
+// ConsolidateAllResult counts scopes.
+type ConsolidateAllResult struct {
+	Scopes  int `json:"scopes"`
+	Changed int `json:"changed"` // scopes in which something was learned
+	Failed  int `json:"failed,omitempty"`
+}
+
+// ConsolidateWorkflowID is the id of the run that consolidates a scope: one at a time.
+func ConsolidateWorkflowID(s LearnScope) string {
+	return WorkflowID("consolidate", s.Tenant, s.Agent, s.Project, s.Scope)
+}
+
+// AdviseRequest asks what to do.
+type AdviseRequest struct {
+	Principal   schema.Principal  `json:"principal"`
+	Task        string            `json:"task"`                  // in words; it or error is required
+	Error       string            `json:"error,omitempty"`       // as it was reported
+	Context     map[string]string `json:"context,omitempty"`     // os, project_kind, go_version and so on
+	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context goes before them
+	WorkingDir  string            `json:"working_dir,omitempty"`
+}
+
+// AdviseResponse is the best procedure or plan for a situation, filled in.
+type AdviseResponse struct {
+	AdviceID string         `json:"advice_id"`      // to report how it went
+	Best     *AdviceOption  `json:"best,omitempty"` // absent: nothing is sure enough
+	Others   []AdviceOption `json:"others,omitempty"`
+	// MissingContext are the keys that would help to choose.
+	MissingContext []string `json:"missing_context,omitempty"`
+}
+
+// AdviceOption is a procedure or a plan for the situation.
+type AdviceOption struct {
+	MemoryID     string       `json:"memory_id"`
+	Name         string       `json:"name"`
+	Type         string       `json:"type"` // competence or plan_graph
+	Steps        []AdviceStep `json:"steps"`
+	Confidence   float64      `json:"confidence"` // [0,1]
+	Tentative    bool         `json:"tentative,omitempty"`
+	Evidence     []string     `json:"evidence,omitempty"` // ids of episodes
+	Missing      []string     `json:"missing,omitempty"`  // parameters that the caller must give
+	Unknown      []string     `json:"unknown,omitempty"`  // context keys that its conditions name and the request does not
+	Fallbacks    []string     `json:"fallbacks,omitempty"`
+	FailureModes []string     `json:"failure_modes,omitempty"`
+}
+
+// AdviceStep is what to do.
+type AdviceStep struct {
+	Text       string         `json:"text"`
+	Tool       string         `json:"tool,omitempty"`
+	Args       map[string]any `json:"args,omitempty"` // parameters without a value stay in braces
+	Validation string         `json:"validation,omitempty"`
+	Optional   bool           `json:"optional,omitempty"`
+	Missing    []string       `json:"missing,omitempty"`
+}
+
+// ReportRequest says how it went after advice.
+type ReportRequest struct {
+	Principal schema.Principal  `json:"principal"`
+	AdviceID  string            `json:"advice_id"`
+	Used      string            `json:"used,omitempty"`    // the memory that was followed; empty: something else was done
+	Outcome   schema.Outcome    `json:"outcome,omitempty"` // empty: it follows from the steps
+	Steps     []StepReport      `json:"steps,omitempty"`
+	Context   map[string]string `json:"context,omitempty"`
+	Session   string            `json:"session,omitempty"` // in which it was done
+}
+
+// StepReport is how one step went.
+type StepReport struct {
+	OK      bool   `json:"ok"`
+	Skipped bool   `json:"skipped,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// ReportResult says what the report changed.
+type ReportResult struct {
+	Changed []string `json:"changed,omitempty"` // ids of memories whose figures changed
+}
