@@ -49,6 +49,10 @@ var phaseOf = map[string]string{
 	"Reflect":        api.PhaseReflect,
 	"DecaySweep":     PhaseDecay,
 	"RetentionPurge": PhaseRetention,
+	"Context":        api.PhaseRecall,
+	"Session":        "session",
+	"RecordSession":  "session",
+	"EraseEvents":    api.PhaseForget,
 	"RefreshTopic":   "topics",
 	"RefreshTopics":  "topics",
 }
