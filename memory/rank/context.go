@@ -29,11 +29,11 @@ const (
 	// NeighbourRadius is how far, in turns, a candidate's evidence reaches.
 	NeighbourRadius = 4
 
-	neighbourReach = 0.8 // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
-	answerBoost    = 1.5 // by which it counts more for the turn right after one that asks
-	sessionWeight  = 0.2 // of the session's coverage, squared
-	selfContained  = 370 // bytes, from which a memory needs the less context the longer it is
-	otherSpeaker   = 0.7 // by which a turn counts when the question names another speaker
+	neighbourReach = 0.8  // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
+	answerBoost    = 1.5  // by which it counts more for the turn right after one that asks
+	sessionWeight  = 0.15 // of the session's coverage, squared
+	selfContained  = 370  // bytes, from which a memory needs the less context the longer it is
+	otherSpeaker   = 0.7  // by which a turn counts when the question names another speaker
 )
 
 // Anchor is a candidate that lends evidence to its surroundings, and the memory whose place in the

@@ -89,8 +89,8 @@ func TestLongTextsNeedLessContext(t *testing.T) {
 	}
 	in[1].Bytes = 3700
 	got = scores(rank.Sessions(in, []float64{1}))
-	require.InDelta(t, 1-0.9*(1-0.2), got[1], 1e-12)
-	require.InDelta(t, 1-0.9*(1-0.02), got[2], 1e-12)
+	require.InDelta(t, 1-0.9*(1-0.15), got[1], 1e-12)
+	require.InDelta(t, 1-0.9*(1-0.015), got[2], 1e-12)
 }
 
 func TestSessions(t *testing.T) {
@@ -103,7 +103,7 @@ func TestSessions(t *testing.T) {
 	other := in(6, "a", 0b001)
 	other.Agent = "another"
 	got := scores(rank.Sessions([]evidence{in(1, "a", 0b001), in(2, "a", 0b010), in(3, "b", 0b001), in(4, "", 0b111), in(5, "c", 0), other}, []float64{0.5, 0.3, 0.2}))
-	require.InDelta(t, 1-0.9*(1-0.2*0.8*0.8), got[1], 1e-12, "what the session holds together")
+	require.InDelta(t, 1-0.9*(1-0.15*0.8*0.8), got[1], 1e-12, "what the session holds together")
 	require.Equal(t, got[1], got[2])
 	require.Greater(t, got[1], got[3])
 	require.Equal(t, got[3], got[6], "another agent's session of the same name")
