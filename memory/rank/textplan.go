@@ -31,6 +31,17 @@ func ByteNorm() (base, slope float64) {
 	return 1 + bm25K1*(1-lengthShare), bm25K1 * lengthShare / typicalBytes
 }
 
+// AsText returns the plan with scores that compare with those of full text, for texts whose length is known in lexemes
+// only.
+func (p TextPlan) AsText() TextPlan {
+	base, slope := ByteNorm()
+	p.LengthBase, p.LengthSlope = base, slope*bytesPerLexeme
+	return p
+}
+
+// bytesPerLexeme is about how many bytes of a text there are for each of its lexemes.
+const bytesPerLexeme = 9
+
 // SearchWidth bounds the work of one text search.
 type SearchWidth struct {
 	Terms int // that a memory is scored by; the rarest are kept

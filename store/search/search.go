@@ -225,7 +225,7 @@ func featureColumns(f pg.Filter, args pg.Args) string {
 		m.agent_id AS agent,
 		coalesce(m.agent_session_id, '') AS session,
 		m.who AS speaker,
-		m.occurred_at, m.importance, octet_length(m.content) AS bytes,
+		m.occurred_at, m.importance, m.bytes,
 		m.conditions IS NOT NULL AS conditional,
 		CASE WHEN m.type = 'semantic' THEN array(
 			SELECT s.id
@@ -249,7 +249,7 @@ func featureColumns(f pg.Filter, args pg.Args) string {
 
 // featureSources are the columns of the memory m that featureColumns reads.
 const featureSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who,
-			m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash, m.content`
+			m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash, m.bytes`
 
 func (r *featureRow) features() rank.Features {
 	out := r.Features
