@@ -103,7 +103,7 @@ func TestDampen(t *testing.T) {
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name = 'e20'`, hub)
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
 	blind := []string{rank.StageRelevance, rank.StageLatest} // they go by what the words say
-	const query = "where does Ana live, zyzzyva?" // an unknown word keeps scores off their bound
+	const query = "where does Ana live, zyzzyva?"            // an unknown word keeps scores off their bound
 	plain := w.ask(func(r *schema.RecallRequest) { r.Query, r.Without = query, blind })
 	dampened := w.ask(func(r *schema.RecallRequest) {
 		r.Query, r.With, r.Without = query, []string{rank.StageDampen}, blind
