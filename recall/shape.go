@@ -44,6 +44,7 @@ func (q *query) stages(found collected, texts *reader) []stage {
 		{rank.StageNeighbourhood, reranking(q.neighbourhood)},
 		{rank.StageSession, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Sessions(e, found.weights) })},
 		{rank.StageSpeaker, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Speakers(e, q.req.Query) })},
+		{rank.StageFirstHand, pure(func(e []rank.Evidence) []rank.Evidence { return rank.FirstHand(e, q.req.Query) })},
 		{timeexpr.StageTime, pure(func(e []rank.Evidence) []rank.Evidence { return timeexpr.Timely(e, q.windows) })},
 		{rank.StageConvolve, pure(func(e []rank.Evidence) []rank.Evidence { return rank.Convolve(e, found.trust) })},
 		{rank.StagePrimary, pure(q.primary)},

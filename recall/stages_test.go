@@ -103,8 +103,11 @@ func TestDampen(t *testing.T) {
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name = 'e20'`, hub)
 	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
 	blind := []string{rank.StageRelevance, rank.StageLatest} // they go by what the words say
-	plain := w.ask(func(r *schema.RecallRequest) { r.Without = blind })
-	dampened := w.ask(func(r *schema.RecallRequest) { r.With, r.Without = []string{rank.StageDampen}, blind })
+	const query = "where does Ana live, zyzzyva?"            // an unknown word keeps scores off their bound
+	plain := w.ask(func(r *schema.RecallRequest) { r.Query, r.Without = query, blind })
+	dampened := w.ask(func(r *schema.RecallRequest) {
+		r.Query, r.With, r.Without = query, []string{rank.StageDampen}, blind
+	})
 	require.InDelta(t, 0.7*resultOf(t, plain, hub).Score, resultOf(t, dampened, hub).Score, 1e-9)
 	require.InDelta(t, resultOf(t, plain, other).Score, resultOf(t, dampened, other).Score, 1e-9, "it links to something rare too")
 	require.InDelta(t, 1.1*resultOf(t, plain, dated).Score, resultOf(t, dampened, dated).Score, 1e-9, "it names a date")

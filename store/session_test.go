@@ -122,12 +122,26 @@ func TestRankTextIsBM25(t *testing.T) {
 	}
 }
 
-// bm25 is the textbook's formula, written again: k1 1.2, b 0.4, length in distinct words, as shares of the
+// What a person says in a sentence stands above a long answer that has the same words, whatever the others' length.
+func TestRankTextPrefersTheShortAmongLongTexts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := strings.Repeat("The heron stands in shallow water and waits for fish. ", 60)
+	for i := range 5 {
+		w.memory(fmt.Sprintf("%d %s", i, long))
+	}
+	answer := w.memory(long + "The kestrel nests in the tower. A kestrel hovers. Every kestrel eats voles.")
+	said := w.memory("I saw a kestrel today")
+	hits := w.search("kestrel")
+	require.Equal(t, []uuid.UUID{said, answer}, []uuid.UUID{hits[0].ID, hits[1].ID})
+}
+
+// bm25 is the textbook's formula, written again: k1 1.2, b 0.4, length in units of 250 bytes, as shares of the
 // weight of all words asked for and of the most that one occurrence can give.
 func bm25(texts []string, query string) map[string]float64 {
 	const k1, b = 1.2, 0.4
 	docs := make([]map[string]float64, len(texts))
-	df, words := map[string]float64{}, 0.0
+	df := map[string]float64{}
 	for i, text := range texts {
 		docs[i] = map[string]float64{}
 		for word := range strings.FieldsSeq(text) {
@@ -136,7 +150,6 @@ func bm25(texts []string, query string) map[string]float64 {
 		for word := range docs[i] {
 			df[word]++
 		}
-		words += float64(len(docs[i]))
 	}
 	n := float64(len(texts))
 	idf := func(word string) float64 { return math.Log(1 + (n-df[word]+0.5)/(df[word]+0.5)) }
@@ -149,7 +162,7 @@ func bm25(texts []string, query string) map[string]float64 {
 		sum := 0.0
 		for word := range strings.FieldsSeq(query) {
 			if tf := docs[i][word]; tf > 0 {
-				sum += idf(word) / total * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(len(docs[i]))*n/words))
+				sum += idf(word) / total * tf * (k1 + 1) / (tf + k1*(1-b+b*float64(len(text))/250))
 			}
 		}
 		if sum > 0 {

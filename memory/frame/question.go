@@ -15,6 +15,7 @@ type Question struct {
 	Terms  []Term   // its content words
 	Asks   bool     // it has the form of a question; else it is a list of words or a request
 	Amount bool     // it asks how much or how many
+	Value  bool     // it asks for a value that holds now and may have been another: see asksValue
 
 	who     bool
 	words   []content // its content words besides owners and Before
@@ -46,7 +47,7 @@ var pastCues = words("previously previous formerly former originally original in
 // ReadQuestion reads what a question asks for.
 func ReadQuestion(text string) Question {
 	ts := tokenize(strings.TrimSpace(text))
-	var q Question
+	q := Question{Value: asksValue(text)}
 	did := slices.ContainsFunc(ts, func(t token) bool {
 		return t.is("did", "was", "were", "had", "usedto") || pastTense(t)
 	})

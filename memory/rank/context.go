@@ -29,10 +29,11 @@ const (
 	// NeighbourRadius is how far, in turns, a candidate's evidence reaches.
 	NeighbourRadius = 4
 
-	neighbourReach = 0.8 // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
-	answerBoost    = 1.5 // by which it counts more for the turn right after one that asks
-	sessionWeight  = 0.3 // of the session's coverage, squared
-	otherSpeaker   = 0.7 // by which a turn counts when the question names another speaker
+	neighbourReach = 0.8  // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
+	answerBoost    = 1.5  // by which it counts more for the turn right after one that asks
+	sessionWeight  = 0.15 // of the session's coverage, squared
+	selfContained  = 370  // bytes, from which a memory needs the less context the longer it is
+	otherSpeaker   = 0.7  // by which a turn counts when the question names another speaker
 )
 
 // Anchor is a candidate that lends evidence to its surroundings, and the memory whose place in the
@@ -92,7 +93,7 @@ func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 		if _, ok := doubt[t.ID]; !ok {
 			doubt[t.ID] = 1
 		}
-		doubt[t.ID] *= 1 - lent(t)*direct[t.Anchor]
+		doubt[t.ID] *= 1 - lent(t)*t.needsContext()*direct[t.Anchor]
 		features[t.ID] = t.Features
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(doubt), compareIDs) {
@@ -117,6 +118,13 @@ func lent(t Turn) float64 {
 		share *= answerBoost
 	}
 	return share
+}
+
+// needsContext is the share of its surroundings' evidence that a memory gets, by its length, in (0,1]. A short turn
+// leaves out what was said before it. A long one says by itself what it is about, and repeats what it answers: the
+// evidence of its neighbours is its own once more.
+func (f *Features) needsContext() float64 {
+	return min(1, selfContained/max(1, float64(f.Bytes)))
 }
 
 // strongestFirst orders turns by their anchor's evidence, so that of several anchors in one place the
@@ -157,7 +165,7 @@ func Sessions(ranked []Evidence, weights []float64) []Evidence {
 		}
 		e.Set(
 			StageSession,
-			1-(1-e.Score)*(1-sessionWeight*covered*covered),
+			1-(1-e.Score)*(1-sessionWeight*e.needsContext()*covered*covered),
 			fmt.Sprintf("the session covers %.2f of the query", covered),
 		)
 	}

@@ -72,6 +72,27 @@ func TestAnchorsStandWhereTheirSourcesStand(t *testing.T) {
 	require.Len(t, rank.Anchors([]evidence{fact, again, said}), 2, "facts of one source stand in one place")
 }
 
+// A long text says by itself what it is about.
+func TestLongTextsNeedLessContext(t *testing.T) {
+	t.Parallel()
+	long := turn(1, 3, 1)
+	long.Bytes = 3700
+	short := turn(1, 2, 1)
+	short.Bytes = 100
+	got := scores(rank.Neighbourhood([]evidence{scored(1, 0.5)}, []rank.Turn{short, long}))
+	require.InDelta(t, 0.4*0.5, got[2], 1e-12)
+	require.InDelta(t, 0.4*0.5/10, got[3], 1e-12)
+
+	in := []evidence{scored(1, 0.1), scored(2, 0.1)}
+	for i := range in {
+		in[i].Session, in[i].Terms = "a", 1
+	}
+	in[1].Bytes = 3700
+	got = scores(rank.Sessions(in, []float64{1}))
+	require.InDelta(t, 1-0.9*(1-0.15), got[1], 1e-12)
+	require.InDelta(t, 1-0.9*(1-0.015), got[2], 1e-12)
+}
+
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	in := func(id int, session string, terms uint64) evidence {
@@ -82,7 +103,7 @@ func TestSessions(t *testing.T) {
 	other := in(6, "a", 0b001)
 	other.Agent = "another"
 	got := scores(rank.Sessions([]evidence{in(1, "a", 0b001), in(2, "a", 0b010), in(3, "b", 0b001), in(4, "", 0b111), in(5, "c", 0), other}, []float64{0.5, 0.3, 0.2}))
-	require.InDelta(t, 1-0.9*(1-0.3*0.8*0.8), got[1], 1e-12, "what the session holds together")
+	require.InDelta(t, 1-0.9*(1-0.15*0.8*0.8), got[1], 1e-12, "what the session holds together")
 	require.Equal(t, got[1], got[2])
 	require.Greater(t, got[1], got[3])
 	require.Equal(t, got[3], got[6], "another agent's session of the same name")

@@ -50,6 +50,7 @@ type Features struct {
 	Speaker     string
 	OccurredAt  time.Time
 	Importance  float64
+	Bytes       int         // of the content
 	Conditional bool        // it holds under conditions
 	Source      uuid.UUID   // the memory that this one, a fact, was drawn from; zero: none
 	Others      []uuid.UUID // further memories that say this fact

@@ -75,6 +75,7 @@ func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question)
 	} else {
 		preferNewest(out, sure, said)
 		newestFirst(out, sure, unsure)
+		updatesFirst(out, said, asked)
 	}
 	Rank(out)
 	return out
@@ -99,7 +100,8 @@ func successions(
 	}
 	follows := func(i, j int) bool {
 		a, b := candidates[at[i]], candidates[at[j]]
-		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID
+		return a.OccurredAt.Before(b.OccurredAt) && a.Source != b.ID && b.Source != a.ID &&
+			(!IsAssistant(b.Speaker, b.Agent) || IsAssistant(a.Speaker, a.Agent)) // it restates, and does not replace
 	}
 	for i, a := range texts { // what was contested when it was written
 		for j, b := range texts {
@@ -230,3 +232,40 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 		swap(best)
 	}
 }
+
+// updatesFirst puts a statement that tells of a change before older statements about what is asked, if the question
+// asks for a value that holds now: "I have raised my budget to 75" comes before "my budget of 60", although the first
+// has fewer of the words asked for. Nothing is marked: the change may be of something near. Short statements are left
+// to successions, which know what they are about.
+func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) {
+	if !slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Value }) {
+		return
+	}
+	Rank(out)
+	best := out[:min(len(out), maxUpdates)]
+	for i := range best {
+		newer := &best[i]
+		text, known := said[newer.ID]
+		if !known || IsAssistant(newer.Speaker, newer.Agent) || newer.Relevance < updateRelevance || !text.Updates() ||
+			text.Length() < longLength {
+			continue
+		}
+		top := newer.Score
+		for _, older := range best {
+			if older.OccurredAt.Before(newer.OccurredAt) && updateShare*older.Score <= newer.Score && !older.Replaces {
+				top = max(top, older.Score*aheadShare)
+			}
+		}
+		if top > newer.Score {
+			newer.Set(StageLatest, top, "tells of a change")
+		}
+	}
+}
+
+// Bounds of updatesFirst, the same for both sets of evaluation conversations.
+const (
+	maxUpdates      = 10    // candidates that are compared
+	updateRelevance = 0.3   // that an update must have
+	updateShare     = 0.5   // of the older statement's score
+	aheadShare      = 1.001 // of it that the newer one gets
+)

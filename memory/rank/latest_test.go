@@ -105,3 +105,31 @@ func TestASupersededMemoryIsBehindItsSuccessor(t *testing.T) {
 	require.Equal(t, []int{2, 1}, order)
 	require.Equal(t, map[int]schema.Currentness{1: schema.CurrentnessOlder}, marks)
 }
+
+// A change is told in fewer of the words asked for. It comes before what it changed, unless it is an assistant's word,
+// the question asks for no value that holds now, or it is hardly relevant.
+func TestWhatTellsOfAChangeComesFirst(t *testing.T) {
+	t.Parallel()
+	texts := []string{"I spent $43 on books in January, which is $8 over my $35 monthly budget for books and magazines",
+		"I want to spend my increased January book budget of $50 on a new series; which fits quiet winter evenings at home?"}
+	first := func(question, speaker string, relevance float64) int {
+		r := ranked([]float64{0.9, 0.6}, texts...)
+		for i := range r.evidence {
+			e := &r.evidence[i]
+			e.Type, e.Speaker, e.Relevance = schema.TypeEpisodic, "user", 0.8
+			quote := r.said[e.ID]
+			quote.Bytes = memory.MaxLatestChars + 1 // too long to be compared as a statement
+			r.said[e.ID] = quote
+			if e.ID[15] == 2 {
+				e.Speaker, e.Relevance = speaker, relevance
+			}
+		}
+		order, _ := r.asked(question)
+		return order[0]
+	}
+	require.Equal(t, 2, first("What is my monthly budget for books?", "user", 0.7))
+	require.Equal(t, 1, first("What is my monthly budget for books?", "assistant", 0.7))
+	require.Equal(t, 1, first("What is my monthly budget for books?", "user", 0.1))
+	require.Equal(t, 1, first("What would you do about my monthly budget for books?", "user", 0.7))
+	require.Equal(t, 1, first("Have I ever spent more than my monthly budget for books?", "user", 0.7))
+}

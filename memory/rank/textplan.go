@@ -7,13 +7,40 @@ import (
 	"strings"
 )
 
-// Constants of text ranking. Memories are short, a sentence or a turn, and their length says little
-// about how much of it is on topic; so length counts for less than BM25's usual 0.75. Measured on
-// the evaluation conversations: 0.75 gives recall@10 0.606, 0.4 gives 0.616 (docs/reference/benchmarks.md).
+// Constants of ranking texts of few words: claims, hints, facts that may be repeated. Their length says little about how
+// much of it is on topic, so it counts for less than BM25's usual 0.75.
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.4
 )
+
+// Constants of the length of a memory in full-text ranking. It is compared with a fixed length, not with the average of
+// the corpus: where turns of a person stand between long answers of an assistant, the average says nothing of either.
+// A memory of typicalBytes counts as one of average length does in BM25. Measured on both sets of evaluation
+// conversations (docs/reference/benchmarks.md): on the short turns of one, any share from 0.25 to 0.75 and any length
+// from 150 to 400 bytes is about as good; on the long exchanges of the other too, and the average is much worse.
+const (
+	lengthShare  = 0.4
+	typicalBytes = 250
+)
+
+// ByteNorm returns the constants by which full text ranks memories of different lengths. A memory's score is
+//
+//	sum over terms of weight × frequency × base / (frequency + base - 1 + slope × bytes)
+func ByteNorm() (base, slope float64) {
+	return 1 + bm25K1*(1-lengthShare), bm25K1 * lengthShare / typicalBytes
+}
+
+// AsText returns the plan with scores that compare with those of full text, for texts whose length is known in lexemes
+// only.
+func (p TextPlan) AsText() TextPlan {
+	base, slope := ByteNorm()
+	p.LengthBase, p.LengthSlope = base, slope*bytesPerLexeme
+	return p
+}
+
+// bytesPerLexeme is about how many bytes of a text there are for each of its lexemes.
+const bytesPerLexeme = 9
 
 // SearchWidth bounds the work of one text search.
 type SearchWidth struct {
@@ -68,7 +95,7 @@ type Term struct {
 	Weight float64
 }
 
-// TextPlan says how a query is matched and ranked. A memory's score is
+// TextPlan says how a query is matched and ranked. A memory's score is by ByteNorm, and that of a text of few words is
 //
 //	sum over terms of weight × saturated term frequency × LengthBase / (LengthBase + LengthSlope × distinct lexemes)
 //

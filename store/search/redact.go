@@ -46,7 +46,7 @@ func (s *Search) RedactedSummaries(ctx context.Context, f pg.Filter, levels []sc
 		if err != nil {
 			return err
 		}
-		plan := rank.PlanText(named(lexemes[0]), corpus, rank.ShortSearch)
+		plan := rank.PlanText(named(lexemes[0]), corpus, rank.ShortSearch).AsText()
 		if plan.IsEmpty() {
 			return nil
 		}

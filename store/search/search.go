@@ -84,20 +84,22 @@ func (r *TextRanking) Add(other TextRanking, limit int) {
 func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan rank.TextPlan,
 	limit int) (TextRanking, error) {
 	args := pg.Args{"terms": len(plan.Terms), "chosen": textOversample * limit, "limit": limit}
-	score, match := textRank("m", plan, args)
+	sum, match := textTerms("m", plan, args)
 	var lexemes []string
 	var weights []float64
 	for _, t := range slices.Concat(plan.Terms, plan.Also) {
 		lexemes, weights = append(lexemes, t.Lexeme), append(weights, t.Weight)
 	}
 	args["lexemes"], args["weights"] = lexemes, weights
+	args["length_base"], args["length_slope"] = rank.ByteNorm()
 	// ts_rank saturates term frequency on a curve of its own: it chooses more than are asked for, and BM25 ranks them.
 	query := `
 		SELECT x.id,
 			` + bm25Score + ` AS score,
 			coalesce(bit_or(1::bigint << (t.n - 1)::int) FILTER (WHERE t.n <= @terms), 0) AS terms
 		FROM (
-			SELECT m.id, m.tsv, ` + score + ` AS score
+			SELECT m.id, m.tsv, m.bytes,
+				(` + sum + `) / (@length_base::float8 + @length_slope::float8 * m.bytes) AS score
 			FROM memory_text m
 			WHERE ` + match + ` AND ` + f.Where("m", args) + `
 			ORDER BY score DESC, m.id
@@ -105,7 +107,7 @@ func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan ran
 		) x
 		CROSS JOIN unnest(x.tsv) l
 		JOIN unnest(@lexemes::text[], @weights::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
-		GROUP BY x.id
+		GROUP BY x.id, x.bytes
 		ORDER BY score DESC, x.id
 		LIMIT @limit`
 	hits, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, args)
@@ -118,7 +120,7 @@ const textOversample = 2
 // bm25Score is the sum of BM25's term scores over the joined terms, in [0,1]: a short memory that holds every term
 // once comes near 1. Its arguments are those of textRank.
 const bm25Score = `least(1, sum(t.weight * cardinality(l.positions) * @length_base::float8
-				/ (cardinality(l.positions) + (@length_base::float8 - 1) + @length_slope::float8 * length(x.tsv))))`
+				/ (cardinality(l.positions) + (@length_base::float8 - 1) + @length_slope::float8 * x.bytes)))`
 
 // rankUnit is what ts_rank gives one occurrence of one lexeme of weight D: 0.1 over pi²/6.
 const rankUnit = "0.0607927"
@@ -129,6 +131,12 @@ const rankUnit = "0.0607927"
 // frequency that saturates much as BM25's does. It runs in C on the stored vector, which makes it
 // the cheapest exact term weight that Postgres has; document frequency and length are ours.
 func textRank(m string, plan rank.TextPlan, args pg.Args) (score, match string) {
+	sum, match := textTerms(m, plan, args)
+	return lengthNormalised(m, sum, plan, args), match
+}
+
+// textTerms renders a plan as a sum of weighted ts_ranks and a condition on the alias.
+func textTerms(m string, plan rank.TextPlan, args pg.Args) (sum, match string) {
 	var terms strings.Builder
 	for i, t := range slices.Concat(plan.Terms, plan.Also) {
 		if i > 0 {
@@ -138,10 +146,10 @@ func textRank(m string, plan rank.TextPlan, args pg.Args) (score, match string) 
 		args[fmt.Sprint("weight_", i)], args[fmt.Sprint("lexeme_", i)] = t.Weight, quoteLexeme(t.Lexeme)
 	}
 	args["match"] = plan.Match(quoteLexeme)
-	return lengthNormalised(m, terms.String(), plan, args), m + ".tsv @@ @match::tsquery"
+	return terms.String(), m + ".tsv @@ @match::tsquery"
 }
 
-// lengthNormalised turns a sum of weighted ts_ranks into a score in [0,1].
+// lengthNormalised turns a sum of weighted ts_ranks of short texts into a score in [0,1].
 func lengthNormalised(m, sum string, plan rank.TextPlan, args pg.Args) string {
 	args["length_base"], args["length_slope"] = plan.LengthBase, plan.LengthSlope
 	return fmt.Sprintf(`least(1, (%[1]s) / %[2]s * @length_base::float8
@@ -217,7 +225,7 @@ func featureColumns(f pg.Filter, args pg.Args) string {
 		m.agent_id AS agent,
 		coalesce(m.agent_session_id, '') AS session,
 		m.who AS speaker,
-		m.occurred_at, m.importance,
+		m.occurred_at, m.importance, m.bytes,
 		m.conditions IS NOT NULL AS conditional,
 		CASE WHEN m.type = 'semantic' THEN array(
 			SELECT s.id
@@ -241,7 +249,7 @@ func featureColumns(f pg.Filter, args pg.Args) string {
 
 // featureSources are the columns of the memory m that featureColumns reads.
 const featureSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who,
-			m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash`
+			m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash, m.bytes`
 
 func (r *featureRow) features() rank.Features {
 	out := r.Features
