@@ -38,26 +38,33 @@ const frontierSQL = `
 			WHERE tenant = @tenant AND id = r.through AND stream = @stream
 			OFFSET 0) i ON true`
 
-// pendingSQL is latestSQL from the other end: own events and open ones after a number. The agent's own reflections are
-// not pending.
+// pendingSQL is latestSQL from the other end: own events and those of each audience after a number. The agent's own
+// reflections are not pending.
 const pendingSQL = `
 	SELECT ` + columns + `
 	FROM (
-		(SELECT *
-		FROM events
-		WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq > @after AND seq <= @through
-			AND kind <> 'agent.reflected' AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
-		ORDER BY seq
-		LIMIT @limit)
-		UNION ALL
-		(SELECT *
-		FROM events
-		WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND seq > @after AND seq <= @through
-			AND agent_id <> @agent AND (visibility <> 'group' OR policy_group = @policy_group AND policy_group <> '')
-			AND (kind <> 'agent.reflected' OR NOT @happened)
-			AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
-		ORDER BY seq
-		LIMIT @limit)) e
+		SELECT DISTINCT ON (u.seq) u.*
+		FROM (
+			(SELECT *
+			FROM events
+			WHERE tenant = @tenant AND stream = @stream AND agent_id = @agent AND seq > @after AND seq <= @through
+				AND kind <> 'agent.reflected' AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
+			ORDER BY seq
+			LIMIT @limit)
+			UNION ALL
+			(SELECT o.*
+			FROM unnest(@audiences::text[]) a(audience)
+				CROSS JOIN LATERAL (
+					SELECT *
+					FROM events
+					WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND seq > @after
+						AND seq <= @through AND ` + audienceSQL + ` = a.audience
+						AND (visibility <> 'group' OR policy_group = a.audience AND policy_group <> '')
+						AND (kind <> 'agent.reflected' OR agent_id <> @agent AND NOT @happened)
+						AND erased_at IS NULL AND sensitivity = ANY(@sensitivities)
+					ORDER BY seq
+					LIMIT @limit) o)) u
+		ORDER BY u.seq) e
 	ORDER BY e.seq
 	LIMIT @limit`
 
@@ -74,7 +81,7 @@ func (s *Events) Pending(ctx context.Context, in PendingInput) ([]ledger.Event, 
 		"tenant":        in.Principal.Tenant,
 		"stream":        in.Stream,
 		"agent":         in.Principal.Agent,
-		"policy_group":  in.Principal.PolicyGroup,
+		"audiences":     audiences(in.Principal.PolicyGroup),
 		"after":         int64(0),
 		"through":       through,
 		"sensitivities": pg.SensitivitiesUpTo(in.MaxSensitivity),
