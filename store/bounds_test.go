@@ -12,8 +12,12 @@ import (
 
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
+	"github.com/mneme/mneme/memory/session"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/store/sessions"
 	"github.com/mneme/mneme/store/sweeping"
 )
 
@@ -32,7 +36,7 @@ const (
 // bounds has every table. A new table fails the test until it says what bounds it. docs/forgetting.md lists the same.
 var bounds = map[string]bound{
 	"memories": steady, "memory_history": steady, "memory_versions": steady, "memory_candidates": steady, "proposals": steady,
-	"ingest_batches": steady, "jobs": steady, "operations": steady, "events": steady, "event_ids": steady, "event_streams": steady, "retrievals": steady, "retrieval_feedback": steady,
+	"ingest_batches": steady, "jobs": steady, "operations": steady, "events": steady, "event_ids": steady, "event_streams": steady, "sessions": steady, "session_episodes": steady, "retrievals": steady, "retrieval_feedback": steady,
 	"forget_runs": steady, "forget_items": steady, "forget_echoes": steady, "sweep_runs": steady, "retention_policy_changes": steady,
 	"artifacts": steady, "artifact_holders": steady, "staged_requests": steady, "index_outbox": steady, "lexeme_stats": steady,
 	"entities": steady, "entity_relations": steady,
@@ -161,6 +165,17 @@ func (y *steadyYear) week(n int) {
 		"event_kind": "note", "ref": "evt://1", "summary": %q}], "artifacts": [%q]}}`, uuid.NewString(), name+" showed a picture", shown.Address)
 	y.created(m)
 	require.NoError(y.t, y.Accept(ctx, schema.OperationRef{Tenant: y.p.Tenant, ID: "later" + name}, "put", schema.PutRequest{}, y.now))
+
+	// A session that becomes an episode.
+	key := sessionKey("ann", name, "run/"+name)
+	key.Principal.Tenant = y.p.Tenant
+	_, err = y.Store.Append(ctx, events.AppendInput{Tenant: y.p.Tenant, Events: []ledger.Event{said("session"+name, "run/"+name, "ann", ledger.KindAgentThought)}, Now: y.now})
+	require.NoError(y.t, err)
+	_, err = y.TakeIn(ctx, key, y.now)
+	require.NoError(y.t, err)
+	closed, err := y.CloseSession(ctx, sessions.CloseInput{Key: key, Why: session.Idle, Policy: y.policy, Now: y.now})
+	require.NoError(y.t, err)
+	require.NotNil(y.t, closed.MemoryID)
 
 	// Forgetting of each kind, and a policy that goes back and forth.
 	for i, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {

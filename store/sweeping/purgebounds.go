@@ -97,11 +97,33 @@ var freeEvent = `e.stream NOT LIKE 'world/%'
 		SELECT FROM memory_provenance p
 		WHERE p.ref = e.id AND p.tenant = @tenant AND p.kind = 'event')`
 
+// sessions removes sessions that were closed before the window of events and whose episodes are gone. One that comes
+// again begins like a new one. They are not counted: they hold nothing that the ledger does not have.
+func (p *purging) sessions(ctx context.Context, before time.Time) error {
+	_, err := p.Tx.Exec(ctx, `
+		DELETE FROM sessions
+		WHERE tenant = @tenant AND id IN (
+			SELECT s.id
+			FROM sessions s
+			WHERE s.tenant = @tenant AND s.state = 'closed' AND s.closed_at < @before
+				AND NOT EXISTS (
+					SELECT FROM session_episodes e
+						JOIN memories m ON m.tenant = @tenant AND m.id = e.memory_id
+					WHERE e.tenant = @tenant AND e.session_id = s.id)
+			ORDER BY s.closed_at
+			LIMIT @limit)`,
+		pg.Args{"tenant": p.Tenant, "before": before, "limit": p.in.Limit})
+	return err
+}
+
 // events removes events of the ledger that were recorded before the window and to which nothing refers.
 func (p *purging) events(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.policy(schema.RetainEvents), p.in.At)
 	if !ends {
 		return nil
+	}
+	if err := p.sessions(ctx, before); err != nil {
+		return err
 	}
 	going, err := p.page(ctx, `
 		SELECT e.recorded_at AS at, e.stream AS key, e.seq AS version, (`+freeEvent+`) AS goes
