@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/memory/session"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/budgets"
 	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/sessions"
@@ -45,6 +46,9 @@ var bounds = map[string]bound{
 	"memory_hints": perMemory, "memory_artifacts": perMemory, "memory_entity_mentions": perMemory, "entity_relation_sources": perMemory,
 	"entity_claims": perMemory, "memory_source_kinds": perMemory,
 
+	"event_marks": steady, "event_vectors": steady, "token_budgets": steady, "token_reservations": steady,
+
+	"topics": few, "topic_answers": few, "topic_drafts": few,
 	"corpus_stats": few, "retention_policies": few, "sweep_holds": few, "tenant_secrets": few, "index_generations": few,
 	"goose_db_version": few,
 }
@@ -176,6 +180,16 @@ func (y *steadyYear) week(n int) {
 	closed, err := y.CloseSession(ctx, sessions.CloseInput{Key: key, Why: session.Idle, Policy: y.policy, Now: y.now})
 	require.NoError(y.t, err)
 	require.NotNil(y.t, closed.MemoryID)
+
+	// What is derived of events; a standing question that is answered again, and what that cost.
+	seen := said("seen"+name, "run/"+name, "ann", ledger.KindWorldObserved)
+	_, err = y.Store.Append(ctx, events.AppendInput{Tenant: y.p.Tenant, Events: []ledger.Event{seen}, Now: y.now})
+	require.NoError(y.t, err)
+	require.NoError(y.t, y.PutVectors(ctx, y.p.Tenant, hash, []string{seen.ID}, [][]float32{make([]float32, hash.Dimensions)}, y.now))
+	topic := y.asks(y.p, "Who knows Alice?")
+	draft, _ := y.drafts(topic, y.pinned, fades)
+	y.publishes(topic, draft)
+	require.NoError(y.t, y.ReserveTokens(ctx, budgets.Reservation{Tenant: y.p.Tenant, Key: name, Purpose: "topic", Tokens: 30}, y.now))
 
 	// Forgetting of each kind, and a policy that goes back and forth.
 	for i, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
