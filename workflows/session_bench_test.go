@@ -42,7 +42,7 @@ func BenchmarkSession(b *testing.B) {
 			for range 4 {
 				wg.Go(func() {
 					for i := range next {
-						if err := way.do(api.AppendRequest{SessionRef: ref, Events: thoughts("e", i*way.size, (i+1)*way.size)}); err != nil {
+						if err := way.do(api.AppendRequest{SessionRef: ref, Events: sessionThoughts("e", i*way.size, (i+1)*way.size)}); err != nil {
 							b.Error(err)
 						}
 					}
