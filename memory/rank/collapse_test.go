@@ -32,6 +32,7 @@ func stated(id int, score float64, words int64, sources ...int) evidence {
 func TestCollapseDerived(t *testing.T) {
 	t.Parallel()
 	sam := func(e evidence) evidence { e.Speaker = "Sam"; return e }
+	long := func(e evidence) evidence { e.Bytes = 400; return e }
 	timed := said(1, 0.9, 9)
 	timed.Channels = map[string]float64{rank.ChannelTime: 0.5}
 	for name, c := range map[string]struct {
@@ -39,6 +40,8 @@ func TestCollapseDerived(t *testing.T) {
 		want []int
 	}{
 		"a fact below its source goes":                         {[]evidence{said(1, 0.9, 7), stated(2, 0.5, 8, 1)}, []int{1}},
+		"a fact that ranks as high as its source is shown":     {[]evidence{said(1, 0.9, 7), stated(2, 0.89, 8, 1)}, []int{2}},
+		"but not of a source that says much more":              {[]evidence{long(said(1, 0.9, 7)), stated(2, 0.89, 8, 1)}, []int{1}},
 		"a source below its fact goes":                         {[]evidence{stated(2, 0.9, 8, 1), said(1, 0.5, 7)}, []int{2}},
 		"facts of one source stay":                             {[]evidence{stated(2, 0.9, 10, 1), stated(3, 0.8, 11, 1)}, []int{2, 3}},
 		"in the same words the fact is shown":                  {[]evidence{said(1, 0.9, 9), scored(4, 0.7), stated(2, 0.5, 9, 1)}, []int{2, 4}},

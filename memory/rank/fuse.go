@@ -98,9 +98,9 @@ const StageCollapse = "collapse"
 // sources of one fact the first is kept. Facts of one source stay side by side.
 //
 // Of a fact and a source in the same words the fact is shown, in the higher place of the two: it lasts, and the
-// source fades.
+// source fades. So it is where the source says little more and ranks hardly higher.
 func CollapseDerived(ranked []Evidence) []Evidence {
-	ranked = lastingForFading(ranked)
+	ranked = factsBeforeEqualSources(lastingForFading(ranked))
 	out := make([]Evidence, 0, len(ranked))
 	kept := map[uuid.UUID]bool{}      // memories above
 	spokenFor := map[uuid.UUID]bool{} // sources of facts above, also of those that were dropped
@@ -115,6 +115,44 @@ func CollapseDerived(ranked []Evidence) []Evidence {
 		}
 		if !dropped {
 			kept[e.ID] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Constants of what counts as equal to its source.
+const (
+	equalScore  = 0.98 // of the source's score
+	equalLength = 2    // times the fact's length, which the source has at most
+)
+
+// factsBeforeEqualSources moves facts before the source that they were drawn from, where the two answer equally well.
+func factsBeforeEqualSources(ranked []Evidence) []Evidence {
+	facts := map[uuid.UUID][]Evidence{} // by their source
+	for _, e := range ranked {
+		if e.Source != uuid.Nil {
+			facts[e.Source] = append(facts[e.Source], e)
+		}
+	}
+	if len(facts) == 0 {
+		return ranked
+	}
+	out := make([]Evidence, 0, len(ranked))
+	placed := map[uuid.UUID]bool{}
+	for _, e := range ranked {
+		for _, fact := range facts[e.ID] {
+			if !placed[fact.ID] && fact.Score >= equalScore*e.Score && e.Bytes <= equalLength*fact.Bytes &&
+				e.Channels[ChannelTime] <= fact.Channels[ChannelTime] {
+				placed[fact.ID] = true
+				if fact.Score < e.Score {
+					fact.Set(StageCollapse, e.Score, "in the place of its source, which says little more")
+				}
+				out = append(out, fact)
+			}
+		}
+		if !placed[e.ID] {
+			placed[e.ID] = true
 			out = append(out, e)
 		}
 	}
