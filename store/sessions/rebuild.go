@@ -40,10 +40,10 @@ type RebuildInput struct {
 type Compared struct {
 	Kind    string   // ledger.DerivedWorking or ledger.DerivedEpisode
 	ID      string   // of the session or of the record
-	Stream  string   //
+	Stream  string
 	Fields  []string // that differ; "record" for one that is missing
-	Kept    string   // why it is left as it is, where it is: one of the reasons of schema/ledger
 	Rebuilt bool
+	Kept    string // why it is left as it is, where it is: one of the reasons of schema/ledger
 }
 
 // RebuildPage is one page of sessions.
