@@ -248,3 +248,46 @@ func TestRebuildNamesWhatDiffers(t *testing.T) {
 	w.rebuild(false, false)
 	require.Empty(t, differing(w.rebuild(true, false)))
 }
+
+// The state of the work is that of the agent's own open session, up to the end of the stream, and as its group sees it.
+func TestWorkingOfAnOpenSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	key := sessionKey("ann", "x", "run/x")
+	working := func(in sessions.WorkingInput) *session.Working {
+		out, err := w.Store.WorkingOf(ctx, in)
+		require.NoError(t, err)
+		return out
+	}
+	in := sessions.WorkingInput{Principal: key.Principal, Streams: []string{"world/w", "run/x"}}
+	require.Nil(t, working(in), "there is none")
+	w.append(time.Now(), updated("a", "run/x", "ann", "so far"))
+	w.takeIn(key)
+	w.append(time.Now(), updated("b", "run/x", "ann", "on"))
+	before := w.drawn()
+	require.Equal(t, "on", working(in).Payload.ContextSummary, "what the session has not taken in counts")
+	require.Equal(t, before, w.drawn(), "it only reads")
+	in.Streams = []string{"run/y"}
+	require.Nil(t, working(in))
+	in.Session = "x"
+	require.Equal(t, "on", working(in).Payload.ContextSummary, "by its name")
+	in.Principal.Agent = "bob"
+	require.Nil(t, working(in), "it is ann's")
+	in.Principal = key.Principal
+	in.Principal.User = "u"
+	require.Nil(t, working(in), "it is not of this user")
+
+	in.Principal = key.Principal
+	thing := ended("c", "run/x", "bob")
+	thing.Visibility = schema.VisibilityGroup
+	w.append(time.Now(), thing)
+	require.Equal(t, schema.TaskDone, working(in).Payload.State, "bob shows its group how the run ended")
+	w.takeIn(key)
+	in.Principal.PolicyGroup = "another"
+	require.NotEqual(t, schema.TaskDone, working(in).Payload.State, "another group does not see that")
+	_, err := w.Store.EraseEvents(ctx, "t", []string{"b"}, time.Now())
+	require.NoError(t, err)
+	require.Equal(t, "so far", working(in).Payload.ContextSummary, "what was erased is not told")
+	w.closeSession(key, 0, session.Finished)
+	require.Nil(t, working(in), "it is closed")
+}

@@ -38,8 +38,8 @@ type RebuildInput struct {
 
 // Compared is one thing that is derived from the ledger, compared with it.
 type Compared struct {
-	Kind    string   // ledger.DerivedWorking or ledger.DerivedEpisode
-	ID      string   // of the session or of the record
+	Kind    string // ledger.DerivedWorking or ledger.DerivedEpisode
+	ID      string // of the session or of the record
 	Stream  string
 	Fields  []string // that differ; "record" for one that is missing
 	Rebuilt bool
