@@ -243,7 +243,8 @@ func (w writing) record(e session.Episode, closed Closed) (schema.MemoryRecord, 
 func (w writing) actor() string { return "agent:" + w.Principal.Agent }
 
 // write writes the record of an episode. It returns nil where the policy writes none; history then says so.
-func (w writing) write(ctx context.Context, c *commit.Change, e session.Episode, closed Closed) (*uuid.UUID, error) {
+func (w writing) write(ctx context.Context, c *commit.Change, e session.Episode,
+	closed Closed) (*uuid.UUID, error) {
 	record, err := w.record(e, closed)
 	if err != nil {
 		return nil, err

@@ -53,9 +53,9 @@ type RebuildPage struct {
 	More     bool
 }
 
-// RebuildSessions compares the state of the work of open sessions, and the records of closed ones, with what the ledger
-// gives, and makes again what differs unless it is only to compare. Each is one transaction. What a person changed, what
-// was forgotten, and what the ledger does not have any more is left as it is.
+// RebuildSessions compares the state of the work of open sessions, and the records of closed ones, with what the
+// ledger gives, and makes again what differs unless it is only to compare. Each is one transaction. What a person
+// changed, what was forgotten, and what the ledger does not have any more is left as it is.
 func (s *Sessions) RebuildSessions(ctx context.Context, in RebuildInput) (RebuildPage, error) {
 	limit := max(1, min(in.Limit, MaxPage))
 	var ids []uuid.UUID
@@ -240,9 +240,11 @@ func diff(a, b json.RawMessage) (out []string) {
 }
 
 // eventsGone reports whether events of a span were purged or, where erased ones count, erased.
-func eventsGone(ctx context.Context, c *commit.Change, stream string, first, last int64, erased bool) (gone bool, err error) {
+func eventsGone(ctx context.Context, c *commit.Change, stream string, first, last int64,
+	erased bool) (gone bool, err error) {
 	err = c.Tx.QueryRow(ctx, `
-		SELECT count(*) <> greatest(0, @last::bigint - @first::bigint + 1) OR @erased::boolean AND count(*) FILTER (WHERE erased_at IS NOT NULL) > 0
+		SELECT count(*) <> greatest(0, @last::bigint - @first::bigint + 1)
+			OR @erased::boolean AND count(*) FILTER (WHERE erased_at IS NOT NULL) > 0
 		FROM events
 		WHERE tenant = @tenant AND stream = @stream AND seq BETWEEN @first AND @last`,
 		pg.Args{"tenant": c.Tenant, "stream": stream, "first": first, "last": last, "erased": erased}).Scan(&gone)
@@ -257,7 +259,8 @@ type closedRow struct {
 
 // rebuildEpisode compares the next episode of a session after a number, and returns its number; 0 where there is none.
 // It returns nil for an episode of which the policy wrote no record.
-func rebuildEpisode(ctx context.Context, c *commit.Change, in RebuildInput, id uuid.UUID, after int64) (*Compared, int64, error) {
+func rebuildEpisode(ctx context.Context, c *commit.Change, in RebuildInput, id uuid.UUID,
+	after int64) (*Compared, int64, error) {
 	o, err := lockOwned(ctx, c, id)
 	if err != nil || o == nil {
 		return nil, 0, err
@@ -284,7 +287,8 @@ func rebuildEpisode(ctx context.Context, c *commit.Change, in RebuildInput, id u
 	return out, e.FirstSeq, err
 }
 
-func (w writing) rebuild(ctx context.Context, c *commit.Change, in RebuildInput, stream string, e Closed) (*Compared, error) {
+func (w writing) rebuild(ctx context.Context, c *commit.Change, in RebuildInput, stream string,
+	e Closed) (*Compared, error) {
 	out := &Compared{Kind: ledger.DerivedEpisode, ID: w.id.String(), Stream: stream}
 	stored, kept, err := readStored(ctx, c, w.id)
 	if out.Kept = kept; err != nil || kept != "" {

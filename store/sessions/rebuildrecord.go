@@ -131,13 +131,15 @@ func removeStored(ctx context.Context, c *commit.Change, id uuid.UUID) (bool, er
 	var referred bool
 	err := c.Tx.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM memory_links l WHERE l.tenant = @tenant AND (l.target_id = @id OR l.source_id = @id))
-			OR EXISTS (SELECT FROM memory_entity_mentions x WHERE x.tenant = @tenant AND x.memory_id = @id)
+			OR EXISTS (SELECT FROM memory_entity_mentions x
+				WHERE x.tenant = @tenant AND x.memory_id = @id)
 			OR EXISTS (SELECT FROM entity_relation_sources x WHERE x.tenant = @tenant AND x.memory_id = @id)`, args).
 		Scan(&referred)
 	if err != nil || referred {
 		return false, err
 	}
-	if _, err := c.Tx.Exec(ctx, `DELETE FROM memory_embeddings WHERE tenant = @tenant AND memory_id = @id`, args); err != nil {
+	_, err = c.Tx.Exec(ctx, `DELETE FROM memory_embeddings WHERE tenant = @tenant AND memory_id = @id`, args)
+	if err != nil {
 		return false, err
 	}
 	_, err = c.Tx.Exec(ctx, `DELETE FROM memories WHERE tenant = @tenant AND id = @id`, args)

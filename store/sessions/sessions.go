@@ -84,7 +84,8 @@ type row struct {
 	Principal  *schema.Principal // that opened it last
 }
 
-const rowColumns = `s.id, s.stream, s.state, s.first_seq, s.last_seq, s.events, s.ended_seq, s.working, s.changed_seq, s.principal`
+const rowColumns = `s.id, s.stream, s.state, s.first_seq, s.last_seq, s.events, s.ended_seq, s.working, s.changed_seq,
+	s.principal`
 
 // States of a session.
 const (
