@@ -51,6 +51,11 @@ var phaseOf = map[string]string{
 	"RetentionPurge": PhaseRetention,
 	"RefreshTopic":   "topics",
 	"RefreshTopics":  "topics",
+	"Rebuild":        api.PhaseRebuild,
+	"Context":        api.PhaseRecall,
+	"EraseEvents":    api.PhaseForget,
+	"Session":        "session",
+	"RecordSession":  "session",
 }
 
 // Phases of the two sweeps, which alerts look for.
