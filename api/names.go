@@ -74,6 +74,7 @@ const (
 	WorkflowRecordSession  = "RecordSession"  // RecordRequest to SessionResult
 	WorkflowEraseEvents    = "EraseEvents"    // EraseEventsRequest to EraseEventsResult
 	WorkflowReflect        = "Reflect"        // ReflectInput to ReflectResult
+	WorkflowRebuild        = "Rebuild"        // RebuildRequest to RebuildResult
 	WorkflowContext        = "Context"        // ledger.ContextRequest to ledger.ContextResponse
 	WorkflowRefreshTopic   = "RefreshTopic"   // RefreshTopicInput to RefreshTopicResult
 	WorkflowRefreshTopics  = "RefreshTopics"  // RefreshTopicsInput to RefreshTopicsResult

@@ -275,3 +275,12 @@ var draftOptions = workflow.ActivityOptions{
 	RetryPolicy:            backoff(topicAttempts),
 	Summary:                "draft the answer",
 }
+
+// rebuildPageOptions: sessions may be long, and each episode is read in full.
+var rebuildPageOptions = workflow.ActivityOptions{
+	StartToCloseTimeout:    30 * time.Minute,
+	ScheduleToCloseTimeout: overall(indexAttempts, 30*time.Minute, longestWait),
+	HeartbeatTimeout:       heartbeatTimeout,
+	RetryPolicy:            backoff(indexAttempts),
+	Summary:                "compare a page with the ledger",
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/activities/indexing"
+	"github.com/mneme/mneme/activities/rebuilding"
 	"github.com/mneme/mneme/activities/reflecting"
 	"github.com/mneme/mneme/activities/sessions"
 	"github.com/mneme/mneme/activities/topics"
@@ -99,6 +100,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(RecordSession)
 	w.RegisterWorkflow(EraseEvents)
 	w.RegisterWorkflow(Reflect)
+	w.RegisterWorkflow(Rebuild)
 	w.RegisterWorkflow(RefreshTopic)
 	w.RegisterWorkflow(RefreshTopics)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
@@ -128,6 +130,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
 		Now: d.Now})
+	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})

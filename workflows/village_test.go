@@ -21,6 +21,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/events"
+	"github.com/mneme/mneme/store/sessions"
 )
 
 var (
@@ -76,11 +77,20 @@ func turnEvents(turn int) []ledger.Event {
 	}
 }
 
-// live plays the turns: each awaits its append, and then the reflection of every agent that is due.
+// villageSession is the session of a villager on the village's stream.
+func villageSession(name string) api.SessionRef {
+	return api.SessionRef{Principal: villager(name), Session: "days", Stream: village}
+}
+
+// live plays the turns: each awaits its append by the agent's session, and then the reflection of every agent that is
+// due. At the end the sessions are closed.
 func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func(n int, reflect func())) {
 	t.Helper()
 	for n := 1; n <= *villageTurns; n++ {
-		_, err := s.Append(context.Background(), events.AppendInput{Tenant: "village", Events: turnEvents(n), Open: views.GlobalKinds(), Now: time.Now()})
+		list := turnEvents(n)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		_, err := mneme.AppendEvents(ctx, c, queue, api.AppendRequest{SessionRef: villageSession(list[0].Agent), Events: list})
+		cancel()
 		require.NoError(t, err)
 		turn(n, func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -92,13 +102,62 @@ func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func
 			}
 		})
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	for _, name := range villagers {
+		closed, err := mneme.CloseSession(ctx, c, queue, api.CloseRequest{SessionRef: villageSession(name), Outcome: schema.OutcomeSuccess})
+		require.NoError(t, err)
+		require.NotEmpty(t, closed.EpisodeID)
+	}
+}
+
+// requireRebuilt holds that nothing that is derived from the ledger differs from it, also after it was lost.
+func requireRebuilt(t *testing.T, c client.Client, queue string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	for _, in := range []api.RebuildRequest{{Verify: true}, {Drop: true}, {Verify: true}} {
+		in.Tenant = "village"
+		run, err := mneme.StartRebuild(ctx, c, queue, in)
+		require.NoError(t, err)
+		var out api.RebuildResult
+		require.NoError(t, run.Get(ctx, &out))
+		require.Zero(t, out.Different, out.Differences)
+		require.Empty(t, out.Kept)
+		require.GreaterOrEqual(t, out.Compared, len(villagers)+1, "every episode, and the marks of the stream")
+		if in.Drop {
+			require.Equal(t, out.Compared, out.Rebuilt)
+		}
+	}
 }
 
 // lived is what is left of the turns: the ledger without its times, and what each agent would read.
 type lived struct {
 	ledger   []ledger.Event
 	contexts map[string]string
+	episodes map[string]schema.EpisodicPayload // by villager, without times
 	beliefs  int
+}
+
+// episodesOf are the episodes of the villagers' sessions.
+func episodesOf(t *testing.T, s *store.Store) map[string]schema.EpisodicPayload {
+	t.Helper()
+	out := map[string]schema.EpisodicPayload{}
+	for _, name := range villagers {
+		ref := villageSession(name)
+		shown, err := s.ShowSession(context.Background(), sessions.Key{Principal: ref.Principal, Session: ref.Session})
+		require.NoError(t, err)
+		require.Len(t, shown.Episodes, 1)
+		found, err := s.Get(context.Background(), ref.Principal, *shown.Episodes[0].MemoryID)
+		require.NoError(t, err)
+		var payload schema.EpisodicPayload
+		require.NoError(t, json.Unmarshal(found.Payload, &payload))
+		for i := range payload.Timeline {
+			payload.Timeline[i].T = time.Time{}
+		}
+		out[name] = payload
+	}
+	return out
 }
 
 func whatLived(t *testing.T, s *store.Store) lived {
@@ -171,7 +230,12 @@ func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 // memory fits a window of eight events (document 001).
 func TestFourAgentsAndAWorkerThatIsKilled(t *testing.T) {
 	t.Parallel()
-	calm := testkit.NewHarness(t, nil)
+	// Each run has a namespace of its own: the other one has the same names, and a session that is closed answers an update
+	// that it was given before.
+	address := testkit.TemporalAddress(t)
+	quiet := testkit.NewNamespace(t, address)
+	calm := testkit.NewHarnessAt(t, testkit.DatabaseURL(t),
+		testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = quiet }), nil)
 	began := time.Now()
 	live(t, calm.Store, calm.Temporal, calm.TaskQueue, func(n int, reflect func()) {
 		reflect()
@@ -180,10 +244,10 @@ func TestFourAgentsAndAWorkerThatIsKilled(t *testing.T) {
 		}
 	})
 	want := whatLived(t, calm.Store)
+	want.episodes = episodesOf(t, calm.Store)
 	t.Logf("undisturbed: %d turns, %d events, %d beliefs in %s", *villageTurns, len(want.ledger), want.beliefs, time.Since(began).Round(time.Millisecond))
 	require.Greater(t, want.beliefs, *villageTurns/8)
 
-	address := testkit.TemporalAddress(t)
 	namespace := testkit.NewNamespace(t, address)
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url, queue := testkit.DatabaseURL(t), "test-"+uuid.NewString()
@@ -212,7 +276,10 @@ func TestFourAgentsAndAWorkerThatIsKilled(t *testing.T) {
 		<-replaced
 	})
 	got := whatLived(t, s)
+	got.episodes = episodesOf(t, s)
 	t.Logf("with %d kills (seed %d): %s", len(at), *villageSeed, time.Since(began).Round(time.Millisecond))
 	require.Equal(t, want.ledger, got.ledger)
 	require.Equal(t, want.contexts, got.contexts)
+	require.Equal(t, want.episodes, got.episodes)
+	requireRebuilt(t, c, queue)
 }

@@ -122,6 +122,7 @@ Exit codes:
 		app.NewTrust(a),
 		operate.NewJobs(a),
 		operate.NewReindex(a),
+		operate.NewRebuild(a),
 		operate.NewIndex(a),
 		operate.NewNexus(a),
 		operate.NewSchedules(a),

@@ -122,6 +122,8 @@ func DoctorChecks() []check {
 		{"jobs_waiting", needStore, (*Doctor).jobsWaiting},
 		{"jobs_dead", needStore, (*Doctor).jobsDead},
 		{"jobs_orphaned", needBoth, (*Doctor).JobsOrphaned},
+		{"sessions_idle", needStore, (*Doctor).sessionsIdle},
+		{"event_partitions", needStore, (*Doctor).eventPartitions},
 		{"index", needStore, (*Doctor).indexAnswers},
 		{"index_generation", needStore, (*Doctor).indexGeneration},
 		{"index_rebuild", needBoth, (*Doctor).indexRebuild},

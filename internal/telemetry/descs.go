@@ -38,6 +38,7 @@ type systemDescs struct {
 	waiting, oldestWaiting, dead        *prometheus.Desc
 	indexPending, indexParked, indexLag *prometheus.Desc
 	held, heldFor                       *prometheus.Desc
+	sessions, quietest, events          *prometheus.Desc
 	metricsAge, metricsLap              *prometheus.Desc
 	metricsTenants                      *prometheus.Desc
 }
@@ -69,6 +70,10 @@ func (c *collector) describe() {
 			"Tenants whose sweep would take more than its share, and waits for an answer.", "sweep"),
 		heldFor: desc("mneme_sweep_held_seconds", "How long the first of them has waited; 0 when there is none.",
 			"sweep"),
+		sessions: desc("mneme_sessions_open", "Sessions of agents that are open, over all tenants."),
+		quietest: desc("mneme_session_oldest_idle_seconds",
+			"How long the open session that waits longest has had no event; 0 when none is open."),
+		events: desc("mneme_ledger_events", "Events in the ledger, over all tenants, as Postgres estimates them."),
 		metricsAge: desc("mneme_metrics_age_seconds",
 			"Age of the oldest of the numbers read from Postgres; of a tenant that could not be "+
 				"read yet, how long it has been known; without any, how long the process has had none."),
@@ -128,7 +133,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 func (c *collector) descs() []*prometheus.Desc {
 	s, t := c.system, c.tenant
 	return []*prometheus.Desc{s.waiting, s.oldestWaiting, s.dead, s.indexPending, s.indexParked,
-		s.indexLag, s.held, s.heldFor, s.metricsAge, s.metricsLap, s.metricsTenants,
+		s.indexLag, s.held, s.heldFor, s.sessions, s.quietest, s.events, s.metricsAge, s.metricsLap, s.metricsTenants,
 		t.memories, t.contested, t.salience, t.salienceMean, t.retrievals, t.degraded, t.judged,
 		t.useful, t.verdicts, t.outcomes, t.reused, t.changes,
 		t.revisions, t.toReview, t.due, t.overdue, t.swept, t.dead}
@@ -153,6 +158,9 @@ func (d systemDescs) emit(ch chan<- prometheus.Metric, m admin.SystemMetrics, no
 	gauge(ch, d.indexPending, float64(m.Index.Pending))
 	gauge(ch, d.indexParked, float64(m.Index.Parked))
 	gauge(ch, d.indexLag, ageOf(m.Index.Oldest, now))
+	gauge(ch, d.sessions, float64(m.Ledger.OpenSessions))
+	gauge(ch, d.quietest, ageOf(m.Ledger.Oldest, now))
+	gauge(ch, d.events, float64(m.Ledger.Events))
 	for _, question := range sweeps {
 		sweep := string(question)
 		held, any := m.Holds[sweep]

@@ -55,6 +55,11 @@ var phaseOf = map[string]string{
 	"EraseEvents":    api.PhaseForget,
 	"RefreshTopic":   "topics",
 	"RefreshTopics":  "topics",
+	"Rebuild":        api.PhaseRebuild,
+	"Context":        api.PhaseRecall,
+	"EraseEvents":    api.PhaseForget,
+	"Session":        "session",
+	"RecordSession":  "session",
 }
 
 // Phases of the two sweeps, which alerts look for.

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/recall"
-	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/events"
+	"github.com/mneme/mneme/store/sessions"
 )
 
 // Builder builds contexts. Only Store and Recaller are required. It is safe for concurrent use.
@@ -21,8 +22,6 @@ type Builder struct {
 
 	// Index makes a memory index for one context of an agent. Nil, or one that returns nil: relevance is by words.
 	Index func(tenant, agent string) views.MemoryIndex
-	// Working reads the state of the task of an agent's session, nil where there is none. Nil: contexts have none.
-	Working func(ctx context.Context, p schema.Principal, session string) (*schema.WorkingPayload, error)
 	// Extra makes the text of EXTRA of what the viewer sees, where the request has none. Nil: none.
 	Extra func(views.Seen) string
 }
@@ -31,6 +30,8 @@ type Builder struct {
 const (
 	WithoutIndex  = "index"
 	WithoutRecall = "recall"
+	// WithoutWorking: the state of the task says more than the request may see.
+	WithoutWorking = "working"
 )
 
 // Build answers a request. It fails on one that is not valid (*schema.ValidationError) and when Postgres cannot be
@@ -75,10 +76,16 @@ func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.
 		r.Recalled = found.Results
 		out.Degraded = append(out.Degraded, found.Meta.Degraded...)
 	}
-	if req.Session != "" && b.Working != nil {
-		if r.Working, err = b.Working(ctx, req.Principal, req.Session); err != nil {
-			return ledger.ContextResponse{}, fmt.Errorf("build a context: state of the task: %w", err)
-		}
+	working, err := b.Store.WorkingOf(ctx, sessions.WorkingInput{Principal: req.Principal, Session: req.Session,
+		Streams: req.Streams})
+	switch {
+	case err != nil:
+		return ledger.ContextResponse{}, fmt.Errorf("build a context: %w", err)
+	case working == nil:
+	case sensitive.Rank(working.Sensitivity) > sensitive.Rank(clearance.MaxSensitivity):
+		out.Degraded = append(out.Degraded, WithoutWorking)
+	default:
+		r.Working = &working.Payload
 	}
 	built, err := views.Build(ctx, r)
 	if err != nil && index != nil && ctx.Err() == nil { // an index is advisory

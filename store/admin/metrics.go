@@ -37,7 +37,27 @@ type SystemMetrics struct {
 	Jobs  JobQueue        `json:"jobs"`
 	Index schema.IndexLag `json:"index"`
 	// Holds are the sweeps that wait for an answer, by sweep, and since when the first does.
-	Holds map[string]HeldSweeps `json:"holds"`
+	Holds  map[string]HeldSweeps `json:"holds"`
+	Ledger LedgerState           `json:"ledger"`
+}
+
+// LedgerState is how sessions and events are.
+type LedgerState struct {
+	OpenSessions int64      `json:"open_sessions"`
+	Oldest       *time.Time `json:"oldest_session,omitempty"` // when the open session that waits longest had an event last
+	Events       int64      `json:"events"`                   // estimated by Postgres
+	Unplaced     bool       `json:"unplaced"`                 // there are events in no month's partition
+}
+
+const ledgerStateSQL = `SELECT open_sessions, oldest_session, events, unplaced FROM mneme_ledger_state()`
+
+// LedgerState reads how sessions and events of all tenants are.
+func (s *Admin) LedgerState(ctx context.Context) (out LedgerState, err error) {
+	err = s.Pool.QueryRow(ctx, ledgerStateSQL).Scan(&out.OpenSessions, &out.Oldest, &out.Events, &out.Unplaced)
+	if err != nil {
+		return LedgerState{}, fmt.Errorf("state of the ledger: %w", err)
+	}
+	return out, nil
 }
 
 // HeldSweeps are the sweeps of one kind that ask before they take anything.
@@ -69,6 +89,9 @@ func (s *Admin) SystemMetrics(ctx context.Context) (SystemMetrics, error) {
 			out.Holds[h.Sweep] = h.HeldSweeps
 		}
 		return err
+	})
+	b.Queue(ledgerStateSQL).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&out.Ledger.OpenSessions, &out.Ledger.Oldest, &out.Ledger.Events, &out.Ledger.Unplaced)
 	})
 	if err := s.Pool.SendBatch(ctx, b).Close(); err != nil {
 		return SystemMetrics{}, fmt.Errorf("measure the system: %w", err)

@@ -108,22 +108,29 @@ func closeIn(ctx context.Context, c *commit.Change, in CloseInput) (Closed, erro
 	}
 	out := Closed{FirstSeq: r.FirstSeq, LastSeq: through, Events: episode.Events, Outcome: episode.Payload.Outcome,
 		Closed: why, ClosedAt: c.Now}
-	if out.MemoryID, err = writeEpisode(ctx, c, in, episode, out); err != nil {
+	if err := keepArtifacts(ctx, c, in.Key.Principal, &episode.Payload); err != nil {
+		return Closed{}, err
+	}
+	w := writing{Key: in.Key, id: in.Key.EpisodeID(out.FirstSeq), policy: in.Policy, rules: in.Rules,
+		reason: "the session was closed: " + string(out.Closed)}
+	if out.MemoryID, err = w.write(ctx, c, episode, out); err != nil {
 		return Closed{}, err
 	}
 	_, err = c.Tx.Exec(ctx, `
-		INSERT INTO session_episodes (tenant, session_id, first_seq, last_seq, events, memory_id, outcome, closed, closed_at)
-		VALUES (@tenant, @id, @first, @last, @events, @memory, @outcome, @closed, @now)`,
+		INSERT INTO session_episodes (tenant, session_id, first_seq, last_seq, events, memory_id, outcome, closed,
+			closed_at, principal)
+		VALUES (@tenant, @id, @first, @last, @events, @memory, @outcome, @closed, @now, @principal)`,
 		pg.Args{
-			"tenant":  c.Tenant,
-			"id":      r.ID,
-			"first":   out.FirstSeq,
-			"last":    out.LastSeq,
-			"events":  out.Events,
-			"memory":  out.MemoryID,
-			"outcome": out.Outcome,
-			"closed":  out.Closed,
-			"now":     c.Now,
+			"principal": in.Key.Principal,
+			"tenant":    c.Tenant,
+			"id":        r.ID,
+			"first":     out.FirstSeq,
+			"last":      out.LastSeq,
+			"events":    out.Events,
+			"memory":    out.MemoryID,
+			"outcome":   out.Outcome,
+			"closed":    out.Closed,
+			"now":       c.Now,
 		})
 	return out, err
 }
@@ -209,30 +216,46 @@ func latestEpisode(ctx context.Context, c *commit.Change, r row) (Closed, error)
 	return out, err
 }
 
-// writeEpisode writes the record of an episode. It returns nil where the policy writes none; history then says so.
-func writeEpisode(ctx context.Context, c *commit.Change, in CloseInput, e session.Episode, closed Closed) (*uuid.UUID, error) {
-	if err := keepArtifacts(ctx, c, in.Key.Principal, &e.Payload); err != nil {
-		return nil, err
-	}
+// writing writes the records of a session's episodes.
+type writing struct {
+	Key
+	id     uuid.UUID // of the record
+	policy proposals.WritePolicy
+	rules  *policy.Policy
+	reason string
+}
+
+// record is the record of an episode. Its times are those of the closing, so that it is the same when it is made again.
+func (w writing) record(e session.Episode, closed Closed) (schema.MemoryRecord, error) {
 	payload, err := json.Marshal(e.Payload)
 	if err != nil {
-		return nil, fmt.Errorf("episode: %w", err)
+		return schema.MemoryRecord{}, fmt.Errorf("episode: %w", err)
 	}
-	actor := "agent:" + in.Key.Principal.Agent
-	record := schema.MemoryRecord{
-		ID: in.Key.EpisodeID(closed.FirstSeq).String(), Type: schema.TypeEpisodic, Payload: payload,
+	return schema.MemoryRecord{
+		ID: w.id.String(), Type: schema.TypeEpisodic, Payload: payload,
 		Sensitivity: e.Sensitivity, Confidence: 1, Salience: schema.DefaultSalience, Importance: schema.DefaultImportance,
-		SourceTrust: schema.DefaultSourceTrust, Session: in.Key.Session,
-		Provenance: schema.Provenance{Sources: evidence(e.Payload), CreatedBy: actor},
+		SourceTrust: schema.DefaultSourceTrust, Session: w.Session,
+		CreatedAt: closed.ClosedAt, UpdatedAt: closed.ClosedAt, SalienceAt: closed.ClosedAt,
+		Provenance: schema.Provenance{Sources: evidence(e.Payload), CreatedBy: w.actor()},
+	}, nil
+}
+
+func (w writing) actor() string { return "agent:" + w.Principal.Agent }
+
+// write writes the record of an episode. It returns nil where the policy writes none; history then says so.
+func (w writing) write(ctx context.Context, c *commit.Change, e session.Episode,
+	closed Closed) (*uuid.UUID, error) {
+	record, err := w.record(e, closed)
+	if err != nil {
+		return nil, err
 	}
 	put := edit.PutInput{
-		Operation: schema.OperationRef{Tenant: c.Tenant, ID: record.ID, WorkflowID: in.Key.WorkflowID},
+		Operation: schema.OperationRef{Tenant: c.Tenant, ID: record.ID, WorkflowID: w.WorkflowID},
 		Request: schema.PutRequest{
-			Operation: schema.Operation{Principal: in.Key.Principal, Actor: actor,
-				Reason: "the session was closed: " + string(closed.Closed)},
-			Records: []schema.MemoryRecord{record},
+			Operation: schema.Operation{Principal: w.Principal, Actor: w.actor(), Reason: w.reason},
+			Records:   []schema.MemoryRecord{record},
 		},
-		Policy: in.Policy, Rules: in.Rules, Now: c.Now,
+		Policy: w.policy, Rules: w.rules, Now: c.Now,
 	}
 	result, err := edit.PutWithin(ctx, c, put)
 	if err != nil {

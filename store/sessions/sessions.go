@@ -81,9 +81,11 @@ type row struct {
 	EndedSeq   *int64
 	Working    json.RawMessage
 	ChangedSeq int64
+	Principal  *schema.Principal // that opened it last
 }
 
-const rowColumns = `s.id, s.stream, s.state, s.first_seq, s.last_seq, s.events, s.ended_seq, s.working, s.changed_seq`
+const rowColumns = `s.id, s.stream, s.state, s.first_seq, s.last_seq, s.events, s.ended_seq, s.working, s.changed_seq,
+	s.principal`
 
 // States of a session.
 const (
@@ -161,8 +163,9 @@ func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 	}
 	_, err = c.Tx.Exec(ctx, `
 		INSERT INTO sessions (tenant, id, workflow_id, agent_id, scope, session, stream, state, first_seq, last_seq,
-			opened_at, updated_at)
-		VALUES (@tenant, @id, @workflow_id, @agent, @scope, @session, @stream, 'open', @last + 1, @last, @now, @now)
+			opened_at, updated_at, principal)
+		VALUES (@tenant, @id, @workflow_id, @agent, @scope, @session, @stream, 'open', @last + 1, @last, @now, @now,
+			@principal)
 		ON CONFLICT (tenant, id) DO NOTHING`,
 		pg.Args{
 			"tenant":      c.Tenant,
@@ -174,6 +177,7 @@ func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 			"stream":      key.Stream,
 			"last":        last,
 			"now":         c.Now,
+			"principal":   key.Principal,
 		})
 	if err != nil {
 		return State{}, err
@@ -196,9 +200,30 @@ func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 		if err != nil {
 			return State{}, err
 		}
-		r = row{ID: r.ID, Stream: r.Stream, State: stateOpen, FirstSeq: r.LastSeq + 1, LastSeq: r.LastSeq}
+		r = row{ID: r.ID, Stream: r.Stream, State: stateOpen, FirstSeq: r.LastSeq + 1, LastSeq: r.LastSeq,
+			Principal: r.Principal}
+	}
+	if err := adopt(ctx, c, key, &r); err != nil {
+		return State{}, err
 	}
 	return stateOf(ctx, c, key, r)
+}
+
+// adopt notes as whom the session is read. With another policy group an agent sees other events: the state of the work
+// is computed again.
+func adopt(ctx context.Context, c *commit.Change, key Key, r *row) error {
+	if r.Principal != nil && *r.Principal == key.Principal {
+		return nil
+	}
+	if r.Principal == nil || r.Principal.PolicyGroup != key.Principal.PolicyGroup {
+		r.Working = nil
+	}
+	_, err := c.Tx.Exec(ctx, `
+		UPDATE sessions
+		SET principal = @principal, working = @working
+		WHERE tenant = @tenant AND id = @id`,
+		pg.Args{"tenant": c.Tenant, "id": r.ID, "principal": key.Principal, "working": r.Working})
+	return err
 }
 
 // stateOf reads the state of an open session. The state of the work is computed again where it was dropped.

@@ -20,7 +20,8 @@ func NewContext(a *app.App) *cobra.Command {
 		Use:   "context STREAM...",
 		Short: "Show the context that an agent gets of streams",
 		Long: `Show the context that an agent gets of streams, such as its run and the world that it is in: who it is, the
-current scene, its memory, what users handed in, and the output format. However long the streams are, what the views
+current scene, its memory, what users handed in, and the output format. Its memory begins with the state of its work, if
+it has an open session on one of the streams. However long the streams are, what the views
 need is read and no more. The same events give the same context.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +67,8 @@ need is read and no more. The same events give the same context.`,
 	flags.StringVar(&ceiling, "max-sensitivity", ceiling, "show events up to this class")
 	flags.IntVar(&in.Turn, "turn", 0, "the turn of now; the latest by default")
 	flags.IntVar(&in.BudgetTokens, "budget", 0, "at most so many tokens; 0 for the most that there may be")
+	flags.StringVar(&in.Session, "session", "",
+		"the session whose state of the work is shown while it is open; the latest on one of the streams by default")
 	flags.StringVar(&in.Recall, "recall", "", "a question whose answers YOUR MEMORY shows too")
 	flags.IntVar(&in.Memory.Window, "window", in.Memory.Window, "how many of the latest events YOUR MEMORY shows")
 	flags.BoolVar(&in.Memory.UseSalience, "use-salience", false, "show the most salient events instead of the latest")

@@ -148,13 +148,20 @@ func newSessionClose(a *app.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		req := api.CloseRequest{SessionRef: session, Outcome: schema.Outcome(outcome), Summary: summary}
+		if err := req.Validate(); err != nil {
+			return err
+		}
+		if _, err := showSession(cmd, a, ref, args); err != nil { // closing it would open it first
+			return err
+		}
 		c, err := a.OpenTemporal(cmd.Context())
 		if err != nil {
 			return err
 		}
 		ctx, cancel := a.Within(cmd.Context())
 		defer cancel()
-		out, err := mneme.CloseSession(ctx, c, a.Cfg.TaskQueue, api.CloseRequest{SessionRef: session, Outcome: schema.Outcome(outcome), Summary: summary})
+		out, err := mneme.CloseSession(ctx, c, a.Cfg.TaskQueue, req)
 		if err != nil {
 			return err
 		}

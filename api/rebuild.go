@@ -1,0 +1,101 @@
+package api
+
+import (
+	"cmp"
+
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/check"
+)
+
+// RebuildRequest starts the workflow Rebuild: what is derived from a tenant's ledger is compared with it, and made again
+// where it differs.
+type RebuildRequest struct {
+	Tenant string `json:"tenant"`
+	Stream string `json:"stream,omitempty"` // only what is derived from this stream
+	Verify bool   `json:"verify,omitempty"` // only compare
+	Drop   bool   `json:"drop,omitempty"`   // make everything again, also what is equal
+
+	State *RebuildState `json:"state,omitempty"` // set by continue-as-new
+}
+
+// RebuildState is how far a rebuild has come.
+type RebuildState struct {
+	Place  RebuildPlace  `json:"place"`
+	Result RebuildResult `json:"result"`
+}
+
+// RebuildPlace is where the next page begins.
+type RebuildPlace struct {
+	Phase string `json:"phase,omitempty"` // streams, then sessions, then vectors; RebuildOver at the end
+	After string `json:"after,omitempty"` // the stream, the session or the event after which it begins
+}
+
+// Phases of a rebuild of what is derived from the ledger.
+const (
+	RebuildStreams  = "streams"
+	RebuildSessions = "sessions"
+	RebuildVectors  = "vectors"
+	RebuildOver     = "over"
+)
+
+// MaxRebuildDifferences is how many differences a result lists. All are counted.
+const MaxRebuildDifferences = 200
+
+// RebuildResult says what was compared. It names things by id, and fields that differ, never content.
+type RebuildResult struct {
+	Compared  int            `json:"compared"`
+	Different int            `json:"different"`
+	Rebuilt   int            `json:"rebuilt"`        // also what was equal, where everything is made again
+	Left      int            `json:"left"`           // that differ now
+	Kept      map[string]int `json:"kept,omitempty"` // by reason: not compared, or left as they are
+
+	Differences []RebuildDifference `json:"differences,omitempty"` // the first MaxRebuildDifferences
+}
+
+// RebuildDifference is one thing that differs from what the ledger gives.
+type RebuildDifference struct {
+	Kind    string   `json:"kind"` // working, episode, marks or vectors
+	ID      string   `json:"id"`   // of the session, the record or the event; of marks the event's number
+	Stream  string   `json:"stream,omitempty"`
+	Fields  []string `json:"fields,omitempty"` // that differ
+	Rebuilt bool     `json:"rebuilt,omitempty"`
+	Kept    string   `json:"kept,omitempty"` // why it was not rebuilt
+}
+
+// Equal reports whether everything is as the ledger gives it.
+func (r *RebuildResult) Equal() bool { return r.Left == 0 }
+
+// Add counts a page.
+func (r *RebuildResult) Add(page RebuildResult) {
+	r.Compared += page.Compared
+	r.Different += page.Different
+	r.Rebuilt += page.Rebuilt
+	r.Left += page.Left
+	for reason, n := range page.Kept {
+		if r.Kept == nil {
+			r.Kept = map[string]int{}
+		}
+		r.Kept[reason] += n
+	}
+	room := max(0, MaxRebuildDifferences-len(r.Differences))
+	r.Differences = append(r.Differences, page.Differences[:min(room, len(page.Differences))]...)
+}
+
+// Validate reports every field that is wrong, as a *schema.ValidationError.
+func (r RebuildRequest) Validate() error {
+	var p check.Problems
+	if r.Tenant == "" {
+		p.Add("tenant", "is required")
+	}
+	check.Text(&p, "tenant", r.Tenant, schema.MaxNameLength)
+	if r.Verify && r.Drop {
+		p.Add("drop", "does not go with verify")
+	}
+	return p.Err()
+}
+
+// RebuildWorkflowID is the id of the run that rebuilds or verifies: one of each at a time.
+func RebuildWorkflowID(r RebuildRequest) string {
+	kind := map[bool]string{r.Verify: "verify", r.Drop: "drop"}[true]
+	return WorkflowID("rebuild", r.Tenant, cmp.Or(kind, "repair"), cmp.Or(r.Stream, "all"))
+}

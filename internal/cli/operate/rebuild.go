@@ -1,0 +1,126 @@
+package operate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// Rebuilt is what `rebuild` prints.
+type Rebuilt struct {
+	WorkflowID string             `json:"workflow_id"`
+	RunID      string             `json:"run_id"`
+	URL        string             `json:"url,omitempty"`
+	Equal      *bool              `json:"equal,omitempty"`  // unless --detach
+	Result     *api.RebuildResult `json:"result,omitempty"` // unless --detach
+}
+
+// NewRebuild returns the command that compares what is derived from the ledger with it.
+func NewRebuild(a *app.App) *cobra.Command {
+	var in api.RebuildRequest
+	detach := false
+	cmd := &cobra.Command{
+		Use:   "rebuild",
+		Short: "Compare what is derived from the ledger with it, and rebuild what differs",
+		Long: `Compare what is derived from a tenant's ledger with it, and rebuild what differs: the episodic records of
+closed sessions, the state of the work of open ones, the marks that lead views to the latest events, and the
+vectors of events. Views, beliefs and contexts are computed from events each time: there is nothing to rebuild.
+
+--verify only compares. It names what differs by kind, id and field, never by content; the exit code is then 1.
+--drop makes everything again, also what is equal.
+
+A record that somebody changed or that was forgotten stays as it is. One whose events were erased or purged cannot
+be rebuilt. Each thing is replaced in one transaction, so that agents go on meanwhile. Interrupting this command
+does not interrupt the rebuild.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			in.Tenant = a.Cfg.Principal.Tenant
+			if err := in.Validate(); err != nil {
+				return err
+			}
+			c, err := a.OpenTemporal(ctx)
+			if err != nil {
+				return err
+			}
+			limited, cancel := a.Within(ctx)
+			run, err := mneme.StartRebuild(limited, c, a.Cfg.TaskQueue, in)
+			cancel()
+			if err != nil {
+				return err
+			}
+			out := Rebuilt{WorkflowID: run.GetID(), RunID: run.GetRunID(), URL: a.RunURL(run.GetID(), run.GetRunID())}
+			if detach {
+				return a.Print(out, out.text)
+			}
+			a.Interrupted = "it goes on in workflow " + run.GetID() + ": the same command shows it again"
+			var result api.RebuildResult
+			if err := a.Follow(ctx, run, &result); err != nil {
+				return err
+			}
+			equal := result.Equal()
+			out.Result, out.Equal = &result, &equal
+			if err := a.Print(out, out.text); err != nil || equal {
+				return err
+			}
+			return app.WithCode(app.ExitFailure, errors.New("not equal to the ledger: "+strconv.Itoa(result.Left)+" differ"))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&in.Stream, "stream", "", "only what is derived from this stream")
+	flags.BoolVar(&in.Verify, "verify", false, "only compare; the exit code is 1 where something differs")
+	flags.BoolVar(&in.Drop, "drop", false, "make everything again, also what is equal")
+	flags.BoolVar(&detach, "detach", false, "do not wait for the end")
+	return cmd
+}
+
+// keptTexts say why something was left as it is.
+var keptTexts = map[string]string{
+	ledger.KeptChanged:    "changed since by somebody or by a sweep",
+	ledger.KeptForgotten:  "forgotten",
+	ledger.KeptEventsGone: "cannot be rebuilt: their events are gone",
+	ledger.KeptReferred:   "other memories refer to it",
+}
+
+func (r Rebuilt) text(t *app.Text) {
+	t.Fields("workflow", r.WorkflowID, "ui", r.URL)
+	p := r.Result
+	if p == nil {
+		return
+	}
+	rows := make([][]string, len(p.Differences))
+	for i, d := range p.Differences {
+		became := "differs"
+		switch {
+		case d.Rebuilt:
+			became = "rebuilt"
+		case d.Kept != "":
+			became = keptTexts[d.Kept]
+		}
+		rows[i] = []string{d.Kind, d.ID, d.Stream, strings.Join(d.Fields, ","), became}
+	}
+	if len(rows) > 0 {
+		t.Table("KIND ID STREAM FIELDS STATE", rows)
+	}
+	if more := p.Different - len(p.Differences); more > 0 {
+		t.Line("and %d more", more)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(p.Kept)) {
+		t.Line("%d left as they are: %s", p.Kept[reason], keptTexts[reason])
+	}
+	state := "equal to the ledger"
+	if !*r.Equal {
+		state = "not equal to the ledger"
+	}
+	t.Line("%s", fmt.Sprintf("%s: %d compared, %d differed, %d rebuilt", state, p.Compared, p.Different, p.Rebuilt))
+}
