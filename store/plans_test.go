@@ -245,7 +245,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			}
 			return nil
 		}, []string{"memory_embeddings_hash_v1_session_episodic"}},
-		"authorize":       {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"authorize": {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
 		"hints": {func() error {
 			return second(s.SearchHints(ctx, isolated, question(t, s, isolated, "where is the home of subject7"), 150))
 		}, []string{"memory_hints_text", "memories_pkey"}},
