@@ -6,7 +6,7 @@ import (
 )
 
 // uuidCodec is pgtype.UUIDCodec for uuid.UUID as well. Without it, pgx takes each id through its text and through
-// reflection, which was a tenth of the processor time of a recall in this process.
+// reflection: for the arguments of a recall alone, 6 % of its processor time in this process.
 type uuidCodec struct{ pgtype.UUIDCodec }
 
 // PlanEncode implements pgtype.Codec.
