@@ -95,10 +95,11 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return s, nil
 }
 
-// registerTypes registers vectors, and times that are read in UTC: a record must not depend on where it is read.
+// registerTypes registers vectors, ids, and times that are read in UTC: a record must not depend on where it is read.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{Name: "timestamptz", OID: pgtype.TimestamptzOID,
 		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC}})
+	registerUUIDs(conn.TypeMap())
 	return pgxvec.RegisterTypes(ctx, conn)
 }
 

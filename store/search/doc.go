@@ -8,8 +8,9 @@ import "github.com/mneme/mneme/store/pg"
 type Search struct {
 	*pg.DB
 
-	hubs  hubDegrees // of shaping
-	hints vocabulary // of searching hints
+	hubs  hubDegrees  // of shaping
+	hints vocabulary  // of searching hints
+	busy  busyTenants // of searching vectors
 }
 
 // New returns it over a connection.

@@ -166,18 +166,19 @@ var lexemeQuotes = strings.NewReplacer("'", "''", `\`, `\\`)
 // SearchVector returns the ids nearest to a vector among the live memories that the filter admits,
 // best first, over all classes.
 func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, limit int) ([]Hit, error) {
-	args := pg.Args{"tenant": f.Principal.Tenant, "vector": pgvector.NewVector(e.Vector), "limit": limit}
+	args := pg.Args{"vector": pgvector.NewVector(e.Vector)}
+	how, tenant, most := s.nearestPlan(f.Principal.Tenant, limit, args)
 	admitted := f.Where("m", args)
 	parts := make([]string, 0, len(VectorClasses))
 	for _, class := range VectorClasses {
-		parts = append(parts, "("+NearestSQL(e.Model, class, "@tenant", "@vector", "@limit", admitted)+")")
+		parts = append(parts, "("+NearestSQL(e.Model, class, tenant, "@vector", most, admitted)+")")
 	}
 	query := `
 		SELECT id, score
 		FROM (` + strings.Join(parts, " UNION ALL ") + `) u
 		ORDER BY score DESC, id
-		LIMIT @limit`
-	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, pg.PlanForValues, query, args)
+		LIMIT ` + most
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, how, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("search vectors: %w", err)
 	}

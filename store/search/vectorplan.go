@@ -1,0 +1,56 @@
+package search
+
+import (
+	"regexp"
+	"strconv"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Bounds of busyTenants. Each connection keeps a plan for each busy tenant: some 200 kB.
+const (
+	busyMost = 8 // tenants
+	busyFrom = 5 // searches, from which a tenant is busy
+)
+
+// plainTenant matches tenants that may be written into a statement.
+var plainTenant = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,64}$`)
+
+// busyTenants knows the tenants that search most at present. The plan of a vector search depends on the tenant: the
+// vectors of a small tenant are compared one by one, those of a large one by their index. Planning takes longer than
+// searching, so the statements of busy tenants name the tenant and are planned once on each connection. Postgres plans
+// them again when the statistics of the table change. The zero value is ready.
+type busyTenants struct {
+	mu       sync.Mutex
+	searches *simplelru.LRU[string, int]
+}
+
+// search counts a search, and reports whether the tenant is busy. Where more than busyMost tenants search in turn,
+// none is.
+func (b *busyTenants) search(tenant string) bool {
+	if !plainTenant.MatchString(tenant) {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.searches == nil {
+		b.searches, _ = simplelru.NewLRU[string, int](busyMost, nil) // fails for a size below 1 alone
+	}
+	n, _ := b.searches.Get(tenant)
+	n = min(n+1, busyFrom)
+	b.searches.Add(tenant, n)
+	return n == busyFrom
+}
+
+// nearestPlan is how a search for the nearest vectors of a tenant is planned, and how its statement names the tenant
+// and the limit. A plan for any limit would expect far more rows than are asked for, and sort them all.
+func (s *Search) nearestPlan(tenant string, limit int, args pg.Args) (how pg.Planning, tenantArg, limitArg string) {
+	if s.busy.search(tenant) {
+		return pg.PlanOnce, pg.QuoteLiteral(tenant), strconv.Itoa(limit)
+	}
+	args["tenant"], args["limit"] = tenant, limit
+	return pg.PlanForValues, "@tenant", "@limit"
+}

@@ -1,0 +1,50 @@
+package search
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/store/pg"
+)
+
+// A tenant that keeps searching is busy. Among more tenants than may be busy at a time none is, or each search would
+// prepare a statement of its own.
+func TestTenantsAreBusyWhileFewSearch(t *testing.T) {
+	var b busyTenants
+	for range busyFrom - 1 {
+		require.False(t, b.search("one"))
+	}
+	require.True(t, b.search("one"))
+	require.True(t, b.search("one"))
+	for range 3 * busyFrom {
+		for i := range busyMost + 1 {
+			require.False(t, b.search(fmt.Sprint("tenant ", i)[:6]+fmt.Sprint(i)))
+		}
+	}
+	require.False(t, b.search("one"), "others took its place")
+}
+
+// Only a plain name is written into a statement.
+func TestOnlyPlainTenantsAreWrittenOut(t *testing.T) {
+	for _, tenant := range []string{"", "o'neill", `a\b`, "a b", "@f_at", "ü", fmt.Sprintf("%065d", 0)} {
+		var s Search
+		for range 2 * busyFrom {
+			args := pg.Args{}
+			how, named, limit := s.nearestPlan(tenant, 7, args)
+			require.Equal(t, pg.PlanForValues, how)
+			require.Equal(t, "@tenant @limit", named+" "+limit)
+			require.Equal(t, pg.Args{"tenant": tenant, "limit": 7}, args)
+		}
+	}
+	var s Search
+	for range busyFrom - 1 {
+		s.nearestPlan("acme:eu-1", 7, pg.Args{})
+	}
+	args := pg.Args{}
+	how, named, limit := s.nearestPlan("acme:eu-1", 7, args)
+	require.Equal(t, pg.PlanOnce, how)
+	require.Equal(t, "'acme:eu-1' 7", named+" "+limit)
+	require.Empty(t, args)
+}
