@@ -56,10 +56,6 @@ var phaseOf = map[string]string{
 	"RefreshTopic":   "topics",
 	"RefreshTopics":  "topics",
 	"Rebuild":        api.PhaseRebuild,
-	"Context":        api.PhaseRecall,
-	"EraseEvents":    api.PhaseForget,
-	"Session":        "session",
-	"RecordSession":  "session",
 }
 
 // Phases of the two sweeps, which alerts look for.
