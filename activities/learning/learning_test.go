@@ -175,7 +175,8 @@ func TestATaskOfThreeStepsBecomesAPlan(t *testing.T) {
 		}
 	}
 	require.Zero(t, w.learn(ana, schema.TypeCompetence).Added, "not a procedure as well")
-	require.Equal(t, 2, w.learn(ana, schema.TypePlanGraph).Added)
+	got := w.learn(ana, schema.TypePlanGraph)
+	require.Equal(t, 2, got.Added, "%+v", got)
 	for _, k := range w.known(ana) {
 		require.Equal(t, schema.TypePlanGraph, k.Kind)
 		require.Equal(t, "intent:set up project", k.Key)

@@ -273,7 +273,7 @@ func (w *writing) record(d Delta, visibility schema.Visibility, sources []uuid.U
 		Salience: schema.DefaultSalience, Importance: schema.DefaultImportance, SourceTrust: schema.DefaultSourceTrust,
 		Visibility: visibility, Scope: w.in.Scope.Scope, Tags: []string{"learned"},
 		Provenance: schema.Provenance{CreatedBy: Actor, Sources: refs(sources)}}
-	m.ID = uuid.NewSHA1(w.in.Group, []byte(string(w.in.Kind)+d.Action+d.Target+d.Hash)).String()
+	m.ID = uuid.NewSHA1(w.in.Group, []byte(string(w.in.Kind)+d.Action+d.Target+d.Hash+string(d.Payload))).String()
 	for _, id := range sources[:min(len(sources), maxSources)] {
 		m.Relations = append(m.Relations, schema.Relation{Predicate: revision.RelationDerivedFrom, TargetID: id.String(),
 			Weight: 1})
