@@ -74,11 +74,15 @@ func TestRegisteredNames(t *testing.T) {
 
 // registeredWorkflows are the workflows' names, in order.
 var registeredWorkflows = []string{
+	"Consolidate",
+	"ConsolidateAll",
 	"Context",
 	"ContinueForget",
 	"DecaySweep",
 	"DriftCheck",
 	"EraseEvents",
+	"ExtractCompetence",
+	"ExtractPlans",
 	"Feedback",
 	"Forget",
 	"Get",
@@ -119,6 +123,7 @@ var registeredActivities = []string{
 	"CompleteJobs",
 	"ConfirmForget",
 	"DecideFacts",
+	"DecideGroups",
 	"DecideProposal",
 	"DraftTopic",
 	"DrainOutbox",
@@ -137,8 +142,10 @@ var registeredActivities = []string{
 	"GetRecords",
 	"HoldTopic",
 	"IndexBatch",
+	"IndexEvidence",
 	"IndexMemories",
 	"LinkEntities",
+	"ListScopes",
 	"Modify",
 	"NoteFailure",
 	"OpenReview",
@@ -157,5 +164,6 @@ var registeredActivities = []string{
 	"StageCandidates",
 	"SweepDecay",
 	"VerifyGeneration",
+	"WriteDrafts",
 	"WriteProposals",
 }

@@ -38,17 +38,16 @@ func TestSchedulesCommands(t *testing.T) {
 	}
 	quiet := writeFile(t, quietSchedules)
 	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
-	require.Equal(t, "decay created, retention created, sync_index created, drift created, topics created", outcomes())
+	require.Equal(t, "decay created, retention created, sync_index created, drift created, topics created, consolidation created", outcomes())
 	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
-	require.Equal(t, "decay unchanged, retention unchanged, sync_index unchanged, drift unchanged, topics unchanged", outcomes())
+	require.Equal(t, "decay unchanged, retention unchanged, sync_index unchanged, drift unchanged, topics unchanged, consolidation unchanged", outcomes())
 	c.runWith(context.Background(), "schedules: [{name: drift, every: 48h}]", "schedules", "apply", "--json", "-").is(app.ExitOK).json(&applied)
 	require.Equal(t, "drift updated", outcomes())
 	require.Equal(t, "schedules[0].every", c.run("schedules", "apply", "--json", writeFile(t, "schedules: [{name: drift, every: often}]")).is(app.ExitUsage).problem().Fields[0].Field)
-	require.Contains(t, c.run("schedules", "apply", writeFile(t, "schedules: [{name: consolidation, every: 24h}]")).is(app.ExitUsage).err, "not part of this build")
 	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(app.ExitUsage)
 
-	for _, name := range []string{"dream", "consolidation"} { // only what exists is offered
-		require.Equal(t, "must be one of decay, retention, sync_index, drift, topics", c.run("schedules", "trigger", name, "--json").is(app.ExitUsage).problem().Fields[0].Problem)
+	for _, name := range []string{"dream", "day"} { // only what exists is offered
+		require.Equal(t, "must be one of decay, retention, sync_index, drift, topics, consolidation", c.run("schedules", "trigger", name, "--json").is(app.ExitUsage).problem().Fields[0].Problem)
 	}
 
 	var run operate.Triggered
@@ -57,7 +56,7 @@ func TestSchedulesCommands(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
-	for _, name := range []string{"decay", "retention", "drift", "topics"} { // each starts what the worker has, with an input that it takes
+	for _, name := range []string{"decay", "retention", "drift", "topics", "consolidation"} { // each starts what the worker has, with an input that it takes
 		c.run("schedules", "trigger", name, "--json").is(app.ExitOK).json(&run)
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil), name)
 	}

@@ -51,6 +51,11 @@ var phaseOf = map[string]string{
 	"RetentionPurge": PhaseRetention,
 	"RefreshTopic":   "topics",
 	"RefreshTopics":  "topics",
+
+	"ConsolidateAll":    "learning",
+	"Consolidate":       "learning",
+	"ExtractCompetence": "learning",
+	"ExtractPlans":      "learning",
 }
 
 // Phases of the two sweeps, which alerts look for.

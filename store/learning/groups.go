@@ -255,3 +255,21 @@ func UpdateStatsIn(ctx context.Context, c *commit.Change, id uuid.UUID, row int,
 		pg.Args{"tenant": c.Tenant, "id": id, "row": row, "stats": string(encoded), "tentative": tentative, "now": c.Now})
 	return tag.RowsAffected() == 1, err
 }
+
+// EvidenceOf lists the episodes from which something was learned, of those that the principal of a filter may see.
+func (s *Learning) EvidenceOf(ctx context.Context, f pg.Filter, id uuid.UUID) (out []string, err error) {
+	args := pg.Args{"tenant": f.Principal.Tenant, "id": id}
+	err = s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
+		out, err = commit.Values[string](ctx, tx, `
+			SELECT m.id::text
+			FROM memory_links r
+				JOIN memories m ON m.tenant = @tenant AND m.id = r.target_id AND m.live AND m.type = 'episodic'
+			WHERE r.tenant = @tenant AND r.source_id = @id AND r.predicate = 'derived_from' AND `+f.Visible("m", args)+`
+			ORDER BY m.occurred_at, m.id`, args)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("evidence of what was learned: %w", err)
+	}
+	return out, nil
+}
