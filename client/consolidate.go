@@ -42,7 +42,8 @@ func StartConsolidateAll(
 	if in.Tenant != "" {
 		id, attributes = api.WorkflowID(id, in.Tenant), OfTenant(in.Tenant)
 	}
-	run, err := startRun(ctx, c, topicStart(taskQueue, id, "consolidate scopes", attributes), api.WorkflowConsolidateAll, in)
+	run, err := startRun(ctx, c, topicStart(taskQueue, id, "consolidate scopes", attributes),
+		api.WorkflowConsolidateAll, in)
 	if err != nil {
 		return nil, fmt.Errorf("start consolidation: %w", err)
 	}

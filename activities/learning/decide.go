@@ -164,7 +164,8 @@ func wordsOf(attempts []trace.Attempt) []string {
 
 // procedures says what a group changes of the known procedures. A task of three or more steps becomes a plan, and not a
 // procedure as well.
-func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]learning.Delta, []promote.Refusal, error) {
+func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]learning.Delta, []promote.Refusal,
+	error) {
 	records := make([]competence.Record, len(known))
 	for i, k := range known {
 		records[i] = competence.Record{ID: k.ID.String(), Evidence: k.Hash, Stats: k.Stats}
@@ -175,7 +176,8 @@ func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]
 	deltas, refused := competence.Learn(g, records, p)
 	var out []learning.Delta
 	for _, d := range deltas {
-		if d.Action == competence.Keep || strings.HasPrefix(g.Key, "intent:") && required(d.Payload.Recipe) >= plan.LeastSteps {
+		isPlan := strings.HasPrefix(g.Key, "intent:") && required(d.Payload.Recipe) >= plan.LeastSteps
+		if d.Action == competence.Keep || isPlan {
 			continue
 		}
 		encoded, err := json.Marshal(d.Payload)

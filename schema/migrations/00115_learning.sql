@@ -126,7 +126,8 @@ END $$;
 -- +goose StatementEnd
 CREATE TRIGGER memories_forget_learning AFTER UPDATE OF deleted_at, erased_at ON memories
     FOR EACH ROW WHEN (OLD.type IN ('episodic', 'competence', 'plan_graph')
-        AND (OLD.deleted_at IS NULL AND NEW.deleted_at IS NOT NULL OR OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL))
+        AND (OLD.deleted_at IS NULL AND NEW.deleted_at IS NOT NULL
+            OR OLD.erased_at IS NULL AND NEW.erased_at IS NOT NULL))
     EXECUTE FUNCTION mneme_forget_learning();
 -- +goose StatementBegin
 CREATE FUNCTION mneme_drop_drafts() RETURNS trigger

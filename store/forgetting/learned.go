@@ -12,7 +12,8 @@ import (
 
 // takeLearned selects procedures and plans that were learned from selected episodes and from no other that is left, and
 // returns how many there are. They repeat what the episodes hold. Forgetting that can be taken back leaves them.
-func takeLearned(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest, first int) (int, error) {
+func takeLearned(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest,
+	first int) (int, error) {
 	if req.HowMuch() == schema.ForgetSoft {
 		return 0, nil
 	}

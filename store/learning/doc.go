@@ -1,6 +1,6 @@
 // Package learning keeps in Postgres what learning from episodes needs: which attempts concern which problem, how far
-// each scope was read, what was decided and is not written yet, and the outcomes of what was learned. Everything but the
-// outcomes follows from episodes and can be made again from them. What is learned is decided in memory/learning.
+// each scope was read, what was decided and is not written yet, and the outcomes of what was learned. Everything but
+// the outcomes follows from episodes and can be made again from them. What is learned is decided in memory/learning.
 package learning
 
 import (
@@ -47,7 +47,7 @@ const agentSQL = `(CASE WHEN m.visibility IN ('private', 'group') THEN m.agent_i
 // ofScope is the condition that a memory m is of the scope.
 const ofScope = `m.tenant = @tenant AND m.project = @project AND m.scope = @scope AND ` + agentSQL + ` = @agent`
 
-// of is the scope of a memory.
+// scopeOf is the scope of a memory.
 func scopeOf(tenant, agent, project, scope string, v schema.Visibility) Scope {
 	if v != schema.VisibilityPrivate && v != schema.VisibilityGroup {
 		agent = ""
