@@ -59,6 +59,8 @@ type ConsolidateAllInput struct {
 	// Set by continue-as-new.
 	After string `json:"after,omitempty"`
 	Runs  int    `json:"runs,omitempty"`
+
+	SoFar *ConsolidateAllResult `json:"so_far,omitempty"`
 }
 
 // ConsolidateAllResult counts scopes.
@@ -67,6 +69,10 @@ type ConsolidateAllResult struct {
 	Changed int `json:"changed"` // scopes in which something was learned
 	Failed  int `json:"failed,omitempty"`
 }
+
+// ConsolidateAllID is the id of the run of the schedule, followed by the scheduled time, or of a tenant's, followed by
+// its name.
+const ConsolidateAllID = "consolidate-all"
 
 // ConsolidateWorkflowID is the id of the run that consolidates a scope: one at a time.
 func ConsolidateWorkflowID(s LearnScope) string {

@@ -28,7 +28,7 @@ const (
 	ScheduleSyncIndex     = "sync_index"    // SyncIndex
 	ScheduleDrift         = "drift"         // DriftCheck
 	ScheduleTopics        = "topics"        // RefreshTopics
-	ScheduleConsolidation = "consolidation" // known to the format; there is no such workflow yet
+	ScheduleConsolidation = "consolidation" // ConsolidateAll
 )
 
 // ScheduleSpec describes one schedule. Two of its runs never overlap: what comes due while one goes on is
@@ -74,7 +74,9 @@ var scheduleKinds = []scheduleKind{
 	{ScheduleTopics, api.WorkflowRefreshTopics, time.Minute, fixed(api.RefreshTopicsID), func(string) []any {
 		return []any{struct{}{}}
 	}},
-	{ScheduleConsolidation, "", time.Minute, nil, nil},
+	{ScheduleConsolidation, api.WorkflowConsolidateAll, time.Minute, fixed(api.ConsolidateAllID), func(string) []any {
+		return []any{struct{}{}}
+	}},
 }
 
 func fixed(id string) func(string) string { return func(string) string { return id } }
@@ -143,11 +145,9 @@ func (s Schedules) check(specs []ScheduleSpec) error {
 	seen := map[string]bool{}
 	for i, spec := range specs {
 		problem := ""
-		switch kind, known := kindOf(spec.Name); {
+		switch _, known := kindOf(spec.Name); {
 		case !known:
 			problem = "must be one of " + strings.Join(ScheduleNames(), ", ")
-		case kind.workflow == "":
-			problem = spec.Name + " is not part of this build"
 		case seen[spec.Name]:
 			problem = "is the name of another schedule too"
 		case spec.Every <= 0 && len(spec.Calendar) == 0:

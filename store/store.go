@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/forgetting"
+	"github.com/mneme/mneme/store/learning"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/read"
@@ -42,6 +43,8 @@ type Store struct {
 	*sessions.Sessions
 	*topics.Topics
 	*budgets.Budgets
+
+	Learning *learning.Learning
 }
 
 // Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
@@ -56,5 +59,5 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
 		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db),
-		Topics: topics.New(db), Budgets: budgets.New(db)}, nil
+		Topics: topics.New(db), Budgets: budgets.New(db), Learning: learning.New(db)}, nil
 }

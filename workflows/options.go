@@ -244,6 +244,10 @@ const (
 	topicTimeout = 3 * time.Hour
 )
 
+// learnTimeout is what a run over a scope has, all attempts at its activities included. It ends earlier where nothing is
+// left; what it did not come to is for the next run.
+const learnTimeout = 12 * time.Hour
+
 // topicOptions: a recall, and a short transaction after it.
 func topicOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{

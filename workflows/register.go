@@ -7,6 +7,7 @@ import (
 
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/activities/indexing"
+	"github.com/mneme/mneme/activities/learning"
 	"github.com/mneme/mneme/activities/rebuilding"
 	"github.com/mneme/mneme/activities/reflecting"
 	"github.com/mneme/mneme/activities/sessions"
@@ -103,6 +104,10 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Rebuild)
 	w.RegisterWorkflow(RefreshTopic)
 	w.RegisterWorkflow(RefreshTopics)
+	w.RegisterWorkflow(ConsolidateAll)
+	w.RegisterWorkflow(Consolidate)
+	w.RegisterWorkflow(ExtractCompetence)
+	w.RegisterWorkflow(ExtractPlans)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
@@ -140,5 +145,6 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(recalling)
 	w.RegisterActivity(&topics.Topics{Store: d.Store, Recaller: recalling.Recaller, Writer: d.Brain.TopicWriter,
 		Budget: d.TokenBudget, Held: d.BudgetHeld, Now: d.Now})
+	w.RegisterActivity(&learning.Learning{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling}))
 }

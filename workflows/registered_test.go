@@ -75,11 +75,15 @@ func TestRegisteredNames(t *testing.T) {
 
 // registeredWorkflows are the workflows' names, in order.
 var registeredWorkflows = []string{
+	"Consolidate",
+	"ConsolidateAll",
 	"Context",
 	"ContinueForget",
 	"DecaySweep",
 	"DriftCheck",
 	"EraseEvents",
+	"ExtractCompetence",
+	"ExtractPlans",
 	"Feedback",
 	"Forget",
 	"Get",
@@ -121,6 +125,7 @@ var registeredActivities = []string{
 	"CompleteJobs",
 	"ConfirmForget",
 	"DecideFacts",
+	"DecideGroups",
 	"DecideProposal",
 	"DraftTopic",
 	"DrainOutbox",
@@ -139,8 +144,10 @@ var registeredActivities = []string{
 	"GetRecords",
 	"HoldTopic",
 	"IndexBatch",
+	"IndexEvidence",
 	"IndexMemories",
 	"LinkEntities",
+	"ListScopes",
 	"Modify",
 	"NoteFailure",
 	"OpenReview",
@@ -160,5 +167,6 @@ var registeredActivities = []string{
 	"StageCandidates",
 	"SweepDecay",
 	"VerifyGeneration",
+	"WriteDrafts",
 	"WriteProposals",
 }

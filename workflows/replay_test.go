@@ -172,6 +172,10 @@ func newReplayer() worker.WorkflowReplayer {
 		workflows.Context,
 		workflows.RefreshTopic,
 		workflows.RefreshTopics,
+		workflows.ConsolidateAll,
+		workflows.Consolidate,
+		workflows.ExtractCompetence,
+		workflows.ExtractPlans,
 	} {
 		replayer.RegisterWorkflow(fn)
 	}

@@ -56,7 +56,8 @@ func TestDefaultSchedules(t *testing.T) {
 		require.Equal(t, s.Name == mneme.ScheduleDecay || s.Name == mneme.ScheduleRetention, s.PauseOnFailure, s.Name)
 	}
 	require.Equal(t, map[string]time.Duration{mneme.ScheduleDecay: time.Hour, mneme.ScheduleRetention: 6 * time.Hour,
-		mneme.ScheduleSyncIndex: time.Minute, mneme.ScheduleDrift: time.Hour, mneme.ScheduleTopics: time.Hour}, every)
+		mneme.ScheduleSyncIndex: time.Minute, mneme.ScheduleDrift: time.Hour, mneme.ScheduleTopics: time.Hour,
+		mneme.ScheduleConsolidation: time.Hour}, every)
 }
 
 func TestSchedulesFileIsStrict(t *testing.T) {
@@ -154,7 +155,7 @@ func TestApplySchedules(t *testing.T) {
 
 	applied, err := s.Apply(ctx, specs)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "sync_index": "unchanged", "drift": "unchanged", "topics": "unchanged"}, outcomes(applied))
+	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "sync_index": "unchanged", "drift": "unchanged", "topics": "unchanged", "consolidation": "unchanged"}, outcomes(applied))
 
 	require.NoError(t, s.Pause(ctx, mneme.ScheduleDrift, "the index moves house"))
 	require.NoError(t, s.Client.ScheduleClient().GetHandle(ctx, "retention-purge").Delete(ctx))
@@ -181,7 +182,7 @@ schedules:
 
 	known, err := s.Statuses(ctx, specs)
 	require.NoError(t, err)
-	require.Len(t, known, 5)
+	require.Len(t, known, 6)
 	byName := map[string]mneme.ScheduleStatus{}
 	for _, k := range known {
 		byName[k.Name] = k
@@ -224,13 +225,13 @@ schedules:
 }
 
 // What this build cannot run is refused, before anything else is done.
-func TestApplyRefusesConsolidation(t *testing.T) {
+func TestApplyRefusesWhatItCannotRun(t *testing.T) {
 	t.Parallel()
 	ctx, s := newSchedules(t)
-	specs := append(mneme.DefaultSchedules(), mneme.ScheduleSpec{Name: mneme.ScheduleConsolidation, Every: time.Hour})
+	specs := append(mneme.DefaultSchedules(), mneme.ScheduleSpec{Name: "dream", Every: time.Hour})
 	_, err := s.Apply(ctx, specs)
-	require.ErrorContains(t, err, "schedules[4].name: consolidation is not part of this build")
-	require.ErrorContains(t, s.Ensure(ctx, specs), "not part of this build")
+	require.ErrorContains(t, err, "schedules[6].name: must be one of decay")
+	require.ErrorContains(t, s.Ensure(ctx, specs), "must be one of")
 	known, err := s.Statuses(ctx, nil)
 	require.NoError(t, err)
 	for _, k := range known {
@@ -260,7 +261,7 @@ func TestSchedulesOfEarlierReleases(t *testing.T) {
 	}
 	applied, err := s.Apply(ctx, mneme.DefaultSchedules())
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged", "drift": "unchanged", "topics": "created"}, outcomes(applied))
+	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged", "drift": "unchanged", "topics": "created", "consolidation": "created"}, outcomes(applied))
 }
 
 // A run that fails for good pauses a schedule that says so, and the status says why. One that goes on is not

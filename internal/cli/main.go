@@ -11,6 +11,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/internal/cli/exchange"
+	"github.com/mneme/mneme/internal/cli/learn"
 	"github.com/mneme/mneme/internal/cli/memories"
 	"github.com/mneme/mneme/internal/cli/operate"
 	"github.com/mneme/mneme/internal/cli/record"
@@ -112,6 +113,9 @@ Exit codes:
 		memories.NewContradictions(a),
 		memories.NewLineage(a),
 		memories.NewTopics(a),
+		learn.NewConsolidate(a),
+		learn.NewLearned(a),
+		learn.NewPlan(a),
 		record.NewEvents(a),
 		record.NewSession(a),
 		record.NewContext(a),

@@ -44,11 +44,10 @@ func TestSchedulesCommands(t *testing.T) {
 	c.runWith(context.Background(), "schedules: [{name: drift, every: 48h}]", "schedules", "apply", "--json", "-").is(app.ExitOK).json(&applied)
 	require.Equal(t, "drift updated", outcomes())
 	require.Equal(t, "schedules[0].every", c.run("schedules", "apply", "--json", writeFile(t, "schedules: [{name: drift, every: often}]")).is(app.ExitUsage).problem().Fields[0].Field)
-	require.Contains(t, c.run("schedules", "apply", writeFile(t, "schedules: [{name: consolidation, every: 24h}]")).is(app.ExitUsage).err, "not part of this build")
 	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(app.ExitUsage)
 
-	for _, name := range []string{"dream", "consolidation"} { // only what exists is offered
-		require.Equal(t, "must be one of decay, retention, sync_index, drift, topics", c.run("schedules", "trigger", name, "--json").is(app.ExitUsage).problem().Fields[0].Problem)
+	for _, name := range []string{"dream", "day"} { // only what exists is offered
+		require.Equal(t, "must be one of decay, retention, sync_index, drift, topics, consolidation", c.run("schedules", "trigger", name, "--json").is(app.ExitUsage).problem().Fields[0].Problem)
 	}
 
 	var run operate.Triggered

@@ -56,6 +56,11 @@ var phaseOf = map[string]string{
 	"RefreshTopic":   "topics",
 	"RefreshTopics":  "topics",
 	"Rebuild":        api.PhaseRebuild,
+
+	"ConsolidateAll":    "learning",
+	"Consolidate":       "learning",
+	"ExtractCompetence": "learning",
+	"ExtractPlans":      "learning",
 }
 
 // Phases of the two sweeps, which alerts look for.

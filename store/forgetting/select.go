@@ -77,6 +77,13 @@ func selectForget(ctx context.Context, c *commit.Change, op schema.OperationRef,
 			return preview, selectsTooMany()
 		}
 	}
+	learned, err := takeLearned(ctx, c, run, req, found)
+	if err != nil {
+		return preview, err
+	}
+	if found += learned; found > schema.MaxForgetSelected {
+		return preview, selectsTooMany()
+	}
 	if err := showEchoes(ctx, c, run, &preview); err != nil {
 		return preview, err
 	}

@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/schema"
+)
+
+// StartConsolidate starts a run of learning over one scope, or joins the one that is under way: one at a time for a
+// scope. It returns a *schema.ValidationError for an input that will never be accepted; Outcome waits for the result.
+func StartConsolidate(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	in api.LearnInput,
+) (client.WorkflowRun, error) {
+	if in.Tenant == "" {
+		return nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "tenant", Problem: "is required"}}}
+	}
+	run, err := startRun(ctx, c, topicStart(taskQueue, api.ConsolidateWorkflowID(in.LearnScope), "consolidate a scope",
+		OfTenant(in.Tenant)), api.WorkflowConsolidate, in)
+	if err != nil {
+		return nil, fmt.Errorf("start consolidation: %w", err)
+	}
+	return run, nil
+}
+
+// StartConsolidateAll starts a run of learning over all scopes with new evidence, of a tenant or of all, or joins the
+// one that is under way: one at a time for a tenant, and one for all of them.
+func StartConsolidateAll(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	in api.ConsolidateAllInput,
+) (client.WorkflowRun, error) {
+	id, attributes := api.ConsolidateAllID, temporal.SearchAttributes{}
+	if in.Tenant != "" {
+		id, attributes = api.WorkflowID(id, in.Tenant), OfTenant(in.Tenant)
+	}
+	run, err := startRun(ctx, c, topicStart(taskQueue, id, "consolidate scopes", attributes),
+		api.WorkflowConsolidateAll, in)
+	if err != nil {
+		return nil, fmt.Errorf("start consolidation: %w", err)
+	}
+	return run, nil
+}
