@@ -21,6 +21,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/sessions"
 	"github.com/mneme/mneme/store/sweeping"
+	"github.com/mneme/mneme/store/tidying"
 	"github.com/mneme/mneme/store/topics"
 	"github.com/mneme/mneme/store/transfer"
 	"github.com/mneme/mneme/store/vectorindex"
@@ -42,6 +43,7 @@ type Store struct {
 	*sessions.Sessions
 	*topics.Topics
 	*budgets.Budgets
+	*tidying.Tidying
 }
 
 // Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
@@ -56,5 +58,5 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
 		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db),
-		Topics: topics.New(db), Budgets: budgets.New(db)}, nil
+		Topics: topics.New(db), Budgets: budgets.New(db), Tidying: tidying.New(db)}, nil
 }
