@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/forgetting"
+	"github.com/mneme/mneme/store/learning"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/read"
@@ -44,6 +45,8 @@ type Store struct {
 	*topics.Topics
 	*budgets.Budgets
 	*tidying.Tidying
+
+	Learning *learning.Learning
 }
 
 // Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
@@ -58,5 +61,6 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
 		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db),
-		Topics: topics.New(db), Budgets: budgets.New(db), Tidying: tidying.New(db)}, nil
+		Topics: topics.New(db), Budgets: budgets.New(db), Tidying: tidying.New(db),
+		Learning: learning.New(db)}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/workflows"
@@ -254,4 +255,89 @@ func TestCompressEpisodes(t *testing.T) {
 	_, out = learn(t, h, workflows.CompressEpisodes, again)
 	require.Equal(t, 1, out.Added)
 	require.NotContains(t, contents(t, h, "type = 'semantic'")[0], "4000")
+}
+
+// session is one session's episode in which the user says something in an environment.
+func sessionEpisode(t testing.TB, session, says, kind string, at time.Time) schema.MemoryRecord {
+	t.Helper()
+	payload, err := json.Marshal(map[string]any{"kind": "episodic", "outcome": "success",
+		"environment": map[string]any{"context": map[string]any{"project_kind": kind}},
+		"timeline": []map[string]any{{"t": at, "event_kind": "user.injected", "ref": "evt://" + session,
+			"summary": "user: " + says}}})
+	require.NoError(t, err)
+	return schema.MemoryRecord{Type: schema.TypeEpisodic, Payload: payload, Session: session, Confidence: 1,
+		Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: schema.SensitivityLow, OccurredAt: at}
+}
+
+// The preference of the RFC: in sessions of Go projects the user prefers one tool and in Python projects another. Both
+// become facts, each under its conditions, and recall with a project's context answers with the one that holds there.
+func TestPreferencesForkByProjectKind(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	at := time.Now().Add(-time.Hour)
+	for i := range 3 {
+		insert(t, h, p, schema.VisibilityPrivate,
+			sessionEpisode(t, fmt.Sprint("go-", i), "I prefer gofmt for formatting.", "go", at.Add(time.Duration(i)*time.Minute)),
+			sessionEpisode(t, fmt.Sprint("py-", i), "I prefer black for formatting.", "python",
+				at.Add(time.Duration(i)*time.Minute)))
+	}
+	in := privateOf(p)
+	in.Shadow = true
+	_, out := learn(t, h, workflows.UpdateFacts, in)
+	require.Equal(t, 2, out.Added)
+	require.Empty(t, contents(t, h, "type = 'semantic'"))
+
+	run, out := learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, 2, out.Added, "%+v", out)
+	require.NotContains(t, historyText(t, h, run), "gofmt")
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, []string{"I prefer black for formatting. python", "I prefer gofmt for formatting. go"},
+		testkit.Strings(t, db, `SELECT content || ' ' || (conditions->>'project_kind') FROM memories
+			WHERE live AND type = 'semantic' AND created_by = 'consolidation' ORDER BY 1`))
+	require.Equal(t, 6, testkit.Rows(t, db, "memory_links", "predicate = 'derived_from'"))
+	testkit.CheckInvariants(t, db)
+	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	for kind, want := range map[string]string{"go": "I prefer gofmt for formatting.",
+		"python": "I prefer black for formatting."} {
+		found, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p,
+			Query: "What does the user prefer for formatting?", Types: []schema.MemoryType{schema.TypeSemantic},
+			Context: json.RawMessage(fmt.Sprintf(`{"project_kind": %q}`, kind))})
+		require.NoError(t, err)
+		require.Len(t, found.Results, 1)
+		require.Equal(t, want, found.Results[0].Content)
+	}
+
+	before := testkit.Digest(t, db, "memories", "true")
+	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, api.LearnResult{Outcome: api.OutcomeOK}, out)
+	full := privateOf(p)
+	full.Full = true
+	_, out = learn(t, h, workflows.UpdateFacts, full)
+	require.Zero(t, out.Added+out.Updated+out.Replaced+out.Contested, "%+v", out)
+	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
+
+	insert(t, h, p, schema.VisibilityPrivate, sessionEpisode(t, "go-9", "I prefer gofmt for formatting.", "go", at))
+	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	t.Logf("%+v", out)
+}
+
+// Who repeats a thing fifty times is one source, whatever the sessions. Two others who say so make it a fact.
+func TestARepeatedFalsehoodIsNoFact(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	said := func(who, session string) schema.MemoryRecord {
+		m := sessionEpisode(t, session, "The billing service runs on Oracle.", "go", time.Now().Add(-time.Hour))
+		m.Who = who
+		return m
+	}
+	for i := range 50 {
+		insert(t, h, p, schema.VisibilityPrivate, said("Mallory", fmt.Sprint("m-", i)))
+	}
+	_, out := learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, api.LearnResult{Read: 1, Outcome: api.OutcomeOK}, out)
+	insert(t, h, p, schema.VisibilityPrivate, said("Ana", "a-1"), said("Bea", "b-1"))
+	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, 1, out.Added)
 }

@@ -396,6 +396,15 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 			SELECT tenant, id, '[]', '{}', '{}', '', 'rules', now(), now() FROM topics WHERE tenant = $1`,
 		`INSERT INTO token_budgets (tenant, day) VALUES ($1, now())`,
 		`INSERT INTO token_reservations (tenant, key, day, purpose, tokens, created_at) VALUES ($1, 'k', now(), 'topic', 1, now())`,
+		`INSERT INTO learning_watermarks (tenant, workflow, at, memory_id, run_at)
+			VALUES ($1, 'attempts', now(), gen_random_uuid(), now())`,
+		`INSERT INTO learning_groups (tenant, id, kind, updated_at)
+			VALUES ($1, '1d1fd9a2-58c4-4a8f-9b43-7d0f6f6f1f55', 'error', now())`,
+		`INSERT INTO learning_drafts (tenant, group_id, kind, attempts, deltas, memories, created_at)
+			SELECT tenant, id, 'competence', 1, '[]', '{}', now() FROM learning_groups WHERE tenant = $1`,
+		`INSERT INTO learning_attempts (tenant, memory_id, ordinal, at) SELECT tenant, id, 0, now() FROM memories WHERE tenant = $1 LIMIT 1`,
+		`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at)
+			SELECT tenant, id, 'competence', id, 'error:x', now() FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO memory_source_kinds (tenant, memory_id, source_kind) SELECT tenant, id, 'observation' FROM memories WHERE tenant = $1 LIMIT 1`,
 	} {
 		_, err := owner.Exec(ctx, sql, tenant)
@@ -537,6 +546,9 @@ var enums = map[string]string{
 	"session_episodes.outcome":      "success failure partial",
 	"session_episodes.closed":       "finished idle",
 
+	"learning_groups.kind":            "error intent",
+	"learning_drafts.kind":            "competence plan_graph",
+	"learned.kind":                    "competence plan_graph",
 	"memory_source_kinds.source_kind": "user_input tool_output observation outcome memory",
 }
 
@@ -564,7 +576,10 @@ var freeText = strings.Fields(`
 	retention_policy_changes.typology retention_policy_changes.changed_by retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id
 	topics.agent_id topics.project topics.scope topics.policy_group topics.acts_for topics.question topics.held
 	topic_answers.evidence_hash topic_answers.written_by topic_answers.fallback
-	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key token_reservations.purpose`)
+	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key token_reservations.purpose
+	learning_watermarks.agent_id learning_watermarks.project learning_watermarks.scope learning_watermarks.workflow
+	learning_watermarks.evidence_hash learning_groups.agent_id learning_groups.project learning_groups.scope learned.key
+	learned.evidence_hash`)
 
 var quoted = regexp.MustCompile(`'([^']*)'::text`)
 

@@ -14,3 +14,8 @@ func PutWithin(ctx context.Context, c *commit.Change, in PutInput) (schema.PutRe
 	p := &putting{Change: c, in: in, items: slices.Clone(classify(in))}
 	return p.run(ctx)
 }
+
+// ReviseWithin is Revise as part of a change that its caller makes and keeps from being carried out twice.
+func ReviseWithin(ctx context.Context, c *commit.Change, in ReviseInput) (schema.ReviseResult, error) {
+	return revise(ctx, c, in)
+}

@@ -1,0 +1,256 @@
+package learning
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+
+	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/learning"
+)
+
+// Learning carries out the steps of learning.
+type Learning struct {
+	Store    *store.Store
+	Policy   proposals.WritePolicy
+	Rules    func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
+	Evidence evidence.Policy       // that a promotion needs; the zero value: evidence.Default
+	Now      func() time.Time
+}
+
+func (a *Learning) needs() evidence.Policy {
+	if a.Evidence == (evidence.Policy{}) {
+		return evidence.Default()
+	}
+	return a.Evidence
+}
+
+func (a *Learning) rules() *policy.Policy {
+	if a.Rules == nil {
+		return nil
+	}
+	return a.Rules()
+}
+
+func scopeOf(s api.LearnScope) learning.Scope {
+	return learning.Scope{Tenant: s.Tenant, Agent: s.Agent, Project: s.Project, Scope: s.Scope}
+}
+
+// Limits of one activity: a run that is cancelled ends after it at the latest.
+const (
+	scopesPage = 200
+	groupsPage = 50
+	goOnFor    = 5 * time.Second
+	tenantPage = 100
+)
+
+// ScopesRequest asks for a page of scopes with something to learn from.
+type ScopesRequest struct {
+	Tenant string `json:"tenant,omitempty"` // this one alone
+	After  string `json:"after,omitempty"`  // the cursor of the page before
+}
+
+// ScopesResult is a page of scopes.
+type ScopesResult struct {
+	Scopes []api.LearnScope `json:"scopes,omitempty"`
+	Next   string           `json:"next,omitempty"`
+	Done   bool             `json:"done,omitempty"`
+}
+
+// place is what a cursor of scopes holds.
+type place struct {
+	Passed string          `json:"passed,omitempty"` // the tenant that was done last
+	At     *learning.Scope `json:"at,omitempty"`     // the scope of the next tenant that was looked at last
+}
+
+// ListScopes lists scopes with evidence that no run has taken in, of one tenant or of all.
+func (a *Learning) ListScopes(ctx context.Context, in ScopesRequest) (ScopesResult, error) {
+	var at place
+	if in.After != "" {
+		if err := json.Unmarshal([]byte(in.After), &at); err != nil {
+			return ScopesResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "after",
+				Problem: "is not a cursor of scopes"}}})
+		}
+	}
+	work, ctx := step.StartWork(ctx, at)
+	defer work.Stop()
+	at = work.SoFar()
+	var out ScopesResult
+	began := time.Now()
+	for len(out.Scopes) < scopesPage && time.Since(began) < goOnFor {
+		from, first := learning.Scope{}, at.At == nil
+		if first {
+			tenant, err := a.nextTenant(ctx, in.Tenant, at.Passed)
+			if err != nil {
+				return out, step.Fail(step.Stalled(ctx, err))
+			}
+			if tenant == "" {
+				out.Done = true
+				return out, nil
+			}
+			from.Tenant = tenant
+		} else {
+			from = *at.At
+		}
+		page, err := a.Store.Learning.Scopes(ctx, from, first, a.needs().Least, scopesPage)
+		if err != nil {
+			return out, step.Fail(step.Stalled(ctx, err))
+		}
+		for _, s := range page.Due {
+			out.Scopes = append(out.Scopes, api.LearnScope{Tenant: s.Tenant, Agent: s.Agent, Project: s.Project,
+				Scope: s.Scope})
+		}
+		if at.At = &page.Last; !page.More {
+			at = place{Passed: from.Tenant}
+		}
+		if len(out.Scopes) == 0 { // an attempt that is started again loses nothing
+			work.Note(at)
+		}
+	}
+	next, err := json.Marshal(at)
+	out.Next = string(next)
+	return out, err
+}
+
+// nextTenant is the tenant after one; empty where there is none.
+func (a *Learning) nextTenant(ctx context.Context, only, after string) (string, error) {
+	if only != "" {
+		if after == only {
+			return "", nil
+		}
+		return only, nil
+	}
+	tenants, err := a.Store.SweepTenants(ctx, after, 1)
+	if err != nil || len(tenants) == 0 {
+		return "", err
+	}
+	return tenants[0], nil
+}
+
+// IndexRequest asks to enter the attempts of a scope's new episodes.
+type IndexRequest struct {
+	api.LearnScope
+	Full bool `json:"full,omitempty"` // from the first episode on
+	// Reopen has groups of this kind decided again, with Full.
+	Reopen schema.MemoryType `json:"reopen,omitempty"`
+}
+
+// IndexResult counts episodes that were not known, and the attempts in them.
+type IndexResult struct {
+	Read     int `json:"read"`
+	Attempts int `json:"attempts"`
+}
+
+// indexing is how far an attempt has come.
+type indexing struct {
+	IndexResult
+	At     learning.Position `json:"at"`
+	Placed bool              `json:"placed"`
+}
+
+// IndexEvidence reads the episodes of a scope that are new and enters which attempts they hold, page by page. It needs
+// as much memory as one page, however many episodes there are.
+func (a *Learning) IndexEvidence(ctx context.Context, in IndexRequest) (IndexResult, error) {
+	if err := validScope(in.LearnScope); err != nil {
+		return IndexResult{}, step.Fail(err)
+	}
+	work, ctx := step.StartWork(ctx, indexing{})
+	defer work.Stop()
+	at, sc := work.SoFar(), scopeOf(in.LearnScope)
+	if !at.Placed {
+		if in.Full {
+			if err := a.Store.Learning.Reopen(ctx, sc, in.Reopen, step.Now(a.Now)); err != nil {
+				return IndexResult{}, step.Fail(step.Stalled(ctx, err))
+			}
+		} else {
+			mark, err := a.Store.Learning.Watermark(ctx, sc, learning.Indexing)
+			if err != nil {
+				return IndexResult{}, step.Fail(step.Stalled(ctx, err))
+			}
+			if at.At = (learning.Position{At: mark.At.Add(-learning.Overlap)}); mark.At.IsZero() {
+				at.At = learning.Position{}
+			}
+		}
+		at.Placed = true
+		if _, err := a.Store.Learning.Adopt(ctx, sc, step.Now(a.Now)); err != nil {
+			return IndexResult{}, step.Fail(step.Stalled(ctx, err))
+		}
+	}
+	for {
+		page, err := a.Store.Learning.IndexPage(ctx, sc, at.At, step.Now(a.Now))
+		if err != nil {
+			return at.IndexResult, step.Fail(step.Stalled(ctx, err))
+		}
+		at.Read, at.Attempts, at.At = at.Read+page.Read, at.Attempts+page.Attempts, page.Next
+		work.Note(at)
+		if !page.More {
+			return at.IndexResult, nil
+		}
+		if ctx.Err() != nil {
+			return at.IndexResult, context.Cause(ctx)
+		}
+	}
+}
+
+// validScope checks what names a scope.
+func validScope(s api.LearnScope) error {
+	if s.Tenant == "" {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "tenant", Problem: "is required"}}}
+	}
+	return nil
+}
+
+// WriteRequest asks to write the drafts of groups.
+type WriteRequest struct {
+	api.LearnScope
+	Kind   schema.MemoryType `json:"kind"`
+	Groups []string          `json:"groups"`
+}
+
+// writing is how far an attempt has come.
+type writing struct {
+	Result api.LearnResult `json:"result"`
+	Next   int             `json:"next"` // place of the next group
+}
+
+// WriteDrafts writes what was decided on groups, each in a transaction of its own. Carried out again, it finds the
+// drafts gone and changes nothing.
+func (a *Learning) WriteDrafts(ctx context.Context, in WriteRequest) (api.LearnResult, error) {
+	if err := validScope(in.LearnScope); err != nil {
+		return api.LearnResult{}, step.Fail(err)
+	}
+	work, ctx := step.StartWork(ctx, writing{})
+	defer work.Stop()
+	at := work.SoFar()
+	for ; at.Next < len(in.Groups); at.Next++ {
+		group, err := uuid.Parse(in.Groups[at.Next])
+		if err != nil {
+			return at.Result, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "groups",
+				Problem: "must be ids"}}})
+		}
+		if at.Next > 0 {
+			work.Note(at)
+		}
+		if ctx.Err() != nil {
+			return at.Result, context.Cause(ctx)
+		}
+		written, err := a.Store.Learning.WriteDraft(ctx, learning.WriteInput{Scope: scopeOf(in.LearnScope), Group: group,
+			Kind: in.Kind, WorkflowID: activity.GetInfo(ctx).WorkflowExecution.ID, Policy: a.Policy.Narrow("", false, nil),
+			Rules: a.rules(), Now: step.Now(a.Now)})
+		if err != nil {
+			return at.Result, step.Fail(step.Stalled(ctx, err))
+		}
+		at.Result = at.Result.Plus(api.LearnResult{Added: written.Added, Updated: written.Updated,
+			Replaced: written.Replaced, Dropped: written.Dropped, Refused: written.Refused})
+	}
+	return at.Result, nil
+}

@@ -1,0 +1,257 @@
+package learning
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// How many attempts of a group are read: the newest successes and failures that the ledger witnessed, and fewer of the
+// accounts, so that a flood of accounts does not hide what was seen.
+const (
+	witnessedAttempts = 100
+	toldAttempts      = 20
+)
+
+// maxSkills is how many procedures of a scope a plan may be composed of.
+const maxSkills = 200
+
+// decidedColumns name the column of learning_groups that says at how many attempts a kind was decided.
+var decidedColumns = map[schema.MemoryType]string{
+	schema.TypeCompetence: "procedures",
+	schema.TypePlanGraph:  "plans",
+}
+
+// Waiting is a group with attempts that no decision has taken in.
+type Waiting struct {
+	ID       uuid.UUID
+	Kind     string // error or intent
+	Attempts int64
+}
+
+// Waiting lists groups of a scope after an id that have at least so many attempts and wait for a decision on a kind of
+// record. Plans are of tasks alone.
+func (s *Learning) Waiting(ctx context.Context, sc Scope, kind schema.MemoryType, least int, after uuid.UUID,
+	limit int) (out []Waiting, err error) {
+	args := sc.args()
+	args["least"], args["after"], args["limit"] = least, after, limit
+	err = s.Read(ctx, sc.Tenant, func(tx pgx.Tx) error {
+		out, err = commit.Rows[Waiting](ctx, tx, waitingSQL(kind)+`
+			ORDER BY g.id
+			LIMIT @limit`, args)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("groups that wait: %w", err)
+	}
+	return out, nil
+}
+
+func waitingSQL(kind schema.MemoryType) string {
+	sql := `
+		SELECT g.id, g.kind, g.attempts
+		FROM learning_groups g
+		WHERE g.tenant = @tenant AND g.project = @project AND g.scope = @scope AND g.agent_id = @agent
+			AND g.id > @after AND g.attempts >= @least AND g.attempts > g.` + decidedColumns[kind]
+	if kind == schema.TypePlanGraph {
+		sql += ` AND g.kind = 'intent'`
+	}
+	return sql
+}
+
+// Reopen has all groups of a scope decided again.
+func (s *Learning) Reopen(ctx context.Context, sc Scope, kind schema.MemoryType, now time.Time) error {
+	args := sc.args()
+	column := decidedColumns[kind]
+	err := commit.Write(ctx, s.DB, sc.Tenant, now, func(c *commit.Change) error {
+		_, err := c.Tx.Exec(ctx, `
+			UPDATE learning_groups
+			SET `+column+` = 0
+			WHERE tenant = @tenant AND project = @project AND scope = @scope AND agent_id = @agent AND `+column+` > 0`, args)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("reopen groups: %w", err)
+	}
+	return nil
+}
+
+const groupAttemptsSQL = `
+	SELECT DISTINCT x.memory_id
+	FROM (VALUES (true, true, @witnessed::integer), (false, true, @witnessed::integer), (true, false, @told::integer),
+			(false, false, @told::integer)) part(ok, witnessed, most)
+		CROSS JOIN LATERAL (
+			SELECT a.memory_id
+			FROM learning_attempts a
+				JOIN memories m ON m.tenant = @tenant AND m.id = a.memory_id AND m.live
+			WHERE a.group_id = @group AND a.tenant = @tenant AND a.ok = part.ok AND a.witnessed = part.witnessed
+			ORDER BY a.at DESC, a.memory_id DESC
+			LIMIT part.most) x
+	ORDER BY x.memory_id`
+
+// Attempts reads the attempts of a group from their episodes, oldest first: the newest of them, witnessed ones first.
+func (s *Learning) Attempts(ctx context.Context, sc Scope, group uuid.UUID) ([]trace.Attempt, error) {
+	var ids []uuid.UUID
+	err := s.Read(ctx, sc.Tenant, func(tx pgx.Tx) (err error) {
+		ids, err = commit.Values[uuid.UUID](ctx, tx, groupAttemptsSQL, pg.Args{"tenant": sc.Tenant, "group": group,
+			"witnessed": witnessedAttempts, "told": toldAttempts})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("attempts of a group: %w", err)
+	}
+	var out []trace.Attempt
+	for page := range slices.Chunk(ids, chunk) {
+		episodes, err := s.Episodes(ctx, sc.Tenant, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range episodes {
+			for _, a := range e.Attempts {
+				if sc.GroupID(a.Key()) == group {
+					out = append(out, a)
+				}
+			}
+		}
+		pg.Progressed(ctx)
+	}
+	slices.SortStableFunc(out, func(a, b trace.Attempt) int { return a.At.Compare(b.At) })
+	return out, nil
+}
+
+// Known is a procedure or a plan that is known.
+type Known struct {
+	ID         uuid.UUID
+	Kind       schema.MemoryType
+	Key        string
+	Words      []string
+	Payload    json.RawMessage
+	Hash       string         // of its evidence; empty: it was put
+	Stats      evidence.Stats // of its outcomes
+	Tentative  bool
+	Confidence float64
+	Version    int // of the record
+	Row        int // version of the row in learned: UpdateStats compares it
+}
+
+const knownColumns = `l.memory_id AS id, l.kind, l.key, l.words, m.payload, l.evidence_hash AS hash, l.stats, l.tentative,
+	m.confidence, m.version, l.version AS row`
+
+const knownTables = `
+	FROM learned l
+		JOIN memories m ON m.tenant = @tenant AND m.id = l.memory_id AND m.live`
+
+// KnownOf reads what is known of a group.
+func (s *Learning) KnownOf(ctx context.Context, sc Scope, group uuid.UUID, kind schema.MemoryType) ([]Known, error) {
+	return s.known(ctx, sc.Tenant, `
+		SELECT `+knownColumns+knownTables+`
+		WHERE l.tenant = @tenant AND l.group_id = @group AND l.kind = @kind
+		ORDER BY l.memory_id`, pg.Args{"tenant": sc.Tenant, "group": group, "kind": kind})
+}
+
+// Skills reads procedures of a scope, of which plans may be composed.
+func (s *Learning) Skills(ctx context.Context, sc Scope) ([]Known, error) {
+	args := sc.args()
+	args["limit"] = maxSkills
+	return s.known(ctx, sc.Tenant, `
+		SELECT `+knownColumns+knownTables+`
+		WHERE l.tenant = @tenant AND l.kind = 'competence' AND m.type = 'competence' AND `+ofScope+`
+		ORDER BY l.memory_id
+		LIMIT @limit`, args)
+}
+
+// Lookup asks for what may help with a problem or a task.
+type Lookup struct {
+	Filter pg.Filter // what the principal may see
+	Keys   []string  // of problems and tasks, as attempts have them
+	Words  []string  // of their signatures: what shares the most of them is returned as well
+	Limit  int
+}
+
+// Find returns procedures and plans for the keys, and those that share words with them, the nearest first.
+func (s *Learning) Find(ctx context.Context, in Lookup) ([]Known, error) {
+	args := pg.Args{"tenant": in.Filter.Principal.Tenant, "keys": in.Keys, "words": pg.TagList(in.Words), "limit": in.Limit}
+	return s.known(ctx, in.Filter.Principal.Tenant, `
+		SELECT `+knownColumns+knownTables+`
+			CROSS JOIN LATERAL (
+				SELECT count(*) AS shared FROM unnest(l.words) w WHERE w = ANY(@words)) n
+		WHERE l.tenant = @tenant AND (l.key = ANY(@keys) OR l.words && @words) AND `+in.Filter.Where("m", args)+`
+		ORDER BY l.key = ANY(@keys) DESC, n.shared DESC, l.memory_id
+		LIMIT @limit`, args)
+}
+
+// List lists what was learned, of what a filter lets pass, after an id.
+func (s *Learning) List(ctx context.Context, f pg.Filter, after uuid.UUID, limit int) ([]Known, error) {
+	args := pg.Args{"tenant": f.Principal.Tenant, "after": after, "limit": pg.PageLimit(limit)}
+	return s.known(ctx, f.Principal.Tenant, `
+		SELECT `+knownColumns+knownTables+`
+		WHERE l.tenant = @tenant AND l.memory_id > @after AND `+f.Where("m", args)+`
+		ORDER BY l.memory_id
+		LIMIT @limit`, args)
+}
+
+// Learned reads one procedure or plan that a filter lets pass. It returns pg.ErrNotFound where there is none.
+func (s *Learning) Learned(ctx context.Context, f pg.Filter, id uuid.UUID) (Known, error) {
+	args := pg.Args{"tenant": f.Principal.Tenant, "id": id}
+	out, err := s.known(ctx, f.Principal.Tenant, `
+		SELECT `+knownColumns+knownTables+`
+		WHERE l.tenant = @tenant AND l.memory_id = @id AND `+f.Where("m", args), args)
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("procedure or plan: %w", pg.ErrNotFound)
+	}
+	if err != nil {
+		return Known{}, err
+	}
+	return out[0], nil
+}
+
+func (s *Learning) known(ctx context.Context, tenant, sql string, args pg.Args) (out []Known, err error) {
+	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {
+		out, err = commit.Rows[Known](ctx, tx, sql, args)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("what is known: %w", err)
+	}
+	return out, nil
+}
+
+// UpdateStats replaces the outcomes of what was learned, if its row has still the version that was read. It reports
+// false where it has not.
+func (s *Learning) UpdateStats(ctx context.Context, tenant string, id uuid.UUID, row int, stats evidence.Stats,
+	tentative bool, now time.Time) (done bool, err error) {
+	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
+		done, err = UpdateStatsIn(ctx, c, id, row, stats, tentative)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("outcomes of what was learned: %w", err)
+	}
+	return done, nil
+}
+
+// UpdateStatsIn is UpdateStats as part of a change.
+func UpdateStatsIn(ctx context.Context, c *commit.Change, id uuid.UUID, row int, stats evidence.Stats,
+	tentative bool) (bool, error) {
+	encoded, err := json.Marshal(stats)
+	if err != nil {
+		return false, fmt.Errorf("stats: %w", err)
+	}
+	tag, err := c.Tx.Exec(ctx, `
+		UPDATE learned
+		SET stats = @stats, tentative = @tentative, version = version + 1, updated_at = @now
+		WHERE tenant = @tenant AND memory_id = @id AND version = @row`,
+		pg.Args{"tenant": c.Tenant, "id": id, "row": row, "stats": string(encoded), "tentative": tentative, "now": c.Now})
+	return tag.RowsAffected() == 1, err
+}

@@ -1,0 +1,396 @@
+package learning
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/memory/revision"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Actor is who history says made what was learned.
+const Actor = "consolidation"
+
+// maxSources is how many episodes a record names as its evidence. The hash is of all of them.
+const maxSources = 64
+
+// Actions of deltas, as memory/learning/competence and memory/learning/plan name them.
+const (
+	Add       = "add"
+	Update    = "update"
+	Supersede = "supersede"
+)
+
+// Delta is one change that was decided.
+type Delta struct {
+	Action      string             `json:"action"`
+	Target      string             `json:"target,omitempty"`
+	IfVersion   int                `json:"if_version,omitempty"` // of the target
+	Key         string             `json:"key"`
+	Words       []string           `json:"words,omitempty"`
+	Payload     json.RawMessage    `json:"payload"`
+	Confidence  float64            `json:"confidence"`
+	Stats       evidence.Stats     `json:"stats"`
+	Agents      []string           `json:"agents,omitempty"`
+	Evidence    []string           `json:"evidence,omitempty"`
+	Hash        string             `json:"hash"`
+	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"`
+	Why         string             `json:"why,omitempty"`
+}
+
+// Draft is what was decided on a group.
+type Draft struct {
+	Group    uuid.UUID
+	Kind     schema.MemoryType
+	Attempts int64 // of the group when its attempts were read
+	Deltas   []Delta
+}
+
+// SaveDraft keeps what was decided until it is written. A draft without deltas closes the group. It reports false, and
+// keeps nothing, where an episode that the draft rests on has gone since it was read.
+func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Time) (kept bool, err error) {
+	deltas, err := json.Marshal(d.Deltas)
+	if err != nil {
+		return false, fmt.Errorf("draft: %w", err)
+	}
+	memories, err := sources(d.Deltas)
+	if err != nil {
+		return false, err
+	}
+	err = commit.Write(ctx, s.DB, sc.Tenant, now, func(c *commit.Change) error {
+		if len(d.Deltas) == 0 {
+			kept = true
+			return closeGroup(ctx, c, d.Group, d.Kind, d.Attempts)
+		}
+		there, err := hold(ctx, c, memories)
+		if kept = err == nil && len(there) == len(memories); !kept {
+			return err
+		}
+		_, err = c.Tx.Exec(ctx, `
+			INSERT INTO learning_drafts AS d (tenant, group_id, kind, attempts, deltas, memories, created_at)
+			VALUES (@tenant, @group, @kind, @attempts, @deltas, @memories, @now)
+			ON CONFLICT (tenant, group_id, kind) DO UPDATE
+			SET attempts = excluded.attempts, deltas = excluded.deltas, memories = excluded.memories,
+				created_at = excluded.created_at`,
+			pg.Args{"tenant": c.Tenant, "group": d.Group, "kind": d.Kind, "attempts": d.Attempts, "deltas": string(deltas),
+				"memories": memories, "now": c.Now})
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("save draft: %w", err)
+	}
+	return kept, nil
+}
+
+// sources are the episodes that deltas rest on, each once, in order.
+func sources(deltas []Delta) ([]uuid.UUID, error) {
+	var out []uuid.UUID
+	for _, d := range deltas {
+		for _, e := range d.Evidence {
+			id, err := uuid.Parse(e)
+			if err != nil {
+				return nil, fmt.Errorf("evidence: %w", err)
+			}
+			out = append(out, id)
+		}
+	}
+	slices.SortFunc(out, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(out), nil
+}
+
+// hold locks episodes that are not forgotten, so that none of them is forgotten before the change ends.
+func hold(ctx context.Context, c *commit.Change, ids []uuid.UUID) ([]uuid.UUID, error) {
+	return commit.Values[uuid.UUID](ctx, c.Tx, `
+		SELECT m.id
+		FROM memories m
+		WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.deleted_at IS NULL
+		ORDER BY m.id
+		FOR SHARE OF m`, pg.Args{"tenant": c.Tenant, "ids": ids})
+}
+
+// closeGroup notes that a group was decided on so many attempts.
+func closeGroup(ctx context.Context, c *commit.Change, group uuid.UUID, kind schema.MemoryType, attempts int64) error {
+	column := decidedColumns[kind]
+	_, err := c.Tx.Exec(ctx, `
+		UPDATE learning_groups
+		SET `+column+` = greatest(`+column+`, @attempts)
+		WHERE tenant = @tenant AND id = @group`,
+		pg.Args{"tenant": c.Tenant, "group": group, "attempts": attempts})
+	return err
+}
+
+// WriteInput asks to write the draft of a group.
+type WriteInput struct {
+	Scope      Scope
+	Group      uuid.UUID
+	Kind       schema.MemoryType
+	WorkflowID string
+	Policy     proposals.WritePolicy
+	Rules      *policy.Policy // classification rules; nil for none
+	Now        time.Time
+}
+
+// Written counts what a draft changed.
+type Written struct {
+	Added, Updated, Replaced int
+	Dropped                  int            // deltas whose evidence or target has changed since they were decided
+	Refused                  map[string]int // by reason
+}
+
+// draftRow is a draft as it is stored.
+type draftRow struct {
+	Attempts int64
+	Deltas   json.RawMessage
+	Memories []uuid.UUID
+}
+
+// WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and that the group
+// is decided. A delta with an episode that was forgotten meanwhile, or with a target that has changed, is dropped; the
+// group then waits for its next decision. Without a draft nothing happens: it was written, or it went with an episode.
+func (s *Learning) WriteDraft(ctx context.Context, in WriteInput) (Written, error) {
+	out, err := pg.RetryOnConflict(ctx, func() (out Written, err error) {
+		out.Refused = map[string]int{}
+		err = commit.Write(ctx, s.DB, in.Scope.Tenant, in.Now, func(c *commit.Change) error {
+			w := writing{Change: c, in: in, out: &out}
+			return w.run(ctx)
+		})
+		return out, err
+	})
+	if err != nil {
+		return Written{}, fmt.Errorf("write what was learned: %w", err)
+	}
+	return out, nil
+}
+
+type writing struct {
+	*commit.Change
+	in  WriteInput
+	out *Written
+}
+
+func (w *writing) run(ctx context.Context) error {
+	// Locks in the order of all writers: scopes, then rows.
+	owner := schema.Principal{Project: w.in.Scope.Project, Scope: w.in.Scope.Scope}
+	if err := w.LockScope(ctx, owner); err != nil {
+		return err
+	}
+	args := pg.Args{"tenant": w.Tenant, "group": w.in.Group, "kind": w.in.Kind}
+	d, err := commit.Row[draftRow](ctx, w.Tx, `
+		SELECT attempts, deltas, memories
+		FROM learning_drafts
+		WHERE tenant = @tenant AND group_id = @group AND kind = @kind`, args)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var deltas []Delta
+	if err := json.Unmarshal(d.Deltas, &deltas); err != nil {
+		return fmt.Errorf("draft: %w", err)
+	}
+	there, err := hold(ctx, w.Change, d.Memories)
+	if err != nil {
+		return err
+	}
+	for _, delta := range deltas {
+		if err := w.delta(ctx, delta, there); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Tx.Exec(ctx, `
+		DELETE FROM learning_drafts
+		WHERE tenant = @tenant AND group_id = @group AND kind = @kind`, args); err != nil {
+		return err
+	}
+	if w.out.Dropped > 0 {
+		return nil
+	}
+	return closeGroup(ctx, w.Change, w.in.Group, w.in.Kind, d.Attempts)
+}
+
+// delta writes one delta.
+func (w *writing) delta(ctx context.Context, d Delta, there []uuid.UUID) error {
+	needed, err := sources([]Delta{d})
+	if err != nil {
+		return err
+	}
+	for _, id := range needed {
+		if !slices.Contains(there, id) {
+			w.out.Dropped++
+			return nil
+		}
+	}
+	switch {
+	case w.in.Policy.MutationsFrozen():
+		w.out.Refused["mutations_frozen"]++
+		return nil
+	case d.Action == Add:
+		return w.add(ctx, d, needed)
+	case d.Action == Update:
+		return w.update(ctx, d, needed)
+	case d.Action == Supersede:
+		return w.supersede(ctx, d, needed)
+	}
+	return nil
+}
+
+// principal is who owns what a delta adds, and how visible it is: what one agent alone vouches for is that agent's.
+func (w *writing) principal(d Delta) (schema.Principal, schema.Visibility) {
+	sc := w.in.Scope
+	p := schema.Principal{Tenant: sc.Tenant, Agent: sc.Agent, Project: sc.Project, Scope: sc.Scope}
+	if p.Agent != "" {
+		return p, schema.VisibilityPrivate
+	}
+	if len(d.Agents) > 0 {
+		p.Agent = d.Agents[0]
+	} else {
+		p.Agent = Actor
+	}
+	if len(d.Agents) < 2 {
+		return p, schema.VisibilityPrivate
+	}
+	return p, schema.VisibilityShared
+}
+
+// record is the record of a delta.
+func (w *writing) record(d Delta, visibility schema.Visibility, sources []uuid.UUID) schema.MemoryRecord {
+	m := schema.MemoryRecord{Type: w.in.Kind, Payload: d.Payload, Sensitivity: d.Sensitivity, Confidence: d.Confidence,
+		Salience: schema.DefaultSalience, Importance: schema.DefaultImportance, SourceTrust: schema.DefaultSourceTrust,
+		Visibility: visibility, Scope: w.in.Scope.Scope, Tags: []string{"learned"},
+		Provenance: schema.Provenance{CreatedBy: Actor, Sources: refs(sources)}}
+	m.ID = uuid.NewSHA1(w.in.Group, []byte(string(w.in.Kind)+d.Action+d.Target+d.Hash+string(d.Payload))).String()
+	for _, id := range sources[:min(len(sources), maxSources)] {
+		m.Relations = append(m.Relations, schema.Relation{Predicate: revision.RelationDerivedFrom, TargetID: id.String(),
+			Weight: 1})
+	}
+	return m
+}
+
+// refs names episodes as evidence.
+func refs(ids []uuid.UUID) []schema.Ref {
+	var out []schema.Ref
+	for _, id := range ids[:min(len(ids), maxSources)] {
+		out = append(out, schema.Ref{Kind: "observation", Ref: id.String()})
+	}
+	return out
+}
+
+func (w *writing) operation(p schema.Principal, d Delta) schema.Operation {
+	return schema.Operation{Principal: p, Actor: Actor, Reason: d.Why}
+}
+
+func (w *writing) add(ctx context.Context, d Delta, sources []uuid.UUID) error {
+	p, visibility := w.principal(d)
+	m := w.record(d, visibility, sources)
+	result, err := edit.PutWithin(ctx, w.Change, edit.PutInput{
+		Operation: schema.OperationRef{Tenant: w.Tenant, ID: m.ID, WorkflowID: w.in.WorkflowID},
+		Request:   schema.PutRequest{Operation: w.operation(p, d), Records: []schema.MemoryRecord{m}},
+		Policy:    w.in.Policy, Rules: w.in.Rules, Now: w.Now})
+	if err != nil {
+		return err
+	}
+	item := result.Items[0]
+	if !item.Status.Stands() {
+		w.out.Refused[string(item.Status)]++
+		return nil
+	}
+	if item.Status == schema.PutCreated {
+		w.out.Added++
+	}
+	return w.note(ctx, item.ID, d)
+}
+
+func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) error {
+	id, err := uuid.Parse(d.Target)
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	p, _ := w.principal(d)
+	rows, err := w.LockRows(ctx, p, []uuid.UUID{id})
+	if err != nil {
+		return err
+	}
+	row, ok := rows[id]
+	if !ok || !row.Live || row.Version != d.IfVersion {
+		w.out.Dropped++
+		return nil
+	}
+	m := schema.MemoryRecord{Type: row.Type, Payload: d.Payload, Content: row.Content}
+	text := memory.RecordContent(m)
+	if _, err := w.ApplyStep(ctx, row, commit.Step{
+		Set: map[string]any{"payload": string(d.Payload), "confidence": d.Confidence,
+			"content_hash": memory.RecordHash(m, text)},
+		NowLive: true, Event: schema.EventModified, Action: schema.AuditModify, By: Actor, Reason: d.Why,
+		Metadata: map[string]any{"workflowId": w.in.WorkflowID, "evidence": d.Hash}}); err != nil {
+		return err
+	}
+	for _, ref := range refs(sources) {
+		w.AddEvidence(id, ref)
+	}
+	for _, source := range sources[:min(len(sources), maxSources)] {
+		w.Relate(id, revision.RelationDerivedFrom, source)
+	}
+	w.out.Updated++
+	return w.note(ctx, d.Target, d)
+}
+
+func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) error {
+	p, _ := w.principal(d)
+	m := w.record(d, "", sources)
+	result, err := edit.ReviseWithin(ctx, w.Change, edit.ReviseInput{
+		Operation: schema.OperationRef{Tenant: w.Tenant, ID: m.ID, WorkflowID: w.in.WorkflowID},
+		Request: schema.ReviseRequest{Operation: w.operation(p, d), Action: schema.ReviseSupersede,
+			Targets: []schema.Target{{ID: d.Target, IfVersion: d.IfVersion}}, Record: &m, Evidence: refs(sources)},
+		Policy: w.in.Policy, Rules: w.in.Rules, Now: w.Now})
+	if err != nil {
+		return err
+	}
+	switch result.Status {
+	case schema.ReviseApplied:
+		w.out.Replaced++
+		return w.note(ctx, result.Record.ID, d)
+	case schema.ReviseVersionConflict, schema.ReviseNotFound:
+		w.out.Dropped++
+	default:
+		w.out.Refused[string(result.Status)]++
+	}
+	return nil
+}
+
+// note keeps the outcomes of what was written.
+func (w *writing) note(ctx context.Context, id string, d Delta) error {
+	stats, err := json.Marshal(d.Stats)
+	if err != nil {
+		return fmt.Errorf("stats: %w", err)
+	}
+	if err := w.Flush(ctx); err != nil { // the record is there
+		return err
+	}
+	_, err = w.Tx.Exec(ctx, noteSQL, pg.Args{"tenant": w.Tenant, "id": id, "kind": w.in.Kind, "group": w.in.Group,
+		"key": d.Key, "words": pg.TagList(d.Words), "hash": d.Hash, "stats": string(stats), "tentative": false,
+		"now": w.Now})
+	return err
+}
+
+const noteSQL = `
+	INSERT INTO learned AS l (tenant, memory_id, kind, group_id, key, words, evidence_hash, stats, tentative, updated_at)
+	VALUES (@tenant, @id, @kind, @group, @key, @words, @hash, @stats, @tentative, @now)
+	ON CONFLICT (tenant, memory_id) DO UPDATE
+	SET group_id = excluded.group_id, key = excluded.key, words = excluded.words,
+		evidence_hash = excluded.evidence_hash, stats = excluded.stats, tentative = excluded.tentative,
+		version = l.version + 1, updated_at = excluded.updated_at`
