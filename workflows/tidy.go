@@ -90,7 +90,7 @@ func tidyPart(ctx workflow.Context, name, what string, read, write any, request 
 		}
 		addTidied(out, done)
 	}
-	if page.Next != request.From && (page.Read > 0 || page.More) {
+	if page.Next != request.From && (page.Read > 0 || page.More || len(page.Groups) > 0) {
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("done: "+what,
 			infrastructureAttempts)), tidier.FinishPage,
 			tidying.DoneRequest{Request: *request, Workflow: name, Next: page.Next}).Get(ctx, nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory/learning/duplicates"
 	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/schema"
@@ -76,16 +77,35 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 	}
 	var learner facts.Learner
 	byID := map[string]*tidying.Known{}
+	conditional := map[string][]*tidying.Known{}
 	for i, k := range known {
 		byID[k.ID] = &known[i]
+		if len(k.Conditions) > 0 {
+			key := wordsOf(k.Text, k.Who)
+			conditional[key] = append(conditional[key], &known[i])
+		}
 		learner.Know(k.Fact)
 	}
 	episodes := map[string]tidying.Said{}
+	again := map[string][]string{} // evidence of facts that hold under conditions, which the situation met
 	for _, s := range said {
-		learner.Add(s.Observation)
 		episodes[s.ID] = s
+		if i := slices.IndexFunc(conditional[wordsOf(s.Text, s.Who)], func(k *tidying.Known) bool {
+			return k.Conditions.Hold(s.Context)
+		}); i >= 0 {
+			fact := conditional[wordsOf(s.Text, s.Who)][i].ID
+			again[fact] = append(again[fact], s.ID)
+			continue
+		}
+		learner.Add(s.Observation)
 	}
-	for _, u := range learner.Updates() {
+	updates := learner.Updates()
+	for _, fact := range slices.Sorted(maps.Keys(again)) {
+		k := byID[fact]
+		updates = append(updates, facts.Update{Action: facts.Reinforce, Target: fact, Text: k.Text, Who: k.Who,
+			Conditions: k.Conditions, Confidence: k.Confidence, Evidence: again[fact], Why: "said again"})
+	}
+	for _, u := range updates {
 		out.Groups++
 		if err := a.update(ctx, in, u, byID[u.Target], episodes, out); err != nil {
 			return err
@@ -93,6 +113,11 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 		step.Advance(ctx)
 	}
 	return nil
+}
+
+// wordsOf is equal for statements of one person in the same words.
+func wordsOf(text, who string) string {
+	return duplicates.Key(duplicates.Record{Type: schema.TypeSemantic, Content: text, Who: who})
 }
 
 // said reads the statements of the newest episodes, in the order in which they were made.

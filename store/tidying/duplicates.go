@@ -137,13 +137,11 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 	var versions []int32
 	var keys [][]byte
 	for _, r := range rows {
-		if r.Keyed == r.Version {
-			continue
+		// One whose key is known may wait for a merge that was not made: in shadow mode, or by a run that died.
+		if r.Keyed != r.Version {
+			out.Read++
 		}
 		ids, versions, keys = append(ids, r.ID), append(versions, int32(r.Version)), append(keys, keyOf(r.same(s)))
-	}
-	if out.Read = len(ids); len(ids) == 0 {
-		return nil
 	}
 	// A memory that is deleted in between has no row to refer to: the statement locks those that are left.
 	_, err := c.Tx.Exec(ctx, `
@@ -154,7 +152,8 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 		ORDER BY m.id
 		FOR KEY SHARE OF m
 		ON CONFLICT (tenant, memory_id) DO UPDATE
-		SET version = excluded.version, key = excluded.key`,
+		SET version = excluded.version, key = excluded.key
+		WHERE k.version <> excluded.version`,
 		pg.Args{"tenant": s.Tenant, "ids": ids, "versions": versions, "keys": keys})
 	if err != nil {
 		return err
@@ -247,7 +246,7 @@ func merge(ctx context.Context, c *commit.Change, in MergeInput) (schema.ReviseR
 		return schema.ReviseResult{}, err
 	}
 	result, err := edit.ReviseWithin(ctx, c, edit.ReviseInput{Operation: in.operation(in.Scope.Tenant), Request: req,
-		Policy: in.Policy, Now: c.Now, Kept: &edit.Kept{Confidence: in.Plan.Confidence, Tags: in.Plan.Tags}})
+		Policy: in.Policy, Now: c.Now, Kept: &edit.Kept{Confidence: in.Plan.Confidence, Tags: append([]string{}, in.Plan.Tags...)}})
 	if err != nil || result.Status != schema.ReviseApplied {
 		return result, err
 	}
