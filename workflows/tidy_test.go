@@ -206,7 +206,8 @@ func TestCompressEpisodes(t *testing.T) {
 	h.Ingest(t, req)
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 8, testkit.Rows(t, db, "memories", "live AND type = 'episodic'"))
-	_, err := db.Exec(context.Background(), `UPDATE memories SET created_at = created_at - interval '30 days'`)
+	_, err := db.Exec(context.Background(), `UPDATE memories
+		SET created_at = created_at - interval '30 days', recorded_at = recorded_at - interval '30 days'`)
 	require.NoError(t, err)
 	texts := contents(t, h, "type = 'episodic'")
 
