@@ -38,7 +38,7 @@ func (a *Tidying) start(ctx context.Context, in Request, workflow string) (tidyi
 		return in.From, nil
 	}
 	at, err := a.Store.WatermarkOf(ctx, in.scope(), workflow)
-	if err == nil && !at.At.IsZero() {
+	if err == nil && !at.At.IsZero() && workflow != api.WorkflowCompressEpisodes { // which reads what is old
 		at = tidying.Place{At: at.At.Add(-overlap)}
 	}
 	return at, err
