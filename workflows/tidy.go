@@ -21,7 +21,8 @@ const partsPerRun = 200
 
 // runTidy has activities read a scope part by part, decide on what they found and write it, and moves the watermark
 // after each part. A run that is cancelled or dies between two parts goes on at the watermark the next time.
-func runTidy(ctx workflow.Context, in api.LearnInput, name, what string, read, write, self any) (api.LearnResult, error) {
+func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
+	read, write, self any) (api.LearnResult, error) {
 	shown := display{lean: true}
 	var out api.LearnResult
 	if in.SoFar != nil {

@@ -203,7 +203,8 @@ func (a *Tidying) forbids(u facts.Update, target *tidying.Known) string {
 	switch {
 	case math.IsNaN(u.Confidence) || u.Action != facts.Reinforce && u.Confidence < a.Policy.MinFactConfidence:
 		return notSure
-	case changes && a.Policy.Supersede != proposals.SupersedeAuto && (a.Policy.Supersede != proposals.SupersedeOwn || !own):
+	case changes && a.Policy.Supersede != proposals.SupersedeAuto &&
+		(a.Policy.Supersede != proposals.SupersedeOwn || !own):
 		return waitsForPerson
 	}
 	return ""

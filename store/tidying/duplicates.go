@@ -246,7 +246,8 @@ func merge(ctx context.Context, c *commit.Change, in MergeInput) (schema.ReviseR
 		return schema.ReviseResult{}, err
 	}
 	result, err := edit.ReviseWithin(ctx, c, edit.ReviseInput{Operation: in.operation(in.Scope.Tenant), Request: req,
-		Policy: in.Policy, Now: c.Now, Kept: &edit.Kept{Confidence: in.Plan.Confidence, Tags: append([]string{}, in.Plan.Tags...)}})
+		Policy: in.Policy, Now: c.Now, Kept: &edit.Kept{
+			Confidence: in.Plan.Confidence, Tags: append([]string{}, in.Plan.Tags...)}})
 	if err != nil || result.Status != schema.ReviseApplied {
 		return result, err
 	}

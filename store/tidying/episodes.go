@@ -49,7 +49,8 @@ const oldPage = `
 	LIMIT @limit`
 
 // OldThreads returns the threads of the episodes that came after a place and no later than a time.
-func (t *Tidying) OldThreads(ctx context.Context, s Scope, after Place, until time.Time, limit int) (ThreadPage, error) {
+func (t *Tidying) OldThreads(ctx context.Context, s Scope, after Place, until time.Time,
+	limit int) (ThreadPage, error) {
 	out := ThreadPage{Next: after}
 	err := t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
 		rows, err := commit.Rows[struct {
@@ -277,7 +278,8 @@ func hurry(ctx context.Context, c *commit.Change, m commit.MemoryRow, in Summary
 	}
 	_, err := c.ApplyStep(ctx, m, commit.Step{NowLive: true, Event: schema.EventModified, Action: schema.AuditModify,
 		By: Actor, Reason: "a summary has it: it fades faster",
-		Set:      map[string]any{"half_life": m.Decay.HalfLife, "salience": salience, "salience_at": now, "decay_due_at": due},
+		Set: map[string]any{"half_life": m.Decay.HalfLife, "salience": salience, "salience_at": now,
+			"decay_due_at": due},
 		Metadata: map[string]any{"operationId": in.Key, "workflowId": in.WorkflowID}})
 	return err
 }
