@@ -22,6 +22,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 	"github.com/mneme/mneme/store/sessions"
 	"github.com/mneme/mneme/store/sweeping"
+	"github.com/mneme/mneme/store/tidying"
 	"github.com/mneme/mneme/store/topics"
 	"github.com/mneme/mneme/store/transfer"
 	"github.com/mneme/mneme/store/vectorindex"
@@ -43,6 +44,7 @@ type Store struct {
 	*sessions.Sessions
 	*topics.Topics
 	*budgets.Budgets
+	*tidying.Tidying
 
 	Learning *learning.Learning
 }
@@ -59,5 +61,6 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
 		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db),
-		Topics: topics.New(db), Budgets: budgets.New(db), Learning: learning.New(db)}, nil
+		Topics: topics.New(db), Budgets: budgets.New(db), Tidying: tidying.New(db),
+		Learning: learning.New(db)}, nil
 }

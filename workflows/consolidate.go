@@ -14,9 +14,15 @@ import (
 
 var learns *learning.Learning
 
-// ConsolidateParts are the workflows that Consolidate starts for a scope, in their order: plans are composed of
-// procedures, and duplicates are resolved last. It is a variable for tests and for workers that host only some of them.
-var ConsolidateParts = []string{api.WorkflowExtractCompetence, api.WorkflowExtractPlans}
+// ConsolidateParts are the workflows that Consolidate starts for a scope, in their order: episodes are learned from
+// before they are compressed, plans are composed of procedures, and duplicates are resolved last. It is a variable for tests and for workers that host only some of them.
+var ConsolidateParts = []string{
+	api.WorkflowUpdateFacts,
+	api.WorkflowExtractCompetence,
+	api.WorkflowExtractPlans,
+	api.WorkflowCompressEpisodes,
+	api.WorkflowResolveDuplicates,
+}
 
 const (
 	// scopesAtOnce is how many scopes a sweep consolidates at the same time.

@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/activities/rebuilding"
 	"github.com/mneme/mneme/activities/reflecting"
 	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/activities/tidying"
 	"github.com/mneme/mneme/activities/topics"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
@@ -60,8 +61,9 @@ type Dependencies struct {
 
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 
-	ReflectionVisibility schema.Visibility    // the most that others see of a belief; empty: every agent of the tenant
-	ObserveReflection    func(outcome string) // is told of every reflection (reflecting.Reflecting); may be nil
+	ReflectionVisibility schema.Visibility                     // the most that others see of a belief; empty: every agent of the tenant
+	ObserveTidied        func(workflow, outcome string, n int) // is told what became of changes; may be nil
+	ObserveReflection    func(outcome string)                  // is told of every reflection (reflecting.Reflecting); may be nil
 }
 
 // recaller is the read path that is given, or the plain one.
@@ -108,6 +110,9 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Consolidate)
 	w.RegisterWorkflow(ExtractCompetence)
 	w.RegisterWorkflow(ExtractPlans)
+	w.RegisterWorkflow(ResolveDuplicates)
+	w.RegisterWorkflow(UpdateFacts)
+	w.RegisterWorkflow(CompressEpisodes)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
@@ -138,6 +143,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
+	w.RegisterActivity(&tidying.Tidying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules,
+		Observe: d.ObserveTidied, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recaller := d.recaller()
 	recalling := &activities.Recalling{Recaller: recaller, Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,

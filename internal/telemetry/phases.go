@@ -61,6 +61,11 @@ var phaseOf = map[string]string{
 	"Consolidate":       "learning",
 	"ExtractCompetence": "learning",
 	"ExtractPlans":      "learning",
+	"UpdateFacts":       "learning",
+	"CompressEpisodes":  "learning",
+	"ResolveDuplicates": "learning",
+	"Advise":            "advice",
+	"Report":            "advice",
 }
 
 // Phases of the two sweeps, which alerts look for.

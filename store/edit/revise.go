@@ -30,7 +30,14 @@ type ReviseInput struct {
 	Policy    proposals.WritePolicy
 	Rules     *policy.Policy // classification rules for the record; nil for none
 	Embedding *pg.Embedding  // of the record's text; nil where there is none
+	Kept      *Kept          // of a record that is a memory already; nil leaves it as it is
 	Now       time.Time
+}
+
+// Kept is what a memory takes over from those that it takes the place of.
+type Kept struct {
+	Confidence float64
+	Tags       []string
 }
 
 // Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the

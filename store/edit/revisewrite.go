@@ -151,6 +151,9 @@ func (r *revising) takeNamed(ctx context.Context) error {
 	if p.Supersedes != "" && m.Supersedes == nil {
 		s.Set["supersedes"] = p.Supersedes
 	}
+	if kept := r.in.Kept; kept != nil {
+		s.Set["confidence"], s.Set["tags"] = kept.Confidence, kept.Tags
+	}
 	version, err := r.ApplyStep(ctx, m, s)
 	r.versions[m.ID] = version
 	return err

@@ -1,0 +1,94 @@
+// Package tidying has the activities of ResolveDuplicates, CompressEpisodes and UpdateFacts. An activity reads a few pages
+// of a scope, or decides on groups and writes what was decided. Only ids and counts go in and come out.
+package tidying
+
+import (
+	"time"
+
+	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/tidying"
+)
+
+// Tidying resolves duplicates, compresses episodes and updates facts.
+type Tidying struct {
+	Store    *store.Store
+	Embedder inference.Embedder
+	Policy   proposals.WritePolicy
+	Rules    func() *policy.Policy
+	Observe  func(workflow, outcome string, n int) // is told what became of changes, by reason; may be nil
+	Now      func() time.Time
+}
+
+// Request asks for the next part of a run.
+type Request struct {
+	api.LearnScope
+	WorkflowID string        `json:"workflow_id"`
+	Shadow     bool          `json:"shadow,omitempty"`
+	Full       bool          `json:"full,omitempty"`
+	From       tidying.Place `json:"from"`  // where the part before ended; zero: at the watermark
+	Until      time.Time     `json:"until"` // when the run began: what comes later is for the next run
+}
+
+// Page is what a part has read.
+type Page struct {
+	Read   int           `json:"read"`
+	Groups [][]string    `json:"groups,omitempty"` // ids of memories to decide on together
+	Next   tidying.Place `json:"next"`
+	More   bool          `json:"more"`
+}
+
+// WriteRequest asks to decide on the groups of a page and to write what is decided.
+type WriteRequest struct {
+	Request
+	Groups [][]string `json:"groups"`
+}
+
+// DoneRequest notes that a page is done with.
+type DoneRequest struct {
+	Request
+	Workflow string        `json:"workflow"`
+	Next     tidying.Place `json:"next"`
+}
+
+func (r Request) scope() tidying.Scope {
+	return tidying.Scope{Tenant: r.Tenant, Agent: r.Agent, Project: r.Project, Scope: r.Scope}
+}
+
+// writes is what a change is written with. Its key follows from the evidence, and from nothing else.
+func (a *Tidying) writes(r Request, what string, ids []string) tidying.Writes {
+	hash := evidence.HashOf(ids)
+	return tidying.Writes{Key: what + ":" + hash, WorkflowID: r.WorkflowID, Evidence: hash, Now: step.Now(a.Now)}
+}
+
+// shadow reports whether nothing may be written.
+func (a *Tidying) shadow(r Request) bool { return r.Shadow || a.Policy.MutationsFrozen() }
+
+// refuse counts a refusal.
+func refuse(out *api.LearnResult, reason string) {
+	if out.Refused == nil {
+		out.Refused = map[string]int{}
+	}
+	out.Refused[reason]++
+}
+
+// observe tells what became of changes.
+func (a *Tidying) observe(workflow string, r api.LearnResult) {
+	if a.Observe == nil {
+		return
+	}
+	for outcome, n := range map[string]int{"added": r.Added, "updated": r.Updated, "superseded": r.Replaced,
+		"merged": r.Merged, "contested": r.Contested, "dropped": r.Dropped} {
+		if n > 0 {
+			a.Observe(workflow, outcome, n)
+		}
+	}
+	for reason, n := range r.Refused {
+		a.Observe(workflow, reason, n)
+	}
+}

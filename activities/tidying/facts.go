@@ -1,0 +1,225 @@
+package tidying
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory/learning/duplicates"
+	"github.com/mneme/mneme/memory/learning/facts"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/tidying"
+)
+
+// Reasons for which a change of facts is not made.
+const (
+	waitsForPerson = "policy_review"  // the policy has a person decide
+	notSure        = "low_confidence" // below the policy's confidence
+)
+
+// maxRounds is how often facts are decided again because evidence went while they were written.
+const maxRounds = 3
+
+// FindStatements looks whether there are episodes that UpdateFacts has not read. It returns at most one group.
+func (a *Tidying) FindStatements(ctx context.Context, in Request) (Page, error) {
+	ctx, stop := step.Heartbeat(ctx)
+	defer stop()
+	at, err := a.Store.WatermarkOf(ctx, in.scope(), api.WorkflowUpdateFacts)
+	if err != nil {
+		return Page{}, step.Fail(err)
+	}
+	if in.Full {
+		at = tidying.Place{}
+	}
+	_, next, _, err := a.Store.Statements(ctx, in.scope(), tidying.Place{At: in.Until.Add(time.Minute), ID: uuid.Max}, 1)
+	if err != nil || next.ID == uuid.Max || next.ID == at.ID && next.At.Equal(at.At) {
+		return Page{Next: at}, step.Fail(err)
+	}
+	return Page{Read: 1, Groups: [][]string{{next.ID.String()}}, Next: next}, nil
+}
+
+// UpdateFacts compares what the newest episodes say with what is held, and writes what follows. In shadow mode it counts
+// what it would write. Where evidence went in between, it decides again on what is left.
+func (a *Tidying) UpdateFacts(ctx context.Context, in WriteRequest) (api.LearnResult, error) {
+	ctx, stop := step.Heartbeat(ctx)
+	defer stop()
+	var out api.LearnResult
+	for range maxRounds {
+		dropped := out.Dropped
+		if err := a.learn(ctx, in.Request, &out); err != nil {
+			return out, step.Fail(step.Stalled(ctx, err))
+		}
+		if out.Dropped == dropped {
+			break
+		}
+	}
+	a.observe(api.WorkflowUpdateFacts, out)
+	return out, nil
+}
+
+// learn decides once on all that is known and said.
+func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) error {
+	known, err := a.Store.KnownFacts(ctx, in.scope())
+	if err != nil {
+		return err
+	}
+	said, err := a.said(ctx, in)
+	if err != nil {
+		return err
+	}
+	var learner facts.Learner
+	byID := map[string]*tidying.Known{}
+	conditional := map[string][]*tidying.Known{}
+	for i, k := range known {
+		byID[k.ID] = &known[i]
+		if len(k.Conditions) > 0 {
+			key := wordsOf(k.Text, k.Who)
+			conditional[key] = append(conditional[key], &known[i])
+		}
+		learner.Know(k.Fact)
+	}
+	episodes := map[string]tidying.Said{}
+	again := map[string][]string{} // evidence of facts that hold under conditions, which the situation met
+	for _, s := range said {
+		episodes[s.ID] = s
+		if i := slices.IndexFunc(conditional[wordsOf(s.Text, s.Who)], func(k *tidying.Known) bool {
+			return k.Conditions.Hold(s.Context)
+		}); i >= 0 {
+			fact := conditional[wordsOf(s.Text, s.Who)][i].ID
+			again[fact] = append(again[fact], s.ID)
+			continue
+		}
+		learner.Add(s.Observation)
+	}
+	updates := learner.Updates()
+	for _, fact := range slices.Sorted(maps.Keys(again)) {
+		k := byID[fact]
+		updates = append(updates, facts.Update{Action: facts.Reinforce, Target: fact, Text: k.Text, Who: k.Who,
+			Conditions: k.Conditions, Confidence: k.Confidence, Evidence: again[fact], Why: "said again"})
+	}
+	for _, u := range updates {
+		out.Groups++
+		if err := a.update(ctx, in, u, byID[u.Target], episodes, out); err != nil {
+			return err
+		}
+		step.Advance(ctx)
+	}
+	return nil
+}
+
+// wordsOf is equal for statements of one person in the same words.
+func wordsOf(text, who string) string {
+	return duplicates.Key(duplicates.Record{Type: schema.TypeSemantic, Content: text, Who: who})
+}
+
+// said reads the statements of the newest episodes, in the order in which they were made.
+func (a *Tidying) said(ctx context.Context, in Request) ([]tidying.Said, error) {
+	var out []tidying.Said
+	before, more := tidying.Place{At: in.Until.Add(time.Minute), ID: uuid.Max}, true
+	for rows := 0; more && rows < tidying.MaxStatements; rows += pageRows {
+		page, next, left, err := a.Store.Statements(ctx, in.scope(), before, pageRows)
+		if err != nil {
+			return nil, err
+		}
+		out, before, more = append(out, page...), next, left
+		step.Advance(ctx)
+	}
+	slices.SortStableFunc(out, func(x, y tidying.Said) int { return x.At.Compare(y.At) })
+	return out, nil
+}
+
+// update writes one change, unless the policy or what is held already speaks against it.
+func (a *Tidying) update(ctx context.Context, in Request, u facts.Update, target *tidying.Known,
+	episodes map[string]tidying.Said, out *api.LearnResult) error {
+	evidence := slices.Compact(slices.Sorted(slices.Values(u.Evidence)))
+	if u.Action == facts.Reinforce {
+		var err error
+		if evidence, err = a.Store.Fresh(ctx, in.Tenant, u.Target, evidence); err != nil || len(evidence) == 0 {
+			return err
+		}
+	}
+	if reason := a.forbids(u, target); reason != "" {
+		refuse(out, reason)
+		return nil
+	}
+	if a.shadow(in) {
+		count(out, u.Action)
+		return nil
+	}
+	said := make([]tidying.Said, len(evidence))
+	for i, id := range evidence {
+		said[i] = episodes[id]
+	}
+	write := tidying.FactInput{Writes: a.writes(in, "fact:"+string(u.Action)+":"+u.Target, keysOf(u, target, evidence)),
+		Scope: in.scope(), Update: u, Target: target, Said: said, Policy: a.Policy, Rules: a.rules()}
+	if u.Action != facts.Reinforce {
+		var err error
+		if write.Embedding, err = a.embed(ctx, u.Text); err != nil {
+			return err
+		}
+	}
+	status, err := a.Store.WriteFact(ctx, write)
+	switch {
+	case err != nil:
+		return err
+	case status == schema.ReviseApplied:
+		count(out, u.Action)
+	case status == tidying.Gone || status == schema.ReviseVersionConflict || status == schema.ReviseNotFound ||
+		status == schema.ReviseNotLive:
+		out.Dropped++
+	default:
+		refuse(out, string(status))
+	}
+	return nil
+}
+
+// keysOf is what the key of a change follows from: what is said under which conditions, and who said so where.
+func keysOf(u facts.Update, target *tidying.Known, evidence []string) []string {
+	out := append(slices.Clone(evidence), "text:"+u.Text)
+	if target != nil {
+		out = append(out, "version:"+strconv.Itoa(target.Version))
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.Conditions)) {
+		out = append(out, "if:"+key)
+		for _, value := range u.Conditions[key] {
+			out = append(out, "is:"+value)
+		}
+	}
+	return out
+}
+
+// forbids says why the policy does not let a change happen by itself.
+func (a *Tidying) forbids(u facts.Update, target *tidying.Known) string {
+	own := target != nil && target.Who == u.Who && u.Who != ""
+	changes := target != nil && (u.Action == facts.Replace || u.Action == facts.Fork)
+	switch {
+	case math.IsNaN(u.Confidence) || u.Action != facts.Reinforce && u.Confidence < a.Policy.MinFactConfidence:
+		return notSure
+	case changes && a.Policy.Supersede != proposals.SupersedeAuto &&
+		(a.Policy.Supersede != proposals.SupersedeOwn || !own):
+		return waitsForPerson
+	}
+	return ""
+}
+
+func count(out *api.LearnResult, action facts.Action) {
+	switch action {
+	case facts.Reinforce:
+		out.Updated++
+	case facts.Contest:
+		out.Contested++
+	case facts.Replace:
+		out.Replaced++
+		out.Added++
+	default:
+		out.Added++
+	}
+}

@@ -1,0 +1,264 @@
+package tidying
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/learning/duplicates"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/pipeline"
+)
+
+// MaxSame is how many records of one key are merged in one transaction.
+const MaxSame = schema.MaxRevisionTargets
+
+// lastingRow is a record as duplicates are sought.
+type lastingRow struct {
+	owned
+	ID          uuid.UUID
+	Version     int
+	Type        schema.MemoryType
+	Content     string
+	Payload     json.RawMessage
+	Subject     string
+	Predicate   string
+	Validity    schema.ValidityMode
+	Conditions  json.RawMessage
+	ValidFrom   *time.Time
+	ValidUntil  *time.Time
+	Who         string
+	OccurredAt  time.Time
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	Confidence  float64
+	SourceTrust float64
+	Pinned      bool
+	Sensitivity schema.Sensitivity
+	Tags        []string
+	Keyed       int // the version of which a key is known; 0: of none
+}
+
+const lastingColumns = `m.agent_id, m.policy_group, m.visibility, m.id, m.version, m.type, m.content, m.payload,
+	coalesce(m.subject, '') AS subject, coalesce(m.predicate, '') AS predicate,
+	m.validity, m.conditions, m.valid_from, m.valid_until, m.who, m.occurred_at, m.created_at, m.updated_at,
+	m.confidence, m.source_trust, m.pinned, m.sensitivity, m.tags, coalesce(k.version, 0) AS keyed`
+
+// mergeable is the condition of records that may have duplicates. What is contested is for a revision to resolve.
+const mergeable = `m.live AND m.status = 'active' AND m.type IN ('semantic', 'competence', 'plan_graph')
+	AND m.world_id IS NULL`
+
+// Same is a record that may have duplicates.
+type Same struct {
+	duplicates.Record
+	Version int
+	Trust   float64
+	owner   owned
+}
+
+// same is the row as the rules compare it. Its ground is who may read it, and for a claim what it is about: the same
+// words may be said of two subjects.
+func (r lastingRow) same(s Scope) Same {
+	ground := []string{s.Tenant, s.Project, s.Scope, s.Agent, string(r.Visibility)}
+	if r.Visibility == schema.VisibilityGroup {
+		ground = append(ground, r.PolicyGroup)
+	}
+	if r.Type == schema.TypeSemantic && r.Predicate != schema.PredicateStates {
+		subject := duplicates.Key(duplicates.Record{Type: schema.TypeSemantic, Content: r.Subject})
+		ground = append(ground, subject, strings.ToLower(r.Predicate))
+	}
+	return Same{Version: r.Version, Trust: r.SourceTrust, owner: r.owned, Record: duplicates.Record{
+		ID: r.ID.String(), Type: r.Type, Ground: strings.Join(ground, "\x01"), Content: r.Content, Payload: r.Payload,
+		Validity: schema.Validity{Mode: r.Validity, Conditions: r.Conditions, Start: r.ValidFrom, End: r.ValidUntil},
+		Who:      r.Who, OccurredAt: r.OccurredAt, CreatedAt: r.CreatedAt, Confidence: r.Confidence, Pinned: r.Pinned,
+		Sensitivity: r.Sensitivity, Tags: r.Tags}}
+}
+
+func keyOf(s Same) []byte {
+	sum := sha256.Sum256([]byte(duplicates.Key(s.Record)))
+	return sum[:]
+}
+
+// lastingPage lists records by when they last changed.
+const lastingPage = `
+	SELECT ` + lastingColumns + `
+	FROM memories m
+	LEFT JOIN duplicate_keys k ON k.tenant = m.tenant AND k.memory_id = m.id
+	WHERE ` + inScope + ` AND ` + mergeable + `
+		AND (m.updated_at, m.id) > (@after_at, @after_id) AND m.updated_at <= @until
+	ORDER BY m.updated_at, m.id
+	LIMIT @limit`
+
+// DuplicatePage is one page of what may have duplicates.
+type DuplicatePage struct {
+	Read   int
+	Groups [][]uuid.UUID // records that have one key, at least one of them on this page
+	Next   Place
+	More   bool
+}
+
+// FindDuplicates reads the records of a scope that changed after a place, keeps the key of each, and returns those that
+// share one with others. It keeps nothing but keys.
+func (t *Tidying) FindDuplicates(ctx context.Context, s Scope, after Place, until time.Time, limit int,
+	now time.Time) (DuplicatePage, error) {
+	var out DuplicatePage
+	err := pg.RetryChange(ctx, func() error {
+		out = DuplicatePage{Next: after}
+		return commit.Write(ctx, t.DB, s.Tenant, now, func(c *commit.Change) error {
+			rows, err := commit.Rows[lastingRow](ctx, c.Tx, lastingPage, s.args(pg.Args{"after_at": after.At,
+				"after_id": after.ID, "until": until, "limit": limit}))
+			if err != nil || len(rows) == 0 {
+				return err
+			}
+			last := rows[len(rows)-1]
+			out.Next, out.More = Place{At: last.UpdatedAt, ID: last.ID}, len(rows) == limit
+			return t.keep(ctx, c, s, rows, &out)
+		})
+	})
+	if err != nil {
+		return DuplicatePage{}, fmt.Errorf("find duplicates: %w", err)
+	}
+	return out, nil
+}
+
+// keep stores the keys of a page and finds the groups.
+func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []lastingRow, out *DuplicatePage) error {
+	var ids []uuid.UUID
+	var versions []int32
+	var keys [][]byte
+	for _, r := range rows {
+		// One whose key is known may wait for a merge that was not made: in shadow mode, or by a run that died.
+		if r.Keyed != r.Version {
+			out.Read++
+		}
+		ids, versions, keys = append(ids, r.ID), append(versions, int32(r.Version)), append(keys, keyOf(r.same(s)))
+	}
+	// A memory that is deleted in between has no row to refer to: the statement locks those that are left.
+	_, err := c.Tx.Exec(ctx, `
+		INSERT INTO duplicate_keys AS k (tenant, memory_id, version, key)
+		SELECT @tenant, m.id, x.version, x.key
+		FROM unnest(@ids::uuid[], @versions::integer[], @keys::bytea[]) x(id, version, key)
+		JOIN memories m ON m.tenant = @tenant AND m.id = x.id AND m.live
+		ORDER BY m.id
+		FOR KEY SHARE OF m
+		ON CONFLICT (tenant, memory_id) DO UPDATE
+		SET version = excluded.version, key = excluded.key
+		WHERE k.version <> excluded.version`,
+		pg.Args{"tenant": s.Tenant, "ids": ids, "versions": versions, "keys": keys})
+	if err != nil {
+		return err
+	}
+	found, err := commit.Rows[struct{ IDs []uuid.UUID }](ctx, c.Tx, `
+		SELECT array_agg(k.memory_id ORDER BY k.memory_id) AS ids
+		FROM (SELECT DISTINCT key FROM unnest(@keys::bytea[]) u(key)) x
+		CROSS JOIN LATERAL (
+			SELECT memory_id
+			FROM duplicate_keys
+			WHERE tenant = @tenant AND key = x.key
+			ORDER BY memory_id
+			LIMIT @most) k
+		GROUP BY x.key
+		HAVING count(*) > 1
+		ORDER BY x.key`, pg.Args{"tenant": s.Tenant, "keys": keys, "most": MaxSame})
+	for _, g := range found {
+		out.Groups = append(out.Groups, g.IDs)
+	}
+	return err
+}
+
+// SameAs reads the records of a group as they are now.
+func (t *Tidying) SameAs(ctx context.Context, s Scope, ids []uuid.UUID) ([]Same, error) {
+	var out []Same
+	err := t.Read(ctx, s.Tenant, func(tx pgx.Tx) error {
+		rows, err := commit.Rows[lastingRow](ctx, tx, `
+			SELECT `+lastingColumns+`
+			FROM memories m
+			LEFT JOIN duplicate_keys k ON k.tenant = m.tenant AND k.memory_id = m.id
+			WHERE `+inScope+` AND `+mergeable+` AND m.id = ANY(@ids)
+			ORDER BY m.id`, s.args(pg.Args{"ids": ids}))
+		for _, r := range rows {
+			out = append(out, r.same(s))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read duplicates: %w", err)
+	}
+	return out, nil
+}
+
+// MergeInput is a merge that was decided.
+type MergeInput struct {
+	Writes
+	Scope   Scope
+	Records []Same // of the plan, in the versions that were read
+	Plan    duplicates.Merge
+	Policy  proposals.WritePolicy
+}
+
+// Merge carries out a merge: what goes is superseded by what stays, which is derived from it and takes over its
+// references. A record that has changed since it was read refuses the merge.
+func (t *Tidying) Merge(ctx context.Context, in MergeInput) (schema.ReviseResult, error) {
+	out, err := pg.RetryOnConflict(ctx, func() (schema.ReviseResult, error) {
+		return pipeline.RunOnce(ctx, t.DB, in.operation(in.Scope.Tenant), pipeline.KindRevise, in.Now,
+			func(c *commit.Change) (schema.ReviseResult, error) { return merge(ctx, c, in) })
+	})
+	if err != nil {
+		return out, fmt.Errorf("merge duplicates: %w", err)
+	}
+	return out, nil
+}
+
+func merge(ctx context.Context, c *commit.Change, in MergeInput) (schema.ReviseResult, error) {
+	byID := map[string]Same{}
+	for _, r := range in.Records {
+		byID[r.ID] = r
+	}
+	keep := byID[in.Plan.Keep]
+	now := c.Now
+	req := schema.ReviseRequest{Action: schema.ReviseMerge,
+		Operation: schema.Operation{Principal: keep.owner.principal(in.Scope), Actor: Actor,
+			Reason: "says the same (" + string(in.Plan.Kind) + ")"},
+		Record: &schema.MemoryRecord{ID: keep.ID, Version: keep.Version, Type: keep.Type},
+		Evidence: []schema.Ref{{Kind: "observation", Ref: "consolidation:duplicates", Hash: in.Writes.Evidence,
+			Timestamp: &now}}}
+	away := make([]uuid.UUID, 0, len(in.Plan.Away))
+	for _, name := range in.Plan.Away {
+		id, err := uuid.Parse(name)
+		if err != nil {
+			return schema.ReviseResult{}, err
+		}
+		away = append(away, id)
+		req.Targets = append(req.Targets, schema.Target{ID: name, IfVersion: byID[name].Version})
+	}
+	kept, err := uuid.Parse(keep.ID)
+	if err != nil {
+		return schema.ReviseResult{}, err
+	}
+	result, err := edit.ReviseWithin(ctx, c, edit.ReviseInput{Operation: in.operation(in.Scope.Tenant), Request: req,
+		Policy: in.Policy, Now: c.Now, Kept: &edit.Kept{
+			Confidence: in.Plan.Confidence, Tags: append([]string{}, in.Plan.Tags...)}})
+	if err != nil || result.Status != schema.ReviseApplied {
+		return result, err
+	}
+	refs, err := commit.Rows[schema.Ref](ctx, c.Tx, `
+		SELECT DISTINCT ON (p.kind, p.ref) p.kind, p.ref, coalesce(p.hash, '') AS hash, p.at AS timestamp
+		FROM memory_provenance p
+		WHERE p.tenant = @tenant AND p.memory_id = ANY(@away)
+		ORDER BY p.kind, p.ref
+		LIMIT @most`, pg.Args{"tenant": c.Tenant, "away": away, "most": schema.MaxRecordRefs})
+	for _, ref := range refs {
+		c.AddEvidence(kept, ref)
+	}
+	return result, err
+}

@@ -1,0 +1,343 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/workflows"
+)
+
+// learn runs one workflow of learning over a principal's private memories.
+func learn(t testing.TB, h *testkit.Harness, workflow any, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "learn/" + uuid.NewString(),
+		TaskQueue: h.TaskQueue}, workflow, in)
+	require.NoError(t, err)
+	var out api.LearnResult
+	require.NoError(t, run.Get(ctx, &out))
+	return run, out
+}
+
+func privateOf(p schema.Principal) api.LearnInput {
+	return api.LearnInput{LearnScope: api.LearnScope{Tenant: p.Tenant, Agent: p.Agent, Project: p.Project,
+		Scope: p.Scope}}
+}
+
+// states is a statement as a semantic record.
+func states(content string, confidence float64, source string) schema.MemoryRecord {
+	object, _ := json.Marshal(content)
+	payload := fmt.Sprintf(`{"kind":"semantic","subject":"Ana","predicate":"states","object":%s,
+		"validity":{"mode":"global"},"cardinality":"many","evidence":[{"kind":"event","ref":%q}]}`, object, source)
+	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: content, Who: "Ana", Confidence: confidence,
+		Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: schema.SensitivityLow, Payload: json.RawMessage(payload),
+		Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event", Ref: source}}}}
+}
+
+func insert(t testing.TB, h *testkit.Harness, p schema.Principal, v schema.Visibility, records ...schema.MemoryRecord,
+) []uuid.UUID {
+	t.Helper()
+	var out []uuid.UUID
+	for _, m := range records {
+		result, err := h.Store.Put(context.Background(), edit.PutInput{
+			Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "test"},
+			Request: schema.PutRequest{Operation: schema.Operation{Principal: p}, Visibility: v,
+				Records: []schema.MemoryRecord{m}}, Policy: proposals.DefaultWritePolicy(), Now: time.Now()})
+		require.NoError(t, err)
+		require.Equal(t, schema.PutCreated, result.Items[0].Status)
+		out = append(out, uuid.MustParse(result.Items[0].ID))
+	}
+	return out
+}
+
+func contents(t testing.TB, h *testkit.Harness, where string) []string {
+	t.Helper()
+	return testkit.Strings(t, testkit.Owner(t, h.DatabaseURL),
+		`SELECT content FROM memories m WHERE live AND `+where+` ORDER BY 1`)
+}
+
+// Records that say the same become one with the best confidence and the evidence of all. Shadow mode changes nothing,
+// and a second run does nothing.
+func TestResolveDuplicates(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	ids := insert(t, h, p, schema.VisibilityPrivate,
+		states("The xyzzycanary service runs on Postgres.", 0.6, "evt://1"),
+		states("xyzzycanary service runs on Postgres", 0.9, "evt://2"),
+		states("The xyzzycanary service really runs on Postgres!", 0.5, "evt://3"),
+		states("Tea is served at noon.", 0.9, "evt://4"))
+	other := testkit.Principal()
+	other.Tenant = p.Tenant
+	other.Agent = "another"
+	insert(t, h, other, schema.VisibilityPrivate, states("xyzzycanary service runs on Postgres", 0.9, "evt://5"))
+	db := testkit.Owner(t, h.DatabaseURL)
+
+	in := privateOf(p)
+	in.Shadow = true
+	_, out := learn(t, h, workflows.ResolveDuplicates, in)
+	require.Equal(t, 2, out.Merged)
+	require.Equal(t, 5, testkit.Rows(t, db, "memories", "live"), "shadow mode changes nothing")
+
+	run, out := learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	require.Equal(t, api.LearnResult{Groups: 1, Updated: 1, Replaced: 2, Merged: 2, Outcome: api.OutcomeOK, Read: out.Read},
+		out)
+	require.NotContains(t, historyText(t, h, run), "xyzzycanary")
+	require.Equal(t, []string{"Tea is served at noon.", "xyzzycanary service runs on Postgres"},
+		contents(t, h, "agent_id <> 'another'"))
+	require.Equal(t, 2, testkit.Rows(t, db, "memories", "status = 'superseded' AND superseded_by = $1", ids[1]))
+	require.Equal(t, 2, testkit.Rows(t, db, "memory_links", "source_id = $1 AND predicate = 'derived_from'", ids[1]))
+	require.Equal(t, []string{"evt://1", "evt://2", "evt://3"}, testkit.Strings(t, db,
+		`SELECT ref FROM memory_provenance WHERE memory_id = $1 AND kind = 'event' ORDER BY 1`, ids[1]))
+	require.Equal(t, 3, testkit.Rows(t, db, "memory_history", "changed_by = 'consolidation' AND action = 'merge'"))
+	testkit.CheckInvariants(t, db)
+
+	before := testkit.Digest(t, db, "memories", "true")
+	_, out = learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	require.Zero(t, out.Groups)
+	_, out = learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	require.Zero(t, out.Read, "nothing is read twice")
+	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
+}
+
+// Records that differ in a negation, a number, a name, a date, a condition or whom they are about are never merged.
+func TestAdversarialPairsAreNotMerged(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	pairs := [][2]string{
+		{"Deploy on Fridays.", "Do not deploy on Fridays."},
+		{"The cache can be cleared.", "The cache can't be cleared."},
+		{"The timeout is 30 seconds.", "The timeout is 300 seconds."},
+		{"Ana owns the billing service.", "Anna owns the billing service."},
+		{"The review is on 2026-03-01.", "The review is on 2026-03-02."},
+		{"Use Postgres.", "Use Postgres in staging."},
+		{"Restart the server before the migration.", "Restart the server after the migration."},
+		{"Only admins may delete.", "Admins may delete."},
+		{"Version 1.2 is supported.", "Version 1.20 is supported."},
+		{"Alice reports to Bob.", "Bob reports to Alice."},
+	}
+	for i, pair := range pairs {
+		insert(t, h, p, schema.VisibilityPrivate, states(pair[0], 0.9, fmt.Sprint("evt://a", i)),
+			states(pair[1], 0.9, fmt.Sprint("evt://b", i)))
+	}
+	conditional := states("The build uses clang.", 0.9, "evt://c")
+	conditional.Payload = json.RawMessage(`{"kind":"semantic","subject":"Ana","predicate":"states",
+		"object":"The build uses clang.","validity":{"mode":"conditional","conditions":{"os":"macos"}},
+		"cardinality":"many","evidence":[{"kind":"event","ref":"evt://c"}]}`)
+	insert(t, h, p, schema.VisibilityPrivate, conditional, states("The build uses clang", 0.9, "evt://d"))
+	mine, yours := states("My editor is Vim.", 0.9, "evt://e"), states("my editor is really vim", 0.9, "evt://f")
+	yours.Who = "Bea"
+	insert(t, h, p, schema.VisibilityPrivate, mine, yours)
+	insert(t, h, p, schema.VisibilityShared, states("Use Postgres", 0.9, "evt://g"))
+	about := func(subject string) schema.MemoryRecord {
+		m := states(map[string]string{"Ana": "She prefers tea", "Bea": "She really prefers tea"}[subject], 0.9, "evt://"+subject)
+		m.Payload = json.RawMessage(fmt.Sprintf(`{"kind":"semantic","subject":%q,"predicate":"prefers","object":"tea",
+			"validity":{"mode":"global"},"evidence":[{"kind":"event","ref":"evt://h"}]}`, subject))
+		return m
+	}
+	insert(t, h, p, schema.VisibilityPrivate, about("Ana"), about("Bea"))
+
+	before := contents(t, h, "true")
+	_, out := learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	require.Zero(t, out.Merged)
+	require.NotZero(t, out.Read)
+	require.Equal(t, before, contents(t, h, "true"))
+}
+
+// A pinned record is kept, and one that is trusted less neither goes nor takes trust from another. Records of several
+// agents are merged where all of them read both.
+func TestWhatDuplicatesKeep(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	pinned := states("The office opens at 8.", 0.5, "evt://1")
+	pinned.Lifecycle.Pinned = true
+	doubtful := states("The office really opens at 8.", 1, "evt://3")
+	doubtful.SourceTrust = 0.3
+	insert(t, h, p, schema.VisibilityPrivate, pinned, states("office opens at 8", 0.9, "evt://2"), doubtful)
+	b := p
+	b.Agent = "second"
+	insert(t, h, p, schema.VisibilityShared, states("Lunch is at noon.", 0.8, "evt://4"))
+	insert(t, h, b, schema.VisibilityShared, states("The lunch is at noon", 0.9, "evt://5"))
+
+	_, out := learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	require.Equal(t, 1, out.Merged)
+	require.Equal(t, map[string]int{"less_trusted": 1}, out.Refused)
+	require.Equal(t, []string{"The office opens at 8.", "The office really opens at 8."},
+		contents(t, h, "visibility = 'private'"))
+	require.Equal(t, []string{"0.9 1"}, testkit.Strings(t, testkit.Owner(t, h.DatabaseURL),
+		`SELECT confidence || ' ' || source_trust FROM memories WHERE live AND pinned`))
+
+	in := privateOf(p)
+	in.Agent = ""
+	_, out = learn(t, h, workflows.ResolveDuplicates, in)
+	require.Equal(t, 1, out.Merged)
+	require.Equal(t, []string{"The lunch is at noon"}, contents(t, h, "visibility = 'shared'"))
+}
+
+// Old turns of a thread become a summary that keeps names and numbers. The turns stay as they are and fade faster. Who
+// erases one of them with what says the same erases the summary, and the next run makes one of those that are left.
+func TestCompressEpisodes(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.NoPipeline = true })
+	p := testkit.Principal()
+	req := testkit.Request(p, schema.SourceUserInput)
+	long := time.Now().Add(-30 * 24 * time.Hour)
+	for i := range 8 {
+		at := long.Add(time.Duration(i) * time.Hour)
+		req.Candidates = append(req.Candidates, schema.Candidate{Session: "s-1", Speaker: "Ana", SourceKind: schema.SourceUserInput,
+			OccurredAt: &at, Content: fmt.Sprintf("The xyzzycanary build %d failed on Lisbon after %d minutes.", 4000+i, 20+i)})
+	}
+	h.Ingest(t, req)
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, 8, testkit.Rows(t, db, "memories", "live AND type = 'episodic'"))
+	_, err := db.Exec(context.Background(), `UPDATE memories
+		SET created_at = created_at - interval '30 days', recorded_at = recorded_at - interval '30 days'`)
+	require.NoError(t, err)
+	texts := contents(t, h, "type = 'episodic'")
+
+	in := privateOf(p)
+	in.Shadow = true
+	_, out := learn(t, h, workflows.CompressEpisodes, in)
+	require.Equal(t, 1, out.Added, "%+v", out)
+	require.Zero(t, testkit.Rows(t, db, "memories", "type = 'semantic'"))
+
+	run, out := learn(t, h, workflows.CompressEpisodes, privateOf(p))
+	require.Equal(t, api.LearnResult{Read: 8, Groups: 1, Added: 1, Updated: 6, Outcome: api.OutcomeOK}, out)
+	require.NotContains(t, historyText(t, h, run), "xyzzycanary")
+	summary := contents(t, h, "type = 'semantic'")
+	require.Len(t, summary, 1)
+	for i := range 6 {
+		require.Contains(t, summary[0], fmt.Sprint(4000+i))
+	}
+	require.NotContains(t, summary[0], "4006", "the newest two stay")
+	require.Equal(t, texts, contents(t, h, "type = 'episodic'"), "episodes are not edited")
+	require.Equal(t, 6, testkit.Rows(t, db, "memory_links", "predicate = 'derived_from'"))
+	require.Equal(t, 6, testkit.Rows(t, db, "memories",
+		"type = 'episodic' AND half_life < (SELECT max(half_life) FROM memories WHERE type = 'episodic')"))
+	require.Equal(t, 7, testkit.Rows(t, db, "memory_history", "changed_by = 'consolidation'"))
+	testkit.CheckInvariants(t, db)
+
+	for range 2 { // nothing is compressed twice
+		again := privateOf(p)
+		again.Full = true
+		_, out = learn(t, h, workflows.CompressEpisodes, again)
+		require.Zero(t, out.Added)
+		_, out = learn(t, h, workflows.CompressEpisodes, privateOf(p))
+		require.Zero(t, out.Groups)
+	}
+
+	ids := testkit.Strings(t, db, `SELECT id::text FROM memories WHERE type = 'episodic' ORDER BY occurred_at LIMIT 1`)
+	forget, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: ids}))
+	if preview.State == schema.ForgetPreviewed {
+		confirmForget(t, h, p, preview)
+	}
+	receiptOf(t, forget)
+	require.Empty(t, contents(t, h, "type = 'semantic'"), "the summary repeats what was erased")
+	again := privateOf(p)
+	again.Full = true
+	_, out = learn(t, h, workflows.CompressEpisodes, again)
+	require.Equal(t, 1, out.Added)
+	require.NotContains(t, contents(t, h, "type = 'semantic'")[0], "4000")
+}
+
+// session is one session's episode in which the user says something in an environment.
+func sessionEpisode(t testing.TB, session, says, kind string, at time.Time) schema.MemoryRecord {
+	t.Helper()
+	payload, err := json.Marshal(map[string]any{"kind": "episodic", "outcome": "success",
+		"environment": map[string]any{"context": map[string]any{"project_kind": kind}},
+		"timeline": []map[string]any{{"t": at, "event_kind": "user.injected", "ref": "evt://" + session,
+			"summary": "user: " + says}}})
+	require.NoError(t, err)
+	return schema.MemoryRecord{Type: schema.TypeEpisodic, Payload: payload, Session: session, Confidence: 1,
+		Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: schema.SensitivityLow, OccurredAt: at}
+}
+
+// The preference of the RFC: in sessions of Go projects the user prefers one tool and in Python projects another. Both
+// become facts, each under its conditions, and recall with a project's context answers with the one that holds there.
+func TestPreferencesForkByProjectKind(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	at := time.Now().Add(-time.Hour)
+	for i := range 3 {
+		insert(t, h, p, schema.VisibilityPrivate,
+			sessionEpisode(t, fmt.Sprint("go-", i), "I prefer gofmt for formatting.", "go", at.Add(time.Duration(i)*time.Minute)),
+			sessionEpisode(t, fmt.Sprint("py-", i), "I prefer black for formatting.", "python",
+				at.Add(time.Duration(i)*time.Minute)))
+	}
+	in := privateOf(p)
+	in.Shadow = true
+	_, out := learn(t, h, workflows.UpdateFacts, in)
+	require.Equal(t, 2, out.Added)
+	require.Empty(t, contents(t, h, "type = 'semantic'"))
+
+	run, out := learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, 2, out.Added, "%+v", out)
+	require.NotContains(t, historyText(t, h, run), "gofmt")
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, []string{"I prefer black for formatting. python", "I prefer gofmt for formatting. go"},
+		testkit.Strings(t, db, `SELECT content || ' ' || (conditions->>'project_kind') FROM memories
+			WHERE live AND type = 'semantic' AND created_by = 'consolidation' ORDER BY 1`))
+	require.Equal(t, 6, testkit.Rows(t, db, "memory_links", "predicate = 'derived_from'"))
+	testkit.CheckInvariants(t, db)
+	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
+	for kind, want := range map[string]string{"go": "I prefer gofmt for formatting.",
+		"python": "I prefer black for formatting."} {
+		found, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p,
+			Query: "What does the user prefer for formatting?", Types: []schema.MemoryType{schema.TypeSemantic},
+			Context: json.RawMessage(fmt.Sprintf(`{"project_kind": %q}`, kind))})
+		require.NoError(t, err)
+		require.Len(t, found.Results, 1)
+		require.Equal(t, want, found.Results[0].Content)
+	}
+
+	before := testkit.Digest(t, db, "memories", "true")
+	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, api.LearnResult{Outcome: api.OutcomeOK}, out)
+	full := privateOf(p)
+	full.Full = true
+	_, out = learn(t, h, workflows.UpdateFacts, full)
+	require.Zero(t, out.Added+out.Updated+out.Replaced+out.Contested, "%+v", out)
+	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
+
+	insert(t, h, p, schema.VisibilityPrivate, sessionEpisode(t, "go-9", "I prefer gofmt for formatting.", "go", at))
+	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, 1, out.Updated, "%+v", out)
+	require.Zero(t, out.Added)
+}
+
+// Who repeats a thing fifty times is one source, whatever the sessions. Two others who say so make it a fact.
+func TestARepeatedFalsehoodIsNoFact(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	said := func(who, session string) schema.MemoryRecord {
+		m := sessionEpisode(t, session, "The billing service runs on Oracle.", "go", time.Now().Add(-time.Hour))
+		m.Who = who
+		return m
+	}
+	for i := range 50 {
+		insert(t, h, p, schema.VisibilityPrivate, said("Mallory", fmt.Sprint("m-", i)))
+	}
+	_, out := learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, api.LearnResult{Read: 1, Outcome: api.OutcomeOK}, out)
+	insert(t, h, p, schema.VisibilityPrivate, said("Ana", "a-1"), said("Bea", "b-1"))
+	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	require.Equal(t, 1, out.Added)
+}
