@@ -11,6 +11,7 @@ import (
 	"context"
 
 	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/advising"
 	"github.com/mneme/mneme/store/budgets"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/events"
@@ -42,6 +43,7 @@ type Store struct {
 	*sessions.Sessions
 	*topics.Topics
 	*budgets.Budgets
+	*advising.Advising
 }
 
 // Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
@@ -56,5 +58,5 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		Forgetter: forgetting.New(db), Sweeping: sweeping.New(db), Transfer: transfer.New(db),
 		VectorIndex: vectorindex.New(db),
 		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db),
-		Topics: topics.New(db), Budgets: budgets.New(db)}, nil
+		Topics: topics.New(db), Budgets: budgets.New(db), Advising: advising.New(db)}, nil
 }

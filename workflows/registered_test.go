@@ -44,6 +44,7 @@ func TestRegisteredNames(t *testing.T) {
 	require.Equal(t, registeredWorkflows, r.workflows)
 	require.Equal(t, registeredActivities, r.activities)
 	for _, name := range []string{
+		api.WorkflowAdvise,
 		api.WorkflowContext,
 		api.WorkflowDecaySweep,
 		api.WorkflowDriftCheck,
@@ -61,6 +62,7 @@ func TestRegisteredNames(t *testing.T) {
 		api.WorkflowRefreshTopic,
 		api.WorkflowRefreshTopics,
 		api.WorkflowReindex,
+		api.WorkflowReport,
 		api.WorkflowResumeIngest,
 		api.WorkflowRetentionPurge,
 		api.WorkflowReview,
@@ -74,6 +76,7 @@ func TestRegisteredNames(t *testing.T) {
 
 // registeredWorkflows are the workflows' names, in order.
 var registeredWorkflows = []string{
+	"Advise",
 	"Context",
 	"ContinueForget",
 	"DecaySweep",
@@ -92,6 +95,7 @@ var registeredWorkflows = []string{
 	"RefreshTopic",
 	"RefreshTopics",
 	"Reindex",
+	"Report",
 	"ResumeIngest",
 	"RetentionPurge",
 	"Review",
@@ -105,6 +109,7 @@ var registeredActivities = []string{
 	"AbandonGeneration",
 	"Accept",
 	"ActivateGeneration",
+	"Advise",
 	"AppendBelief",
 	"AppendEvents",
 	"AppendSessionEvents",
@@ -149,6 +154,7 @@ var registeredActivities = []string{
 	"RebuildIndexes",
 	"RecallMemories",
 	"Recover",
+	"Report",
 	"Revise",
 	"ReviveJob",
 	"ScanTopics",
