@@ -51,6 +51,8 @@ var phaseOf = map[string]string{
 	"RetentionPurge": PhaseRetention,
 	"RefreshTopic":   "topics",
 	"RefreshTopics":  "topics",
+	"Advise":         "advise",
+	"Report":         "advise",
 }
 
 // Phases of the two sweeps, which alerts look for.
