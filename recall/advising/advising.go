@@ -21,6 +21,7 @@ import (
 	"github.com/mneme/mneme/store"
 	storeadvising "github.com/mneme/mneme/store/advising"
 	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 // maxCandidates is how many procedures and plans are weighed: those for the same problem first.
@@ -84,6 +85,14 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 		return api.AdviseResponse{}, err
 	}
 	answer := advice.Advise(s, candidates)
+	if problem := signature.OfError(s.Error); answer.Best == nil && !problem.IsZero() {
+		episodes, err := a.Store.EpisodesWith(ctx, f, problem.Words)
+		if err != nil {
+			return api.AdviseResponse{}, err
+		}
+		candidates = append(candidates, tentative(s, episodes)...)
+		answer = advice.Advise(s, candidates)
+	}
 	out := api.AdviseResponse{AdviceID: id.String(), MissingContext: answer.MissingContext}
 	types, stats := map[string]schema.MemoryType{}, map[string]evidence.Stats{}
 	for _, c := range candidates {
@@ -117,8 +126,8 @@ func (a *Adviser) filter(p schema.Principal, policy schema.ReadPolicy) pg.Filter
 	return a.Recaller.Filter(schema.RecallRequest{Principal: p, ReadPolicy: policy})
 }
 
-// candidates reads what may help: the procedures for the same problem, those with the words of the problem or the task,
-// and what helped before without having been promoted.
+// candidates reads what may help: the procedures for the same problem or else those with its words, and those with the
+// words of the task.
 func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situation) ([]advice.Candidate, error) {
 	problem := signature.OfError(s.Error)
 	var ids []uuid.UUID
@@ -128,10 +137,17 @@ func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situatio
 			return nil, err
 		}
 	}
-	texts := slices.DeleteFunc([]string{problem.Text, s.Task}, func(t string) bool { return strings.TrimSpace(t) == "" })
-	near, err := a.Store.SearchSignals(ctx, f, texts, maxCandidates)
-	if err != nil {
-		return nil, err
+	texts := []string{s.Task}
+	if len(ids) == 0 {
+		texts = append(texts, problem.Text)
+	}
+	texts = slices.DeleteFunc(texts, func(t string) bool { return strings.TrimSpace(t) == "" })
+	var near []search.Hit
+	if len(texts) > 0 {
+		var err error
+		if near, err = a.Store.SearchSignals(ctx, f, texts, maxCandidates); err != nil {
+			return nil, err
+		}
 	}
 	for _, h := range near {
 		if len(ids) < maxCandidates && !slices.Contains(ids, h.ID) {
@@ -142,15 +158,7 @@ func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situatio
 	if err != nil {
 		return nil, err
 	}
-	out := candidatesOf(solutions)
-	if problem.IsZero() {
-		return out, nil
-	}
-	episodes, err := a.Store.EpisodesWith(ctx, f, problem.Words)
-	if err != nil {
-		return nil, err
-	}
-	return append(out, tentative(s, episodes)...), nil
+	return candidatesOf(solutions), nil
 }
 
 // candidatesOf are the solutions of trusted sources.
