@@ -43,5 +43,5 @@ func TestAdviseCommand(t *testing.T) {
 	report := []string{"advise", "report", out.AdviceID, "--used", out.Best.MemoryID, "--context", "os=linux", "--outcome"}
 	require.Contains(t, c.run(append(report, "success")...).is(app.ExitOK).out, "counted for "+out.Best.MemoryID)
 	require.Contains(t, c.run(append(report, "success")...).is(app.ExitOK).out, "counted for "+out.Best.MemoryID)
-	c.run("advise", "report", uuid.NewString(), "--outcome", "success").is(app.ExitUsage)
+	c.run("advise", "report", uuid.NewString(), "--outcome", "success").is(app.ExitFailure)
 }
