@@ -15,8 +15,8 @@ const (
 	reportWithin = time.Minute
 )
 
-// Advise asks Mneme what to do, on behalf of whose session it is, and waits at most ten seconds. Ask it in the same place
-// of the workflow in every run. A recorder that is nil answers with no advice.
+// Advise asks Mneme what to do, on behalf of whose session it is, and waits at most ten seconds. A recorder that is
+// nil answers with no advice.
 func (r *Recorder) Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	var out api.AdviseResponse
 	if r == nil {

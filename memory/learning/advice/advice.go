@@ -87,7 +87,8 @@ type Answer struct {
 }
 
 // Advise chooses among candidates. What the situation contradicts is not advised at all, and what has failed of late is
-// not advised first. A tentative candidate never goes before a promoted one that works of late. Equal input gives equal output, whatever its order.
+// not advised first. A tentative candidate never goes before a promoted one that works of late.
+// Equal input gives equal output, whatever its order.
 func Advise(s Situation, candidates []Candidate) Answer {
 	context := maps.Clone(s.Preferences)
 	if context == nil {
@@ -106,7 +107,8 @@ func Advise(s Situation, candidates []Candidate) Answer {
 		}
 	}
 	slices.SortStableFunc(options, func(a, b Option) int {
-		return cmp.Or(place(b)-place(a), promoted(b)-promoted(a), cmp.Compare(b.Confidence, a.Confidence), strings.Compare(a.ID, b.ID))
+		return cmp.Or(place(b)-place(a), promoted(b)-promoted(a), cmp.Compare(b.Confidence, a.Confidence),
+			strings.Compare(a.ID, b.ID))
 	})
 	var out Answer
 	if len(options) == 0 {

@@ -64,8 +64,9 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 			trigger.Conditions, _ = json.Marshal(map[string]string{"os": os})
 		}
 		found = append(found, made{procedure, Candidate{ID: a.Episode, Tentative: true, Evidence: []string{a.Episode},
-			Competence: &schema.CompetencePayload{Kind: schema.TypeCompetence, SkillName: "what helped before with " + a.Problem.Text,
-				Triggers: []schema.Trigger{trigger}, Recipe: procedure.Recipe()}}})
+			Competence: &schema.CompetencePayload{Kind: schema.TypeCompetence,
+				SkillName: "what helped before with " + a.Problem.Text,
+				Triggers:  []schema.Trigger{trigger}, Recipe: procedure.Recipe()}}})
 	}
 	slices.Reverse(attempts)
 	var out []Candidate
@@ -157,7 +158,8 @@ func marked(text string) string {
 func replaceWords(text string, old []string, by map[string]string) string {
 	var out strings.Builder
 	touches := func(i int) bool {
-		return i >= 0 && i < len(text) && (text[i] >= 0x80 || unicode.IsLetter(rune(text[i])) || unicode.IsDigit(rune(text[i])))
+		return i >= 0 && i < len(text) &&
+			(text[i] >= 0x80 || unicode.IsLetter(rune(text[i])) || unicode.IsDigit(rune(text[i])))
 	}
 	for i := 0; i < len(text); {
 		n := slices.IndexFunc(old, func(w string) bool {
