@@ -160,6 +160,13 @@ func GetWorkflowID(r schema.GetRequest) string { return contentID(KindGet, r.Pri
 // ContextWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
 func ContextWorkflowID(r ledger.ContextRequest) string { return contentID(KindContext, r.Principal, r) }
 
+// AdviseWorkflowID is the id of the run that answers a request: see RecallWorkflowID.
+func AdviseWorkflowID(r AdviseRequest) string { return contentID(KindAdvise, r.Principal, r) }
+
+// ReportWorkflowID is the id of the run that takes a report: report/TENANT/AGENT/ADVICE and a digest of the report. The
+// same report, made again, joins the run that is under way, or counts once if that has ended.
+func ReportWorkflowID(r ReportRequest) string { return contentID(KindReport, r.Principal, r) }
+
 // SessionWorkflowID is the id of the run of a session: session/TENANT/AGENT/SESSION.
 func SessionWorkflowID(r SessionRef) string { return principalID(KindSession, r.Principal, r.Session) }
 

@@ -87,6 +87,7 @@ type AdviseRequest struct {
 	Context     map[string]string `json:"context,omitempty"`     // os, project_kind, go_version and so on
 	Preferences map[string]string `json:"preferences,omitempty"` // by the same keys; context goes before them
 	WorkingDir  string            `json:"working_dir,omitempty"`
+	ReadPolicy  schema.ReadPolicy `json:"read_policy,omitempty"` // as of a recall; empty: the agent's own memories
 }
 
 // AdviseResponse is the best procedure or plan for a situation, filled in.
@@ -132,6 +133,8 @@ type ReportRequest struct {
 	Steps     []StepReport      `json:"steps,omitempty"`
 	Context   map[string]string `json:"context,omitempty"`
 	Session   string            `json:"session,omitempty"` // in which it was done
+
+	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // that of the request for advice
 }
 
 // StepReport is how one step went.

@@ -41,6 +41,8 @@ const (
 	OperationForget   = "forget"   // schema.ForgetRequest to schema.ForgetReceipt
 	OperationFeedback = "feedback" // schema.FeedbackRequest to schema.FeedbackResult
 	OperationAppend   = "append"   // AppendRequest to AppendResult
+	OperationAdvise   = "advise"   // AdviseRequest to AdviseResponse
+	OperationReport   = "report"   // ReportRequest to ReportResult
 )
 
 // Names of search attributes, all of type Keyword. The program registers them.
@@ -149,6 +151,8 @@ const (
 	KindRecord   = "record"  // of RecordWorkflowID
 	KindErase    = "erase"   // of EraseEventsWorkflowID
 	KindReflect  = "reflect" // of ReflectWorkflowID
+	KindAdvise   = "advise"  // of AdviseWorkflowID
+	KindReport   = "report"  // of ReportWorkflowID
 )
 
 // Phases of a rebuild, as AttrPhase and ReindexProgress name them.

@@ -15,5 +15,7 @@ var (
 	ReadingContext = nexus.NewOperationReference[ledger.ContextRequest, ledger.ContextResponse](OperationContext)
 	Forgetting     = nexus.NewOperationReference[schema.ForgetRequest, schema.ForgetReceipt](OperationForget)
 	GivingFeedback = nexus.NewOperationReference[schema.FeedbackRequest, schema.FeedbackResult](OperationFeedback)
+	Advising       = nexus.NewOperationReference[AdviseRequest, AdviseResponse](OperationAdvise)
+	Reporting      = nexus.NewOperationReference[ReportRequest, ReportResult](OperationReport)
 	Appending      = nexus.NewOperationReference[AppendRequest, AppendResult](OperationAppend)
 )

@@ -16,11 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/advice"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/advising"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/store/read"
@@ -271,12 +273,28 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		}, []string{"memories_signals"}},
 		"signals, shared": {func() error { return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150)) }, []string{"memories_signals"}},
 		"solutions":       {func() error { return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)})) }, []string{"memories_pkey"}},
-		"sources":         {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_links_pkey"}},
-		"rationale":       {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_links_pkey", "memory_links_target"}},
-		"artifacts":       {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
-		"session notes":   {func() error { return second(s.SessionNotes(ctx, shared, []uuid.UUID{nth(7), nth(400)})) }, []string{"memories_session_learned", "memories_pkey"}},
-		"records by id":   {func() error { return second(s.Records(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey", "memory_history_of"}},
-		"payloads":        {func() error { return second(s.Payloads(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey"}},
+		"advice, by problem": {func() error {
+			return second(s.ForProblem(ctx, shared, "error7 of part507"))
+		}, []string{"memories_problem_keys"}},
+		"advice, solutions": {func() error {
+			return second(s.SolutionsWith(ctx, shared, []uuid.UUID{nth(200001), nth(200002)}))
+		}, []string{"memories_pkey", "solution_outcomes_pkey", "memory_links_pkey"}},
+		"advice, by what failed": {func() error {
+			return second(s.EpisodesWith(ctx, shared, []string{"cache", "mismatch"}))
+		}, []string{"memories_failures"}},
+		"advice, kept and reported": {func() error {
+			given := advising.Advice{ID: uuid.New(), Principal: w.p, Offered: []advising.Offer{{ID: nth(200001).String()}}}
+			if err := s.SaveAdvice(ctx, given, w.now); err != nil {
+				return err
+			}
+			return second(s.Count(ctx, shared, given.ID, advice.Report{Used: nth(200001).String(), Outcome: "success"}, w.now))
+		}, []string{"advice_age", "advice_pkey", "memories_pkey", "solution_outcomes_pkey"}},
+		"sources":       {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_links_pkey"}},
+		"rationale":     {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_links_pkey", "memory_links_target"}},
+		"artifacts":     {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
+		"session notes": {func() error { return second(s.SessionNotes(ctx, shared, []uuid.UUID{nth(7), nth(400)})) }, []string{"memories_session_learned", "memories_pkey"}},
+		"records by id": {func() error { return second(s.Records(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey", "memory_history_of"}},
+		"payloads":      {func() error { return second(s.Payloads(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey"}},
 		"artifacts by words": {func() error {
 			return second(s.SearchArtifacts(ctx, shared, []string{"rare7", "word1"}, 10))
 		}, []string{"artifacts_words"}},

@@ -11,6 +11,7 @@ import (
 	"context"
 
 	"github.com/mneme/mneme/store/admin"
+	"github.com/mneme/mneme/store/advising"
 	"github.com/mneme/mneme/store/budgets"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/store/events"
@@ -47,6 +48,7 @@ type Store struct {
 	*tidying.Tidying
 
 	Learning *learning.Learning
+	*advising.Advising
 }
 
 // Open connects as pg.AppRole and checks that the role is bound by row-level security. It returns
@@ -62,5 +64,5 @@ func Open(ctx context.Context, cfg pg.Config) (*Store, error) {
 		VectorIndex: vectorindex.New(db),
 		Admin:       admin.New(db), Events: events.New(db), Sessions: sessions.New(db),
 		Topics: topics.New(db), Budgets: budgets.New(db), Tidying: tidying.New(db),
-		Learning: learning.New(db)}, nil
+		Learning: learning.New(db), Advising: advising.New(db)}, nil
 }

@@ -131,7 +131,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		ImportanceDecay:      cfg.ImportanceDecay,
 		ReflectionVisibility: cfg.ReflectionVisibility, ObserveReflection: metrics.ObserveReflection,
 		MemoryIndex: cfg.OpenMemoryIndex(st, brain.Embedder, log),
-		TokenBudget: cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld,
+		TokenBudget: cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/advising"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
@@ -25,6 +26,7 @@ import (
 type nexusHandlers struct {
 	callers  Callers
 	recaller *activities.Recalling
+	adviser  *advising.Advising
 }
 
 // newNexusService builds the service.
@@ -45,6 +47,8 @@ func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 		operationOf(h, api.OperationForget, api.KindForget, h.forget),
 		operationOf(h, api.OperationFeedback, api.KindFeedback, h.feedback),
 		operationOf(h, api.OperationAppend, api.KindSession, h.append),
+		operationOf(h, api.OperationAdvise, api.KindAdvise, h.advise),
+		operationOf(h, api.OperationReport, api.KindReport, h.report),
 	}
 }
 
@@ -176,6 +180,51 @@ func (h nexusHandlers) context(
 	}
 	temporalnexus.GetLogger(ctx).Warn("context handed over to a workflow", "error", err)
 	return attach(ctx, nc, mneme.ContextStart("", req), Context, req)
+}
+
+// advise answers at once where it can, as recall does. The advice has the id of the request.
+func (h nexusHandlers) advise(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req api.AdviseRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[api.AdviseResponse], error) {
+	var none temporalnexus.TemporalOperationResult[api.AdviseResponse]
+	if err := h.admit(ctx, &req.Principal, o); err != nil {
+		return none, err
+	}
+	if err := refusal(req.Validate()); err != nil {
+		return none, err
+	}
+	answer, err := inHandler(ctx, h.adviser.Advise, advising.AdviseRequest{Key: "nexus#" + o.RequestID, Request: req})
+	if err == nil {
+		err = answer.Err()
+	}
+	if err == nil {
+		return temporalnexus.NewSyncResult(answer.AdviseResponse), nil
+	}
+	if err := neverAccepted(err); err != nil {
+		return none, err
+	}
+	temporalnexus.GetLogger(ctx).Warn("advise handed over to a workflow", "error", err)
+	return attach(ctx, nc, mneme.AdviseStart("", req), Advise, req)
+}
+
+// report starts Report, or joins the run that has the report, and completes with its result.
+func (h nexusHandlers) report(
+	ctx context.Context,
+	nc temporalnexus.NexusClient,
+	req api.ReportRequest,
+	o temporalnexus.StartTemporalOperationOptions,
+) (temporalnexus.TemporalOperationResult[api.ReportResult], error) {
+	err := h.admit(ctx, &req.Principal, o)
+	if err == nil {
+		err = refusal(req.Validate())
+	}
+	if err != nil {
+		return temporalnexus.TemporalOperationResult[api.ReportResult]{}, err
+	}
+	return attach(ctx, nc, mneme.ReportStart("", req), Report, req)
 }
 
 // neverAccepted is the refusal of a request that fails however often it is made, and nil for any other failure.

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/advising"
 	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/activities/learning"
 	"github.com/mneme/mneme/activities/rebuilding"
@@ -21,6 +22,7 @@ import (
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/recall"
+	recalladvising "github.com/mneme/mneme/recall/advising"
 	"github.com/mneme/mneme/recall/contexts"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
@@ -58,6 +60,9 @@ type Dependencies struct {
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
 	MemoryIndex func(tenant, agent string) views.MemoryIndex // of events, for salience; nil: relevance is by words
+
+	// ObserveAdvice, which may be nil, is told of every answer and report (recall/advising.Adviser).
+	ObserveAdvice func(operation, outcome string, took time.Duration)
 
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 
@@ -113,6 +118,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(ResolveDuplicates)
 	w.RegisterWorkflow(UpdateFacts)
 	w.RegisterWorkflow(CompressEpisodes)
+	w.RegisterWorkflow(Advise)
+	w.RegisterWorkflow(Report)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
@@ -153,5 +160,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&topics.Topics{Store: d.Store, Recaller: recalling.Recaller, Writer: d.Brain.TopicWriter,
 		Budget: d.TokenBudget, Held: d.BudgetHeld, Now: d.Now})
 	w.RegisterActivity(&learning.Learning{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
-	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling}))
+	adviser := &advising.Advising{Adviser: &recalladvising.Adviser{Store: d.Store, Recaller: recaller, Now: d.Now,
+		Observe: d.ObserveAdvice}}
+	w.RegisterActivity(adviser)
+	w.RegisterNexusService(newNexusService(nexusHandlers{callers: d.Callers, recaller: recalling, adviser: adviser}))
 }

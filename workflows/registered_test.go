@@ -44,6 +44,7 @@ func TestRegisteredNames(t *testing.T) {
 	require.Equal(t, registeredWorkflows, r.workflows)
 	require.Equal(t, registeredActivities, r.activities)
 	for _, name := range []string{
+		api.WorkflowAdvise,
 		api.WorkflowContext,
 		api.WorkflowDecaySweep,
 		api.WorkflowDriftCheck,
@@ -62,6 +63,7 @@ func TestRegisteredNames(t *testing.T) {
 		api.WorkflowRefreshTopic,
 		api.WorkflowRefreshTopics,
 		api.WorkflowReindex,
+		api.WorkflowReport,
 		api.WorkflowResumeIngest,
 		api.WorkflowRetentionPurge,
 		api.WorkflowReview,
@@ -75,6 +77,7 @@ func TestRegisteredNames(t *testing.T) {
 
 // registeredWorkflows are the workflows' names, in order.
 var registeredWorkflows = []string{
+	"Advise",
 	"Consolidate",
 	"ConsolidateAll",
 	"Context",
@@ -98,6 +101,7 @@ var registeredWorkflows = []string{
 	"RefreshTopic",
 	"RefreshTopics",
 	"Reindex",
+	"Report",
 	"ResumeIngest",
 	"RetentionPurge",
 	"Review",
@@ -111,6 +115,7 @@ var registeredActivities = []string{
 	"AbandonGeneration",
 	"Accept",
 	"ActivateGeneration",
+	"Advise",
 	"AppendBelief",
 	"AppendEvents",
 	"AppendSessionEvents",
@@ -159,6 +164,7 @@ var registeredActivities = []string{
 	"RebuildPage",
 	"RecallMemories",
 	"Recover",
+	"Report",
 	"Revise",
 	"ReviveJob",
 	"ScanTopics",

@@ -40,6 +40,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"recall", "recall-invalid", "recall-invalid-shown", "get", "context", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"topic-answered", "topic-fresh", "topic-held", "topics-swept",
+	"advise", "report", "report-refused",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
 	// Of the second form (see lean): started with search attributes, and without.
 	"lean-ingest", "lean-ingest-review", "lean-ingest-invalid", "lean-ingest-plain", "lean-put", "lean-put-invalid", "lean-recall", "lean-recall-invalid",
@@ -59,6 +60,7 @@ func TestReplay(t *testing.T) {
 		recordHistories(t)
 		recordLean(t)
 		recordTopics(t)
+		recordAdvice(t)
 		t.Run("continued", recordContinued)
 		recordSessions(t)
 	}
@@ -176,6 +178,8 @@ func newReplayer() worker.WorkflowReplayer {
 		workflows.Consolidate,
 		workflows.ExtractCompetence,
 		workflows.ExtractPlans,
+		workflows.Advise,
+		workflows.Report,
 	} {
 		replayer.RegisterWorkflow(fn)
 	}

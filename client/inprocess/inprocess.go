@@ -8,6 +8,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/recall/advising"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 )
@@ -31,4 +32,9 @@ func New(o Options) *recall.Recaller {
 		embedder = &vector.Embedders{Configured: embedder, Other: o.Others, Store: o.Store, Index: o.Index.Name(), Now: o.Now}
 	}
 	return &recall.Recaller{Store: o.Store, Index: o.Index, Embedder: embedder, Reranking: o.Reranking, Now: o.Now}
+}
+
+// NewAdviser returns an adviser: it says what to do, and takes the report of how it went, without Temporal.
+func NewAdviser(o Options) *advising.Adviser {
+	return &advising.Adviser{Store: o.Store, Recaller: New(o), Now: o.Now}
 }

@@ -98,6 +98,7 @@ Exit codes:
 		exchange.NewRemember(a),
 		exchange.NewImport(a),
 		memories.NewRecall(a),
+		memories.NewAdvise(a),
 		memories.NewFeedback(a),
 		memories.NewGet(a),
 		memories.NewList(a),

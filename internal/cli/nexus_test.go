@@ -44,7 +44,7 @@ func TestNexusCommands(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, []string{api.OperationRemember, api.OperationRecall, api.OperationGet, api.OperationContext, api.OperationForget,
-		api.OperationFeedback, api.OperationAppend}, shown.Operations)
+		api.OperationFeedback, api.OperationAppend, api.OperationAdvise, api.OperationReport}, shown.Operations)
 	text := c.run("nexus", "show", "--endpoint", name).is(app.ExitOK).out
 	require.Contains(t, text, "a worker takes its calls")
 	require.Contains(t, text, "service mneme: remember, recall, get, context, forget, feedback")

@@ -45,6 +45,7 @@ type Metrics struct {
 	timeouts *prometheus.CounterVec
 	beliefs  *prometheus.CounterVec
 	held     *prometheus.CounterVec
+	advice   *prometheus.HistogramVec
 }
 
 // NewMetrics makes the numbers of a process; version is that of the program.
@@ -83,11 +84,15 @@ func NewMetrics(version string) (*Metrics, error) {
 		Help: "Calls of models from this process that did not fit into a tenant's token budget of the day, by use."},
 		[]string{"use"})
 	m.held.WithLabelValues(useTopic)
+	m.advice = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_advice_duration_seconds",
+		Buckets: stageBuckets,
+		Help: "Time that advice and reports took in this process, by operation (advise, report) and outcome (advised, " +
+			"tentative, unsure, unknown, reported, failed)."}, []string{"operation", "outcome"})
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens,
-		m.calls, m.timeouts, m.beliefs, m.held, info,
+		m.calls, m.timeouts, m.beliefs, m.held, m.advice, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := m.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -116,6 +121,11 @@ const (
 	limitStatement = "statement"
 	limitLock      = "lock"
 )
+
+// ObserveAdvice counts an answer or a report, for the Observe field of advising.Adviser.
+func (m *Metrics) ObserveAdvice(operation, outcome string, took time.Duration) {
+	m.advice.WithLabelValues(operation, outcome).Observe(took.Seconds())
+}
 
 // StatementTimedOut counts a statement that Postgres ended at its limit. It is meant for pg.Config.TimedOut.
 func (m *Metrics) StatementTimedOut(c pg.Class, lock bool) {

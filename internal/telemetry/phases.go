@@ -64,8 +64,8 @@ var phaseOf = map[string]string{
 	"UpdateFacts":       "learning",
 	"CompressEpisodes":  "learning",
 	"ResolveDuplicates": "learning",
-	"Advise":            "advice",
-	"Report":            "advice",
+	"Advise":            "advise",
+	"Report":            "advise",
 }
 
 // Phases of the two sweeps, which alerts look for.

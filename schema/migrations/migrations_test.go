@@ -394,6 +394,8 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 			SELECT tenant, id, 1, '[]', '{}', '{}', '', 'rules', now(), now() FROM topics WHERE tenant = $1`,
 		`INSERT INTO topic_drafts (tenant, topic_id, parts, memories, versions, evidence_hash, written_by, as_of, created_at)
 			SELECT tenant, id, '[]', '{}', '{}', '', 'rules', now(), now() FROM topics WHERE tenant = $1`,
+		`INSERT INTO advice (tenant, id, agent_id, offered, created_at) VALUES ($1, gen_random_uuid(), 'agent', '[]', now())`,
+		`INSERT INTO solution_outcomes (tenant, memory_id, stats, updated_at) SELECT tenant, id, '{}', now() FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO token_budgets (tenant, day) VALUES ($1, now())`,
 		`INSERT INTO token_reservations (tenant, key, day, purpose, tokens, created_at) VALUES ($1, 'k', now(), 'topic', 1, now())`,
 		`INSERT INTO learning_watermarks (tenant, workflow, at, memory_id, run_at)
@@ -574,6 +576,7 @@ var freeText = strings.Fields(`
 	index_generations.index_name index_generations.model index_outbox.last_error memory_hints.hint
 	retrieval_feedback.actor retention_policies.updated_by retention_policies.reason retention_policy_changes.domain retention_policy_changes.tier
 	retention_policy_changes.typology retention_policy_changes.changed_by retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id
+	advice.agent_id advice.project advice.scope advice.situation
 	topics.agent_id topics.project topics.scope topics.policy_group topics.acts_for topics.question topics.held
 	topic_answers.evidence_hash topic_answers.written_by topic_answers.fallback
 	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key token_reservations.purpose

@@ -255,6 +255,7 @@ var guards = [][2]string{
 	{"events", "events_append_only"}, {"events", "events_derived"}, {"events", "events_marks"},
 	{"events", "events_no_truncate"},
 	{"memories", "memories_blank_topics"}, {"memories", "memories_deleted_blank_topics"},
+	{"memories", "memories_erase_outcomes"},
 	{"memories", "memories_episode_only_grows"}, {"memories", "memories_keep_version"},
 	{"memories", "memories_stay_erased"}, {"memories", "memories_versions_in_time"},
 	{"memory_history", "memory_history_append_only"}, {"memory_history", "memory_history_no_truncate"},

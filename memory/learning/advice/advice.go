@@ -49,6 +49,8 @@ type Candidate struct {
 	Competence *schema.CompetencePayload // one of the two
 	Plan       *schema.PlanGraphPayload
 	Stats      evidence.Stats
+	Tentative  bool     // it helped once, and is not promoted
+	Evidence   []string // ids of episodes
 }
 
 // Step is what to do, with its arguments.
@@ -72,6 +74,8 @@ type Option struct {
 	Fallbacks    []string // in words
 	FailureModes []string
 	InPlace      bool // it works of late
+	Tentative    bool
+	Evidence     []string
 }
 
 // Answer is what is advised.
@@ -83,7 +87,8 @@ type Answer struct {
 }
 
 // Advise chooses among candidates. What the situation contradicts is not advised at all, and what has failed of late is
-// not advised first. Equal input gives equal output, whatever its order.
+// not advised first. A tentative candidate never goes before a promoted one that works of late.
+// Equal input gives equal output, whatever its order.
 func Advise(s Situation, candidates []Candidate) Answer {
 	context := maps.Clone(s.Preferences)
 	if context == nil {
@@ -94,19 +99,24 @@ func Advise(s Situation, candidates []Candidate) Answer {
 	known := align.KnownOf(problem, s.Task, trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
 	var options []Option
 	for _, c := range candidates {
+		if c.Tentative && slices.ContainsFunc(candidates, func(p Candidate) bool { return promotes(p, c) }) {
+			continue
+		}
 		if o, ok := weigh(s, c, context, problem, intent, known); ok {
 			options = append(options, o)
 		}
 	}
 	slices.SortStableFunc(options, func(a, b Option) int {
-		return cmp.Or(place(b)-place(a), cmp.Compare(b.Confidence, a.Confidence), strings.Compare(a.ID, b.ID))
+		return cmp.Or(place(b)-place(a), promoted(b)-promoted(a), cmp.Compare(b.Confidence, a.Confidence),
+			strings.Compare(a.ID, b.ID))
 	})
 	var out Answer
 	if len(options) == 0 {
 		return out
 	}
 	best := options[0]
-	if len(options) > 1 && options[1].InPlace && best.Confidence-options[1].Confidence < close {
+	if len(options) > 1 && options[1].InPlace && options[1].Tentative == best.Tentative &&
+		best.Confidence-options[1].Confidence < close {
 		best.Confidence *= unsure
 	}
 	rest := options[1:]
@@ -133,6 +143,19 @@ func place(o Option) int {
 	return 0
 }
 
+func promoted(o Option) int {
+	if o.Tentative {
+		return 0
+	}
+	return 1
+}
+
+// promotes reports whether a promoted procedure has the steps of a tentative one.
+func promotes(p, tentative Candidate) bool {
+	return !p.Tentative && p.Competence != nil && tentative.Competence != nil &&
+		align.Same(align.OfRecipe(p.Competence.Recipe), align.OfRecipe(tentative.Competence.Recipe))
+}
+
 func weigh(
 	s Situation,
 	c Candidate,
@@ -140,7 +163,7 @@ func weigh(
 	problem, intent signature.Signature,
 	known align.Known,
 ) (Option, bool) {
-	out := Option{ID: c.ID}
+	out := Option{ID: c.ID, Tentative: c.Tentative, Evidence: c.Evidence}
 	var procedure align.Procedure
 	var conditions promote.Conditions
 	match := 0.0
@@ -171,6 +194,9 @@ func weigh(
 	situation := competence.Situation(context)
 	out.Unknown, out.InPlace = unknown, c.Stats.InPlace(situation)
 	out.Confidence = memory.ClampUnit(match * fits * c.Stats.Chance(situation))
+	if c.Tentative {
+		out.Confidence *= tentativeShare
+	}
 	values, missing := procedure.Values(known)
 	out.Missing = missing
 	for i, step := range procedure.Steps {

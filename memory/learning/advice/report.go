@@ -38,10 +38,7 @@ type Change struct {
 // said of the whole, count as neither.
 func Apply(r Report, offered []Candidate) []Change {
 	situation := competence.Situation(r.Context)
-	outcome := r.Outcome
-	if outcome == "" {
-		outcome = r.fromSteps()
-	}
+	outcome := r.Counted()
 	var out []Change
 	for _, c := range offered {
 		change := Change{ID: c.ID, Stats: c.Stats.Clone()}
@@ -58,6 +55,14 @@ func Apply(r Report, offered []Candidate) []Change {
 		out = append(out, change)
 	}
 	return out
+}
+
+// Counted is the outcome that the report says, or that follows from its steps; empty where nothing is known.
+func (r Report) Counted() schema.Outcome {
+	if r.Outcome != "" {
+		return r.Outcome
+	}
+	return r.fromSteps()
 }
 
 func (r Report) fromSteps() schema.Outcome {

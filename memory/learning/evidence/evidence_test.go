@@ -11,6 +11,7 @@ import (
 
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/schema"
 )
 
 func attempt(n int, s trace.Source) trace.Attempt {
@@ -136,4 +137,16 @@ func TestASetHasOneHash(t *testing.T) {
 		require.Equal(t, evidence.HashOf(ids), evidence.HashOf(shuffled))
 		require.NotEqual(t, evidence.HashOf(ids), evidence.HashOf(append(slices.Clone(ids), "one more thing more")))
 	})
+}
+
+func TestClaimsCountAsTheLastOutcomesDo(t *testing.T) {
+	many := evidence.Claimed(&schema.Performance{SuccessCount: 1_000_000})
+	require.InDelta(t, 0.86, many.Chance(""), 0.01, "as what always worked")
+	for range 4 {
+		many.Observe("", false, time.Unix(0, 0))
+	}
+	require.False(t, many.InPlace(""), "four failures count, whatever was claimed")
+	half := 0.5
+	require.InDelta(t, 0.5, evidence.Claimed(&schema.Performance{SuccessRate: &half}).Chance(""), 1e-9)
+	require.Equal(t, evidence.Stats{}, evidence.Claimed(nil))
 }

@@ -1,0 +1,55 @@
+package advising
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mneme/mneme/activities"
+	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/recall/advising"
+	"github.com/mneme/mneme/schema"
+)
+
+// Advising is the path of advice for clients that speak only Temporal.
+type Advising struct{ Adviser *advising.Adviser }
+
+// AdviseRequest asks under a key that stays the same however often the question is asked again.
+type AdviseRequest struct {
+	Key     string            `json:"key"`
+	Request api.AdviseRequest `json:"request"`
+}
+
+// AdviseResult is advice, or a refusal.
+type AdviseResult struct {
+	api.AdviseResponse
+	activities.Refusal
+}
+
+// Advise chooses what to do. Its result carries content.
+func (a *Advising) Advise(ctx context.Context, in AdviseRequest) (AdviseResult, error) {
+	out, err := a.Adviser.AdviseAs(ctx, activities.RetrievalID(in.Key), in.Request)
+	r, err := refused(err)
+	return AdviseResult{AdviseResponse: out, Refusal: r}, err
+}
+
+// ReportResult is what a report changed, or a refusal.
+type ReportResult struct {
+	api.ReportResult
+	activities.Refusal
+}
+
+// Report counts how it went. Delivered again, it answers with the first result.
+func (a *Advising) Report(ctx context.Context, in api.ReportRequest) (ReportResult, error) {
+	out, err := a.Adviser.Report(ctx, in)
+	r, err := refused(err)
+	return ReportResult{ReportResult: out, Refusal: r}, err
+}
+
+func refused(err error) (activities.Refusal, error) {
+	var invalid *schema.ValidationError
+	if errors.As(err, &invalid) {
+		return activities.Refusal{Invalid: invalid.Fields}, nil
+	}
+	return activities.Refusal{}, step.Fail(err)
+}

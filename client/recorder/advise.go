@@ -1,0 +1,53 @@
+package recorder
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/api"
+)
+
+// How long advice and reports are waited for. An agent works without advice when Mneme is away.
+const (
+	adviseWithin = 10 * time.Second
+	reportWithin = time.Minute
+)
+
+// Advise asks Mneme what to do, on behalf of whose session it is, and waits at most ten seconds. A recorder that is
+// nil answers with no advice.
+func (r *Recorder) Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
+	var out api.AdviseResponse
+	if r == nil {
+		return out, nil
+	}
+	req.Principal = r.set.Principal
+	return out, r.ask(ctx, api.OperationAdvise, api.WorkflowAdvise, adviseWithin, req, &out)
+}
+
+// Report says how it went after advice, and waits at most a minute until it is counted. Made twice, it counts once.
+func (r *Recorder) Report(ctx workflow.Context, req api.ReportRequest) (api.ReportResult, error) {
+	var out api.ReportResult
+	if r == nil {
+		return out, nil
+	}
+	req.Principal, req.Session = r.set.Principal, r.set.Session
+	return out, r.ask(ctx, api.OperationReport, api.WorkflowReport, reportWithin, req, &out)
+}
+
+// ask calls the Nexus operation or, without an endpoint, a child workflow on the task queue of Mneme.
+func (r *Recorder) ask(ctx workflow.Context, operation, name string, within time.Duration, req, out any) error {
+	if r.set.Endpoint != "" {
+		service := workflow.NewNexusClient(r.set.Endpoint, api.NexusService)
+		return service.ExecuteOperation(ctx, operation, req,
+			workflow.NexusOperationOptions{ScheduleToCloseTimeout: within, Summary: operation}).Get(ctx, out)
+	}
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		TaskQueue:                r.set.TaskQueue,
+		WorkflowExecutionTimeout: within,
+		RetryPolicy:              &temporal.RetryPolicy{MaximumAttempts: 1},
+		StaticSummary:            operation,
+	})
+	return workflow.ExecuteChildWorkflow(ctx, name, req).Get(ctx, out)
+}

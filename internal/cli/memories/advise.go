@@ -1,0 +1,187 @@
+package memories
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/recall/advising"
+	"github.com/mneme/mneme/schema"
+)
+
+// NewAdvise returns the command that says what to do, and takes the report of how it went.
+func NewAdvise(a *app.App) *cobra.Command {
+	var req api.AdviseRequest
+	errorFile, policy := "", ""
+	cmd := &cobra.Command{
+		Use:   "advise TASK",
+		Short: "Ask what to do, by what worked before",
+		Long: `Ask what to do. The answer is the procedure or plan that fits the task, the error and the context best, with its
+parameters filled in, how sure that is, what is not known and what to try otherwise. Where nothing is sure enough, the
+candidates come with the context that would decide.
+
+Afterwards ` + "`mneme advise report ID`" + ` says how it went, so that the next answer is better.`,
+		Example: `  make app 2> error.txt || mneme advise "build the app" --error-file error.txt --context os=linux
+  mneme advise report 01a209df-163f-7e14-a0e0-26682bfb2f46 --outcome success --used 01a209df-0000-7000-8000-000000000000`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Principal, req.Task, req.ReadPolicy = a.Cfg.Principal, strings.Join(args, " "), schema.ReadPolicy(policy)
+			if errorFile != "" {
+				in, err := a.OpenInput(errorFile)
+				if err != nil {
+					return err
+				}
+				defer func() { _ = in.Close() }()
+				text, err := io.ReadAll(io.LimitReader(in, api.MaxAdviceError))
+				if err != nil {
+					return err
+				}
+				req.Error = strings.ToValidUTF8(string(text), "")
+			}
+			if err := req.Validate(); err != nil {
+				return err
+			}
+			recaller, err := a.Recaller(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, cancel := a.Within(cmd.Context())
+			defer cancel()
+			adviser := advising.Adviser{Store: recaller.Store, Recaller: recaller}
+			out, err := adviser.Advise(ctx, req)
+			if err != nil {
+				return err
+			}
+			return a.Print(out, func(t *app.Text) { adviceText(t, out) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&req.Error, "error", "", "the error, as it was reported")
+	flags.StringVar(&errorFile, "error-file", "", "file with the error; - is standard input")
+	flags.StringToStringVar(&req.Context, "context", nil, "what is known of the situation: os=linux,project_kind=service")
+	flags.StringToStringVar(&req.Preferences, "prefer", nil, "what the user prefers, by the same keys")
+	flags.StringVar(&req.WorkingDir, "working-dir", "", "the directory in which it is to be done")
+	flags.StringVar(&policy, "read-policy", "", "isolated, shared or group: whose memories are asked")
+	cmd.MarkFlagsMutuallyExclusive("error", "error-file")
+	cmd.AddCommand(newAdviseReport(a))
+	return cmd
+}
+
+func adviceText(t *app.Text, out api.AdviseResponse) {
+	t.Line("advice %s", out.AdviceID)
+	if out.Best == nil {
+		if len(out.Others) == 0 {
+			t.Line("nothing is known about this")
+		} else {
+			t.Line("nothing is sure enough; what there is:")
+		}
+	} else {
+		optionText(t, *out.Best)
+	}
+	for _, o := range out.Others {
+		t.Line("")
+		optionText(t, o)
+	}
+	if len(out.MissingContext) > 0 {
+		t.Line("")
+		t.Line("it would help to know: --context %s=…", strings.Join(out.MissingContext, "=… --context "))
+	}
+}
+
+func optionText(t *app.Text, o api.AdviceOption) {
+	kind := map[string]string{string(schema.TypePlanGraph): "plan"}[o.Type]
+	if kind == "" {
+		kind = "procedure"
+	}
+	if o.Tentative {
+		kind = "what helped before"
+	}
+	t.Line("%s (%s %s): %s", app.OneLine(o.Name), kind, o.MemoryID, sureness(o.Confidence))
+	for i, s := range o.Steps {
+		line := fmt.Sprintf("  %d. %s", i+1, app.OneLine(s.Text))
+		if len(s.Args) > 0 {
+			args, _ := json.Marshal(s.Args) // decoded from JSON
+			line += fmt.Sprintf("\n     %s %s", s.Tool, args)
+		}
+		if s.Optional {
+			line += " (optional)"
+		}
+		if s.Validation != "" {
+			line += "\n     then: " + app.OneLine(s.Validation)
+		}
+		t.Line("%s", line)
+	}
+	list := func(title string, values []string) {
+		if len(values) > 0 {
+			t.Line("  %s: %s", title, app.OneLine(strings.Join(values, "; ")))
+		}
+	}
+	list("you must give", o.Missing)
+	list("not known", o.Unknown)
+	list("otherwise", o.Fallbacks)
+	list("may go wrong", o.FailureModes)
+	list("evidence", o.Evidence)
+}
+
+// sureness is a confidence in words.
+func sureness(confidence float64) string {
+	word := "unsure"
+	switch {
+	case confidence >= 0.75:
+		word = "very likely"
+	case confidence >= 0.6:
+		word = "likely"
+	case confidence >= 0.4:
+		word = "worth a try"
+	}
+	return fmt.Sprintf("%s (%.2f)", word, confidence)
+}
+
+// adviceReported is what `advise report` prints.
+type adviceReported struct {
+	app.OperationRun
+	api.ReportResult
+}
+
+func newAdviseReport(a *app.App) *cobra.Command {
+	var req api.ReportRequest
+	outcome, policy := "", ""
+	cmd := &cobra.Command{
+		Use:   "report ID",
+		Short: "Say how it went after advice; the same report counts once",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Principal, req.AdviceID, req.Outcome = a.Cfg.Principal, args[0], schema.Outcome(outcome)
+			req.ReadPolicy = schema.ReadPolicy(policy)
+			if err := req.Validate(); err != nil {
+				return err
+			}
+			var out adviceReported
+			var err error
+			out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartReport, req, &out.ReportResult)
+			if err != nil {
+				return err
+			}
+			return a.Print(out, func(t *app.Text) {
+				if len(out.Changed) == 0 {
+					t.Line("nothing changed")
+				}
+				for _, id := range out.Changed {
+					t.Line("counted for %s", id)
+				}
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&outcome, "outcome", "", "success, failure or partial")
+	flags.StringVar(&req.Used, "used", "", "id of the memory that was followed; without it, something else was done")
+	flags.StringToStringVar(&req.Context, "context", nil, "what is known of the situation: os=linux")
+	flags.StringVar(&policy, "read-policy", "", "that of the request for advice")
+	return cmd
+}

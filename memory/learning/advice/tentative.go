@@ -1,0 +1,177 @@
+package advice
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mneme/mneme/memory/learning/align"
+	"github.com/mneme/mneme/memory/learning/competence"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/schema"
+)
+
+// Constants of tentative candidates.
+const (
+	tentativeShare = 0.75 // what a tentative candidate's confidence counts, compared with that of a promoted one
+	maxTentative   = 5
+	minMark        = 3 // characters of a value that is looked for in arguments
+)
+
+// Tentative makes candidates of what helped once with the problem of a situation, before there is enough evidence for a
+// promotion. Only successes that the ledger witnessed count, from sources that are trusted, and attempts that went the
+// same way and failed count against them. A candidate has the id of its newest episode. The values that the old error
+// and the old arguments share become parameters, so that the steps speak of the new situation.
+func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
+	problem := signature.OfError(s.Error)
+	if problem.IsZero() {
+		return nil
+	}
+	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a trace.Attempt) bool {
+		return !a.Source.Witnessed || !(a.Source.Trust >= evidence.Default().MinTrust) ||
+			!signature.Same(a.Problem, problem) || !a.Succeeded() && !a.Failed()
+	})
+	slices.SortStableFunc(attempts, func(a, b trace.Attempt) int {
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ID, b.ID))
+	})
+	type made struct {
+		procedure align.Procedure
+		Candidate
+	}
+	var found []made
+	for _, a := range attempts {
+		procedure, ok := align.Learn([]trace.Attempt{elsewhere(a), a})
+		if !a.Succeeded() || !ok || len(a.Done()) == 0 {
+			continue
+		}
+		at := slices.IndexFunc(found, func(m made) bool { return align.Same(m.procedure, procedure) })
+		if at >= 0 {
+			if !slices.Contains(found[at].Evidence, a.Episode) {
+				found[at].Evidence = append(found[at].Evidence, a.Episode)
+			}
+			continue
+		}
+		if len(found) == maxTentative || slices.ContainsFunc(found, func(m made) bool { return m.ID == a.Episode }) {
+			continue
+		}
+		trigger := schema.Trigger{Signal: a.Problem.Text}
+		if os := a.Situation.Context["os"]; os != "" { // it is not known to help anywhere else
+			trigger.Conditions, _ = json.Marshal(map[string]string{"os": os})
+		}
+		found = append(found, made{procedure, Candidate{ID: a.Episode, Tentative: true, Evidence: []string{a.Episode},
+			Competence: &schema.CompetencePayload{Kind: schema.TypeCompetence,
+				SkillName: "what helped before with " + a.Problem.Text,
+				Triggers:  []schema.Trigger{trigger}, Recipe: procedure.Recipe()}}})
+	}
+	slices.Reverse(attempts)
+	var out []Candidate
+	for _, m := range found {
+		var own []trace.Attempt
+		for _, a := range attempts {
+			if m.procedure.Replay(a) {
+				own = append(own, a)
+			}
+		}
+		counted := evidence.Independent(own, evidence.Policy{MinTrust: evidence.Default().MinTrust})
+		for _, i := range counted.Independent {
+			m.Stats.Observe(competence.Situation(own[i].Situation.Context), own[i].Succeeded(), own[i].At)
+		}
+		out = append(out, m.Candidate)
+	}
+	return out
+}
+
+// elsewhere is an attempt as it would have been with other names and paths. What it has in common with the attempt
+// itself is constant; the rest is a parameter.
+func elsewhere(a trace.Attempt) trace.Attempt {
+	marks := map[string]string{}
+	mark := func(text string) {
+		for _, part := range append(strings.Split(text, "/"), text) {
+			if len(part) >= minMark && strings.ContainsFunc(part, unicode.IsLetter) {
+				marks[part] = marked(part)
+			}
+		}
+	}
+	for _, v := range a.Problem.Values {
+		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
+			mark(v.Text)
+		}
+	}
+	if a.Situation.WorkingDir != "" {
+		marks[a.Situation.WorkingDir] = marked(a.Situation.WorkingDir)
+	}
+	old := slices.SortedFunc(maps.Keys(marks), func(x, y string) int {
+		return cmp.Or(len(y)-len(x), strings.Compare(x, y))
+	})
+	replace := func(text string) string { return replaceWords(text, old, marks) }
+	out := a
+	out.ID += "'"
+	if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
+		return a
+	}
+	out.Situation.WorkingDir = replace(a.Situation.WorkingDir)
+	if a.Situation.Failed != nil {
+		failed := replaced(*a.Situation.Failed, replace)
+		out.Situation.Failed = &failed
+	}
+	out.Steps = nil
+	for _, s := range a.Steps {
+		out.Steps = append(out.Steps, replaced(s, replace))
+	}
+	return out
+}
+
+func replaced(s trace.Step, replace func(string) string) trace.Step {
+	args := make(map[string]trace.Scalar, len(s.Args))
+	for path, v := range s.Args {
+		if v.Type == "string" {
+			v.Text = replace(v.Text)
+		}
+		args[path] = v
+	}
+	s.Args = args
+	return s
+}
+
+// marked is another text of the same shape: each element of a path has a few letters more.
+func marked(text string) string {
+	parts := strings.Split(text, "/")
+	for i, p := range parts {
+		end := strings.IndexFunc(p, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+		if end < 0 {
+			continue
+		}
+		for end < len(p) && p[end] != '.' {
+			end++
+		}
+		parts[i] = p[:end] + "qx" + p[end:]
+	}
+	return strings.Join(parts, "/")
+}
+
+// replaceWords replaces words, the longest first, where no letter or digit touches them.
+func replaceWords(text string, old []string, by map[string]string) string {
+	var out strings.Builder
+	touches := func(i int) bool {
+		return i >= 0 && i < len(text) &&
+			(text[i] >= 0x80 || unicode.IsLetter(rune(text[i])) || unicode.IsDigit(rune(text[i])))
+	}
+	for i := 0; i < len(text); {
+		n := slices.IndexFunc(old, func(w string) bool {
+			return strings.HasPrefix(text[i:], w) && !touches(i-1) && !touches(i+len(w))
+		})
+		if n < 0 {
+			out.WriteByte(text[i])
+			i++
+			continue
+		}
+		out.WriteString(by[old[n]])
+		i += len(old[n])
+	}
+	return out.String()
+}

@@ -1,0 +1,39 @@
+package evidence
+
+import (
+	"math"
+
+	"github.com/mneme/mneme/schema"
+)
+
+// claimed is as how many outcomes a rate without counts counts.
+const claimed = 3
+
+// Claimed are the outcomes that a record says it had, for one that nobody has observed. However many it claims, they
+// count as the last ones do: about five.
+func Claimed(p *schema.Performance) Stats {
+	var out Stats
+	if p == nil {
+		return out
+	}
+	good, bad := float64(max(0, p.SuccessCount)), float64(max(0, p.FailureCount))
+	out.All.Successes, out.All.Failures = max(0, p.SuccessCount), max(0, p.FailureCount)
+	if n := good + bad; n == 0 {
+		switch {
+		case p.SuccessRate != nil:
+			good = claimed * min(1, max(0, *p.SuccessRate))
+			bad = claimed - good
+		case p.FailureRate != nil:
+			bad = claimed * min(1, max(0, *p.FailureRate))
+			good = claimed - bad
+		}
+	}
+	if n := good + bad; n > 0 {
+		weight := (1 - math.Pow(keep, n)) / (1 - keep) / n
+		out.All.Good, out.All.Bad = good*weight, bad*weight
+	}
+	if p.LastUsedAt != nil {
+		out.All.LastAt = p.LastUsedAt.UTC()
+	}
+	return out
+}

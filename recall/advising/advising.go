@@ -1,0 +1,278 @@
+package advising
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory/learning/advice"
+	"github.com/mneme/mneme/memory/learning/competence"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/recall"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	storeadvising "github.com/mneme/mneme/store/advising"
+	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
+)
+
+// maxCandidates is how many procedures and plans are weighed: those for the same problem first.
+const maxCandidates = 50
+
+// Adviser answers what to do. It is safe for concurrent use.
+type Adviser struct {
+	Store    *store.Store
+	Recaller *recall.Recaller // whose filter is used
+	Now      func() time.Time // time.Now when nil
+
+	// Observe, when set, is told of every answer and every report: what it came to, and how long it took.
+	Observe func(operation, outcome string, took time.Duration)
+}
+
+// What an answer or a report comes to, as Observe is told.
+const (
+	Advised   = "advised"
+	Tentative = "tentative" // what helped once is advised
+	Unsure    = "unsure"    // there are candidates, and none is sure enough
+	Unknown   = "unknown"   // there is no candidate
+	Reported  = "reported"
+	Failed    = "failed"
+)
+
+// Advise chooses a procedure or a plan for a situation. It fails on an invalid request (*schema.ValidationError) or when
+// Postgres cannot be asked.
+func (a *Adviser) Advise(ctx context.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
+	return a.AdviseAs(ctx, uuid.Must(uuid.NewV7()), req)
+}
+
+// AdviseAs is Advise under an id of the caller's. A caller that may have to ask again asks under the same id: the advice
+// is kept once.
+func (a *Adviser) AdviseAs(ctx context.Context, id uuid.UUID, req api.AdviseRequest) (api.AdviseResponse, error) {
+	start := time.Now()
+	out, err := a.advise(ctx, id, req)
+	outcome := Unknown
+	switch {
+	case err != nil:
+		outcome = Failed
+	case out.Best != nil && out.Best.Tentative:
+		outcome = Tentative
+	case out.Best != nil:
+		outcome = Advised
+	case len(out.Others) > 0:
+		outcome = Unsure
+	}
+	a.observe("advise", outcome, start)
+	return out, err
+}
+
+func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseRequest) (api.AdviseResponse, error) {
+	if err := req.Validate(); err != nil {
+		return api.AdviseResponse{}, err
+	}
+	f := a.filter(req.Principal, req.ReadPolicy)
+	s := advice.Situation{Task: req.Task, Error: req.Error, Context: req.Context, Preferences: req.Preferences,
+		WorkingDir: req.WorkingDir}
+	candidates, err := a.candidates(ctx, f, s)
+	if err != nil {
+		return api.AdviseResponse{}, err
+	}
+	answer := advice.Advise(s, candidates)
+	if problem := signature.OfError(s.Error); answer.Best == nil && !problem.IsZero() {
+		episodes, err := a.Store.EpisodesWith(ctx, f, problem.Words)
+		if err != nil {
+			return api.AdviseResponse{}, err
+		}
+		candidates = append(candidates, tentative(s, episodes)...)
+		answer = advice.Advise(s, candidates)
+	}
+	out := api.AdviseResponse{AdviceID: id.String(), MissingContext: answer.MissingContext}
+	types, stats := map[string]schema.MemoryType{}, map[string]evidence.Stats{}
+	for _, c := range candidates {
+		types[c.ID], stats[c.ID] = schema.TypeCompetence, c.Stats
+		if c.Plan != nil {
+			types[c.ID] = schema.TypePlanGraph
+		}
+	}
+	options := answer.Others
+	if answer.Best != nil {
+		options = slices.Concat([]advice.Option{*answer.Best}, options)
+	}
+	kept := storeadvising.Advice{ID: id, Principal: req.Principal, Situation: competence.Situation(req.Context)}
+	for i, o := range options {
+		kept.Offered = append(kept.Offered, storeadvising.Offer{ID: o.ID, Stats: stats[o.ID]})
+		option, err := optionOf(o, types[o.ID])
+		if err != nil {
+			return api.AdviseResponse{}, err
+		}
+		if i == 0 && answer.Best != nil {
+			out.Best = &option
+		} else {
+			out.Others = append(out.Others, option)
+		}
+	}
+	return out, a.Store.SaveAdvice(ctx, kept, a.now())
+}
+
+// filter is that of a recall. Procedures and plans say themselves when they apply.
+func (a *Adviser) filter(p schema.Principal, policy schema.ReadPolicy) pg.Filter {
+	return a.Recaller.Filter(schema.RecallRequest{Principal: p, ReadPolicy: policy})
+}
+
+// candidates reads what may help: the procedures for the same problem or else those with its words, and those with the
+// words of the task.
+func (a *Adviser) candidates(ctx context.Context, f pg.Filter, s advice.Situation) ([]advice.Candidate, error) {
+	problem := signature.OfError(s.Error)
+	var ids []uuid.UUID
+	if !problem.IsZero() {
+		var err error
+		if ids, err = a.Store.ForProblem(ctx, f, problem.Text); err != nil {
+			return nil, err
+		}
+	}
+	texts := []string{s.Task}
+	if len(ids) == 0 {
+		texts = append(texts, problem.Text)
+	}
+	texts = slices.DeleteFunc(texts, func(t string) bool { return strings.TrimSpace(t) == "" })
+	var near []search.Hit
+	if len(texts) > 0 {
+		var err error
+		if near, err = a.Store.SearchSignals(ctx, f, texts, maxCandidates); err != nil {
+			return nil, err
+		}
+	}
+	for _, h := range near {
+		if len(ids) < maxCandidates && !slices.Contains(ids, h.ID) {
+			ids = append(ids, h.ID)
+		}
+	}
+	solutions, err := a.Store.SolutionsWith(ctx, f, ids)
+	if err != nil {
+		return nil, err
+	}
+	return candidatesOf(solutions), nil
+}
+
+// candidatesOf are the solutions of trusted sources.
+func candidatesOf(solutions []storeadvising.Solution) []advice.Candidate {
+	var out []advice.Candidate
+	for _, s := range solutions {
+		if s.Trust < evidence.Default().MinTrust {
+			continue
+		}
+		c := advice.Candidate{ID: s.ID.String(), Evidence: s.Evidence}
+		var performance *schema.Performance
+		if s.Type == schema.TypePlanGraph {
+			c.Plan = &schema.PlanGraphPayload{}
+			if json.Unmarshal(s.Payload, c.Plan) != nil {
+				continue
+			}
+			performance = c.Plan.Metrics
+		} else {
+			c.Competence = &schema.CompetencePayload{}
+			if json.Unmarshal(s.Payload, c.Competence) != nil {
+				continue
+			}
+			performance = c.Competence.Performance
+		}
+		if c.Stats = evidence.Claimed(performance); s.Stats != nil {
+			c.Stats = *s.Stats
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// tentative are candidates of what the ledger has seen help before.
+func tentative(s advice.Situation, episodes []storeadvising.Episode) []advice.Candidate {
+	var attempts []trace.Attempt
+	stats := map[string]*evidence.Stats{}
+	for _, e := range episodes {
+		var p schema.EpisodicPayload
+		if json.Unmarshal(e.Payload, &p) != nil {
+			continue
+		}
+		id := e.ID.String()
+		stats[id] = e.Stats
+		attempts = append(attempts, trace.OfEpisode(trace.Meta{Episode: id, Source: trace.Source{Agent: e.AgentID,
+			Session: e.Session, Origin: e.CreatedBy, Witnessed: e.Witnessed, Trust: e.Trust}}, p)...)
+	}
+	out := advice.Tentative(s, attempts)
+	for i, c := range out {
+		if counted := stats[c.ID]; counted != nil {
+			out[i].Stats = *counted
+		}
+	}
+	return out
+}
+
+func optionOf(o advice.Option, kind schema.MemoryType) (api.AdviceOption, error) {
+	out := api.AdviceOption{MemoryID: o.ID, Name: o.Name, Type: string(kind), Confidence: o.Confidence,
+		Tentative: o.Tentative, Evidence: o.Evidence, Missing: o.Missing, Unknown: o.Unknown, Fallbacks: o.Fallbacks,
+		FailureModes: o.FailureModes}
+	for _, s := range o.Steps {
+		step := api.AdviceStep{Text: s.Text, Tool: s.Tool, Validation: s.Validation, Optional: s.Optional, Missing: s.Missing}
+		if len(s.Args) > 0 {
+			if err := json.Unmarshal(s.Args, &step.Args); err != nil {
+				return out, errors.New("the arguments of a step are not an object")
+			}
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out, nil
+}
+
+// Report counts how it went after advice. A report that is made twice counts once.
+func (a *Adviser) Report(ctx context.Context, req api.ReportRequest) (api.ReportResult, error) {
+	start := time.Now()
+	changed, err := a.report(ctx, req)
+	outcome := Reported
+	if err != nil {
+		outcome = Failed
+	}
+	a.observe("report", outcome, start)
+	return api.ReportResult{Changed: changed}, err
+}
+
+func (a *Adviser) report(ctx context.Context, req api.ReportRequest) ([]string, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	r := advice.Report{Used: req.Used, Outcome: req.Outcome, Context: req.Context, At: a.now()}
+	for _, s := range req.Steps {
+		r.Steps = append(r.Steps, advice.StepOutcome{OK: s.OK, Skipped: s.Skipped, Error: s.Error})
+	}
+	changed, err := a.Store.Count(ctx, a.filter(req.Principal, req.ReadPolicy), uuid.MustParse(req.AdviceID), r, a.now())
+	switch {
+	case errors.Is(err, pg.ErrNotFound):
+		return nil, invalid("advice_id", "must be of advice that you were given in the last thirty days")
+	case errors.Is(err, storeadvising.ErrReported):
+		return nil, invalid("outcome", "differs from what was reported before")
+	}
+	return changed, err
+}
+
+func invalid(field, problem string) error {
+	return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: problem}}}
+}
+
+func (a *Adviser) now() time.Time {
+	if a.Now != nil {
+		return a.Now().UTC()
+	}
+	return time.Now().UTC()
+}
+
+func (a *Adviser) observe(operation, outcome string, start time.Time) {
+	if a.Observe != nil {
+		a.Observe(operation, outcome, time.Since(start))
+	}
+}

@@ -1,0 +1,203 @@
+package advising
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Advising reads what advice is made from, and keeps what was advised.
+type Advising struct{ *pg.DB }
+
+// New returns the advice of a database.
+func New(db *pg.DB) *Advising { return &Advising{db} }
+
+// Limits of one reading.
+const (
+	maxExact    = 50  // procedures for the same problem
+	maxFailures = 200 // episodes with the words of a problem, of which the newest are read
+	maxEpisodes = 20
+	maxWords    = 8 // of a problem by which episodes are found
+	maxEvidence = 20
+)
+
+// ForProblem returns the ids of the procedures that the filter admits whose trigger is a problem, as the text of its
+// signature says it: the last reinforced first, at most 50.
+func (a *Advising) ForProblem(ctx context.Context, f pg.Filter, problem string) ([]uuid.UUID, error) {
+	args := pg.Args{"problem": problem, "limit": maxExact}
+	type row struct{ ID uuid.UUID }
+	found, err := pg.QueryBatchRows[row](ctx, a.DB, f.Principal.Tenant, pg.PlanOnce, `
+		SELECT m.id
+		FROM memory_problems m
+		WHERE m.keys @> ARRAY[mneme_problem_key(@problem::text)] AND `+f.Where("m", args)+`
+		ORDER BY m.last_reinforced_at DESC, m.id
+		LIMIT @limit`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read procedures by problem: %w", err)
+	}
+	out := make([]uuid.UUID, len(found))
+	for i, r := range found {
+		out[i] = r.ID
+	}
+	return out, nil
+}
+
+// Solution is a procedure or a plan with how it works.
+type Solution struct {
+	ID       uuid.UUID
+	Type     schema.MemoryType
+	Payload  json.RawMessage
+	Trust    float64
+	Stats    *evidence.Stats // as reports have counted; nil: none has
+	Evidence []string        // ids of the episodes that it was learned from, and that the filter admits
+}
+
+// SolutionsWith reads the procedures and plans that the filter admits. Ids of other memories are passed over.
+func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Solution, error) {
+	args := pg.Args{"ids": ids, "types": []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph},
+		"evidence": maxEvidence}
+	out, err := pg.QueryBatchRows[Solution](ctx, a.DB, f.Principal.Tenant, pg.PlanOnce, `
+		SELECT m.id, m.type, m.payload, m.source_trust AS trust, o.stats,
+			ARRAY(
+				SELECT e.id::text
+				FROM memory_links l
+				JOIN memories e ON e.tenant = l.tenant AND e.id = l.target_id
+				WHERE l.tenant = m.tenant AND l.source_id = m.id AND l.predicate = 'derived_from' AND e.type = 'episodic'
+					AND `+f.Where("e", args)+`
+				ORDER BY e.occurred_at DESC, e.id
+				LIMIT @evidence) AS evidence
+		FROM memories m
+		LEFT JOIN solution_outcomes o ON o.tenant = m.tenant AND o.memory_id = m.id
+		WHERE m.id = ANY(@ids) AND m.type = ANY(@types) AND `+f.Where("m", args)+`
+		ORDER BY m.id`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read solutions: %w", err)
+	}
+	return out, nil
+}
+
+// Episode is one in which something failed.
+type Episode struct {
+	ID        uuid.UUID
+	AgentID   string
+	Session   string
+	CreatedBy string
+	Payload   json.RawMessage
+	Trust     float64
+	Witnessed bool // a session that the ledger recorded became it
+	Stats     *evidence.Stats
+}
+
+// EpisodesWith returns the newest episodes that the filter admits in which something failed with the words.
+func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string) ([]Episode, error) {
+	var quoted []string
+	for _, w := range words[:min(len(words), maxWords)] {
+		quoted = append(quoted, strings.Map(func(r rune) rune {
+			if r == '\'' || r == '\\' {
+				return ' '
+			}
+			return r
+		}, w))
+	}
+	if len(quoted) == 0 {
+		return nil, nil
+	}
+	args := pg.Args{"words": strings.Join(quoted, " "), "most": maxFailures, "limit": maxEpisodes}
+	query := `
+		SELECT m.id, m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.payload,
+			m.source_trust AS trust, o.stats,
+			EXISTS (SELECT FROM session_episodes s WHERE s.tenant = m.tenant AND s.memory_id = m.id) AS witnessed
+		FROM (
+			SELECT x.id
+			FROM (
+				SELECT m.id, m.occurred_at
+				FROM memory_failures m
+				WHERE m.failures @@ plainto_tsquery('pg_catalog.simple'::regconfig,
+						regexp_replace(@words::text, '[^[:alnum:]]+', ' ', 'g')) AND ` + f.Where("m", args) + `
+				LIMIT @most
+			) x
+			ORDER BY x.occurred_at DESC, x.id
+			LIMIT @limit
+		) y
+		JOIN memories m ON m.tenant = @f_tenant AND m.id = y.id
+		LEFT JOIN solution_outcomes o ON o.tenant = m.tenant AND o.memory_id = m.id
+		ORDER BY m.occurred_at DESC, m.id`
+	out, err := pg.QueryBatchRows[Episode](ctx, a.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
+	if err != nil {
+		return nil, fmt.Errorf("read episodes by failure: %w", err)
+	}
+	return out, nil
+}
+
+// Offer is one candidate that was advised, and how it worked then.
+type Offer struct {
+	ID    string         `json:"id"`
+	Stats evidence.Stats `json:"stats"`
+}
+
+// Advice is what was advised. It has no content.
+type Advice struct {
+	ID        uuid.UUID
+	Principal schema.Principal
+	Situation string
+	Offered   []Offer
+}
+
+// adviceKept is how long a report may come after the advice, and advicePruned how many older ones one advice deletes.
+const (
+	adviceKept   = 30 * 24 * time.Hour
+	advicePruned = 20
+)
+
+// SaveAdvice keeps what was advised, so that it can be reported how it went. Given again under an id, it changes nothing.
+func (a *Advising) SaveAdvice(ctx context.Context, in Advice, now time.Time) error {
+	offered, err := json.Marshal(in.Offered)
+	if err != nil {
+		return fmt.Errorf("save advice: %w", err)
+	}
+	err = a.write(ctx, in.Principal.Tenant, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM advice a
+			WHERE a.tenant = @tenant AND a.id IN (
+				SELECT o.id
+				FROM advice o
+				WHERE o.tenant = @tenant AND o.created_at < @until
+				ORDER BY o.created_at
+				LIMIT @most
+				FOR UPDATE SKIP LOCKED)`,
+			pg.Args{"tenant": in.Principal.Tenant, "until": now.Add(-adviceKept), "most": advicePruned}); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO advice (tenant, id, agent_id, project, scope, offered, situation, created_at)
+			VALUES (@tenant, @id, @agent, @project, @scope, @offered, @situation, @now)
+			ON CONFLICT (tenant, id) DO NOTHING`,
+			pg.Args{"tenant": in.Principal.Tenant, "id": in.ID, "agent": in.Principal.Agent,
+				"project": in.Principal.Project, "scope": in.Principal.EffectiveScope(), "offered": string(offered),
+				"situation": in.Situation, "now": now})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save advice: %w", err)
+	}
+	return nil
+}
+
+func (a *Advising) write(ctx context.Context, tenant string, fn func(pgx.Tx) error) error {
+	class := pg.ClassOf(ctx, pg.ClassInteractive)
+	return a.EndTransaction(ctx, class, pgx.BeginFunc(ctx, a.Pool, func(tx pgx.Tx) error {
+		if err := pg.Bind(ctx, tx, tenant, false, a.Limits(class)); err != nil {
+			return err
+		}
+		return fn(tx)
+	}))
+}
