@@ -56,6 +56,10 @@ func work(t task, m mind) (out result, err error) {
 			s.Did("shell", checking, p.text)
 		}
 		kept, used := m.cost()
+		if kept > left {
+			out.solved = false
+			break
+		}
 		left -= kept
 		if !used {
 			unused += kept

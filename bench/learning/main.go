@@ -18,6 +18,7 @@ type options struct {
 	seeds string
 	tasks int
 	out   string
+	parts string
 }
 
 func main() {
@@ -26,6 +27,7 @@ func main() {
 	flag.StringVar(&o.seeds, "seeds", "1,2,3,4,5", "comma-separated")
 	flag.IntVar(&o.tasks, "tasks", 500, "tasks of a stream")
 	flag.StringVar(&o.out, "curves", "", "file to write the curves to, for the command in bench/learning/plot")
+	flag.StringVar(&o.parts, "parts", "streams,forgetting,poison,changes", "comma-separated: what to measure")
 	flag.Parse()
 	if err := measure(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "learning:", err)
@@ -62,7 +64,13 @@ func measure(w io.Writer, o options) error {
 	began := time.Now()
 	_, _ = fmt.Fprintf(w, "# learning: families %s, seeds %s, %d tasks, %s/%s, %d cores\n", o.set, o.seeds, o.tasks,
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	for _, part := range []func() error{b.streams, b.forgetting, b.poisoned, b.changes} {
+	parts := map[string]func() error{"streams": b.streams, "forgetting": b.forgetting, "poison": b.poisoned,
+		"changes": b.changes}
+	for name := range strings.SplitSeq(o.parts, ",") {
+		part, ok := parts[name]
+		if !ok {
+			return fmt.Errorf("no part %q", name)
+		}
 		if err := part(); err != nil {
 			return err
 		}

@@ -53,7 +53,10 @@ type episode struct {
 	did     []string
 }
 
-const topK = 3
+const (
+	topK  = 3
+	alike = 0.35 // similarity below which an episode is of something else
+)
 
 func (*episodes) cost() (int, bool) { return asking, true }
 
@@ -64,7 +67,7 @@ func (e *episodes) propose(t task, p problem) ([][]string, error) {
 	}
 	var found []scored
 	for _, old := range e.kept {
-		if s := e.similar(e, old, t, p); s > 0 {
+		if s := e.similar(e, old, t, p); s >= alike {
 			found = append(found, scored{old, s})
 		}
 	}
@@ -78,9 +81,12 @@ func (e *episodes) propose(t task, p problem) ([][]string, error) {
 	})
 	var out [][]string
 	for _, f := range found[:min(len(found), topK)] {
-		out = append(out, f.adapted(t, p))
+		plan := f.adapted(t, p)
+		if !slices.ContainsFunc(out, func(other []string) bool { return same(other, plan) }) {
+			out = append(out, plan)
+		}
 	}
-	return slices.CompactFunc(out, same), nil
+	return out, nil
 }
 
 // adapted is what was done, for another problem.
