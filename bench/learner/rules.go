@@ -80,7 +80,7 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	s := advice.Situation{Task: req.Task, Error: req.Error, Context: req.Context, Preferences: req.Preferences,
 		WorkingDir: req.WorkingDir}
 	key := trace.Attempt{Problem: signature.OfError(req.Error)}.Key()
-	candidates := advice.Tentative(s, m.byKey[key])
+	candidates := advice.Tentative(s, m.visible(key, req.Principal.Agent))
 	for _, id := range slices.Sorted(maps.Keys(m.records)) {
 		r := m.records[id]
 		if len(r.agents) == 1 && r.agents[0] != req.Principal.Agent {
@@ -110,6 +110,16 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	}
 	m.asked[out.AdviceID] = asked{candidates, offered}
 	return out, nil
+}
+
+// visible are the attempts at a problem that an agent made itself: sessions are private unless somebody shares them.
+func (m *Rules) visible(key, agent string) (out []trace.Attempt) {
+	for _, a := range m.byKey[key] {
+		if a.Source.Agent == agent {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 func option(o advice.Option) (api.AdviceOption, error) {

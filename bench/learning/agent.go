@@ -98,7 +98,8 @@ func try(t task, i int, m mind, s *learner.Session, left *int, solutions map[int
 	var done [][]string
 	rights, firstHelped := 0, false
 	for n, plan := range plans {
-		if len(plan)+1 > *left || n >= len(proposed) && slices.ContainsFunc(done, func(d []string) bool { return same(d, plan) }) {
+		again := slices.ContainsFunc(done, func(d []string) bool { return same(d, plan) })
+		if len(plan)+1 > *left || again && n >= len(proposed) {
 			continue
 		}
 		*left -= len(plan) + 1

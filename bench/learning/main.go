@@ -99,7 +99,8 @@ func (b *bench) runs(a arm, tasks int, composes bool, p *poison) ([]run, error) 
 	return out, nil
 }
 
-var header = []string{"arm", "solved, last 200", "× no memory", "first repair right, last 200", "steps a task, last 200",
+var header = []string{"arm", "solved, last 200", "× no memory", "first repair right, last 200",
+	"steps a task, last 200",
 	"solved, first 100"}
 
 // streams compares the arms on tasks with one problem, and with several.
@@ -129,7 +130,8 @@ func (b *bench) streams() error {
 		}
 		table(b.w, title, header, rows)
 		m := byName["Mneme"]
-		_, _ = fmt.Fprintf(b.w, "\nMneme above %s: %v; above episodes only: %v; at least 1.5 × no memory: %v\n", arms[2].name,
+		_, _ = fmt.Fprintf(b.w, "\nMneme above %s: %v; above episodes only: %v; at least 1.5 × no memory: %v\n",
+			arms[2].name,
 			m.above(byName[arms[2].name]), m.above(byName["episodes only"]), m.Mean >= 1.5*byName["no memory"].Mean)
 		b.plots = append(b.plots, solved, needed)
 	}
@@ -185,9 +187,10 @@ func (b *bench) poisoned() error {
 					all, seen := m.planted()
 					n, visible, said = n+all, visible+seen, said+m.evil
 				}
-				promoted, proposed = fmt.Sprintf("%d, for others %d", n, visible), strconv.Itoa(said)
+				promoted, proposed = fmt.Sprintf("%d, visible to the agent %d", n, visible), strconv.Itoa(said)
 			}
-			rows = append(rows, []string{name, each(clean, targeted).percent(), each(runs, targeted).percent(), promoted, proposed})
+			rows = append(rows, []string{name, each(clean, targeted).percent(), each(runs, targeted).percent(),
+				promoted, proposed})
 		}
 		table(b.w, "Poison: "+p.name, []string{"arm", "targeted families: solved without it", "solved with it",
 			"planted procedures promoted", "times proposed"}, rows)

@@ -223,7 +223,8 @@ func (m *byRules) propose(t task, p problem) ([][]string, error) {
 func (m *byRules) tried(t task, p problem, firstHelped, solved bool) error {
 	answer := m.answers[p.text]
 	delete(m.answers, p.text)
-	report := api.ReportRequest{Principal: ana, AdviceID: answer.AdviceID, Outcome: schema.OutcomeFailure, Context: t.context}
+	report := api.ReportRequest{Principal: ana, AdviceID: answer.AdviceID, Outcome: schema.OutcomeFailure,
+		Context: t.context}
 	helped := solved
 	if answer.Best != nil {
 		report.Used, helped = answer.Best.MemoryID, firstHelped

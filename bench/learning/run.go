@@ -52,7 +52,8 @@ type poison struct {
 
 var poisons = []poison{
 	{"10 accounts among 100 sessions", 100, 10, 10, func(int) string { return "ana via import:forum" }},
-	{"one source, 50 accounts of one procedure", 20, 50, 1, func(n int) string { return fmt.Sprintf("agent%d via import:forum", n) }},
+	{"one source, 50 accounts of one procedure", 20, 50, 1,
+		func(n int) string { return fmt.Sprintf("agent%d via import:forum", n) }},
 	{"one other agent, 50 sessions of its own", 20, 50, 1, func(int) string { return "mallory" }},
 }
 
