@@ -14,7 +14,7 @@ build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	.build .std .stack demo agent test quick test-temporal-postgres race soak check bench histories fmt generate
+	.build .std .stack demo agent test quick test-temporal-postgres race soak check bench bench-learning histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ check: ## format, vet, staticcheck, imports, workflowcheck, tidy, generated file
 
 bench: build up ## measure (BENCH_ARGS=…)
 	$(GO) run ./bench $(BENCH_ARGS)
+
+bench-learning: ## measure whether an agent with memory does better the second time; no stack (BENCH_ARGS=…)
+	$(GO) run ./bench/learning -set reported -seeds 101,102,103,104,105 $(BENCH_ARGS)
 
 histories: ## record the histories of the replay tests that are missing
 	MNEME_UPDATE_HISTORIES=1 scripts/test -timeout 20m ./workflows/...

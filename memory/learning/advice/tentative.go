@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -101,6 +102,10 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
 			mark(v.Text)
 		}
+		// A command may name the directory alone, whose short elements are no marks of their own.
+		if dir := path.Dir(v.Text); v.Kind == signature.Path && len(dir) >= minMark {
+			marks[dir] = marked(dir)
+		}
 	}
 	if a.Situation.WorkingDir != "" {
 		marks[a.Situation.WorkingDir] = marked(a.Situation.WorkingDir)
@@ -128,11 +133,11 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 
 func replaced(s trace.Step, replace func(string) string) trace.Step {
 	args := make(map[string]trace.Scalar, len(s.Args))
-	for path, v := range s.Args {
+	for name, v := range s.Args {
 		if v.Type == "string" {
 			v.Text = replace(v.Text)
 		}
-		args[path] = v
+		args[name] = v
 	}
 	s.Args = args
 	return s

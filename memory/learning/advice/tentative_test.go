@@ -1,6 +1,7 @@
 package advice_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,4 +69,16 @@ func TestATentativeCandidateNeverGoesBeforeAPromotedOne(t *testing.T) {
 	promoted.Stats = worked(true, false, false, false, false, false)
 	answer = advice.Advise(linuxAt(9), append(tentative, promoted))
 	require.True(t, answer.Best.Tentative, "what fails of late does not keep it back")
+}
+
+func TestATentativeCandidateNamesTheDirectoryOfTheNewPath(t *testing.T) {
+	text := func(n int) string {
+		return fmt.Sprintf("builder: journal /srv/v%d/d%d/f%d.dat was not replayed", n, n, n)
+	}
+	s := newStory("ana", 1).in("linux", "/w", nil).does("make app", text(1))
+	attempts := s.does("spool flush /srv/v1/d1", "").does("make app", "").ends("success").attempts()
+	now := advice.Situation{Error: text(2), Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"spool flush /srv/v2/d2"}`, string(answer.Best.Steps[0].Args))
 }

@@ -1,0 +1,258 @@
+package learner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/advice"
+	"github.com/mneme/mneme/memory/learning/competence"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/promote"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/schema"
+)
+
+// Memory is what an agent asks before it tries something, and tells afterwards. Its requests and answers are those of
+// the workflows Advise, Report and Consolidate, so that a deployment can take the place of Rules.
+type Memory interface {
+	Advise(ctx context.Context, req api.AdviseRequest) (api.AdviseResponse, error)
+	Report(ctx context.Context, req api.ReportRequest) error
+	Remember(ctx context.Context, s *Session) error
+	Consolidate(ctx context.Context) error
+}
+
+// Options of Rules.
+type Options struct {
+	NoConsolidation bool // advice from single episodes alone
+	Forget          bool // episodes and procedures fade and go, by the default decay of their types
+	Now             func() time.Time
+}
+
+// Rules is a memory of one scope by the rules of learning alone, without a store.
+type Rules struct {
+	opts    Options
+	kept    []trace.Attempt            // by time
+	byKey   map[string][]trace.Attempt // the same by problem
+	records map[string]known
+	read    map[string]string // evidence of each group at the last consolidation
+	asked   map[string]asked  // by advice id
+	next    int
+}
+
+type known struct {
+	competence.Record
+	agents   []string
+	evidence []string
+	usedAt   time.Time
+	salience float64
+}
+
+type asked struct {
+	candidates []advice.Candidate
+	offered    map[string]bool
+}
+
+// NewRules returns an empty memory.
+func NewRules(o Options) *Rules {
+	return &Rules{opts: o, byKey: map[string][]trace.Attempt{}, records: map[string]known{},
+		read: map[string]string{}, asked: map[string]asked{}}
+}
+
+// Remember takes in what an agent did.
+func (m *Rules) Remember(_ context.Context, s *Session) error {
+	for _, a := range s.attempts() {
+		m.kept = append(m.kept, a)
+		m.byKey[a.Key()] = append(m.byKey[a.Key()], a)
+	}
+	return nil
+}
+
+// Advise answers from the procedures that the agent may see, and from single successes with the same problem.
+func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
+	s := advice.Situation{Task: req.Task, Error: req.Error, Context: req.Context, Preferences: req.Preferences,
+		WorkingDir: req.WorkingDir}
+	key := trace.Attempt{Problem: signature.OfError(req.Error)}.Key()
+	candidates := advice.Tentative(s, m.visible(key, req.Principal.Agent))
+	for _, id := range slices.Sorted(maps.Keys(m.records)) {
+		r := m.records[id]
+		if len(r.agents) == 1 && r.agents[0] != req.Principal.Agent {
+			continue // what one agent alone vouches for is for that agent
+		}
+		payload := r.Payload
+		candidates = append(candidates, advice.Candidate{ID: id, Competence: &payload, Stats: r.Stats,
+			Evidence: r.evidence})
+	}
+	answer := advice.Advise(s, candidates)
+	m.next++
+	out := api.AdviseResponse{AdviceID: fmt.Sprintf("advice-%d", m.next), MissingContext: answer.MissingContext}
+	offered := map[string]bool{}
+	if answer.Best != nil {
+		best, err := option(*answer.Best)
+		if err != nil {
+			return out, err
+		}
+		out.Best, offered[best.MemoryID] = &best, true
+	}
+	for _, o := range answer.Others {
+		other, err := option(o)
+		if err != nil {
+			return out, err
+		}
+		out.Others, offered[other.MemoryID] = append(out.Others, other), true
+	}
+	m.asked[out.AdviceID] = asked{candidates, offered}
+	return out, nil
+}
+
+// visible are the attempts at a problem that an agent made itself: sessions are private unless somebody shares them.
+func (m *Rules) visible(key, agent string) (out []trace.Attempt) {
+	for _, a := range m.byKey[key] {
+		if a.Source.Agent == agent {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func option(o advice.Option) (api.AdviceOption, error) {
+	out := api.AdviceOption{MemoryID: o.ID, Name: o.Name, Type: string(schema.TypeCompetence), Confidence: o.Confidence,
+		Tentative: o.Tentative, Evidence: o.Evidence, Missing: o.Missing, Unknown: o.Unknown, Fallbacks: o.Fallbacks,
+		FailureModes: o.FailureModes}
+	for _, s := range o.Steps {
+		step := api.AdviceStep{Text: s.Text, Tool: s.Tool, Validation: s.Validation, Optional: s.Optional, Missing: s.Missing}
+		if len(s.Args) > 0 {
+			if err := json.Unmarshal(s.Args, &step.Args); err != nil {
+				return out, fmt.Errorf("arguments of a step: %w", err)
+			}
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	return out, nil
+}
+
+// Report counts how it went after advice. What is tentative has no figures of its own: its episodes are counted.
+func (m *Rules) Report(_ context.Context, req api.ReportRequest) error {
+	a, ok := m.asked[req.AdviceID]
+	if !ok {
+		return fmt.Errorf("advice %s is not known", req.AdviceID)
+	}
+	delete(m.asked, req.AdviceID)
+	var offered []advice.Candidate
+	for _, c := range a.candidates {
+		if r, ok := m.records[c.ID]; ok && a.offered[c.ID] && !c.Tentative {
+			c.Stats = r.Stats
+			offered = append(offered, c)
+		}
+	}
+	at := m.opts.Now()
+	report := advice.Report{Used: req.Used, Outcome: req.Outcome, Context: req.Context, At: at}
+	for _, s := range req.Steps {
+		report.Steps = append(report.Steps, advice.StepOutcome{OK: s.OK, Skipped: s.Skipped, Error: s.Error})
+	}
+	for _, change := range advice.Apply(report, offered) {
+		r := m.records[change.ID]
+		r.Stats = change.Stats
+		if change.Counted == schema.OutcomeSuccess {
+			decay := memory.DefaultDecay(schema.TypeCompetence)
+			r.salience, r.usedAt = decay.Reinforce(decay.Salience(r.salience, at.Sub(r.usedAt)), 1), at
+		}
+		m.records[change.ID] = r
+	}
+	return nil
+}
+
+// Consolidate learns from the groups of attempts with new evidence.
+func (m *Rules) Consolidate(context.Context) error {
+	if m.opts.Forget {
+		m.forget()
+	}
+	if m.opts.NoConsolidation {
+		return nil
+	}
+	var groups promote.Groups
+	for _, a := range m.kept {
+		if !a.Problem.IsZero() {
+			groups.Add(a)
+		}
+	}
+	for _, g := range groups.All() {
+		if m.read[g.Key] == g.Set.String() {
+			continue // as a watermark has it
+		}
+		m.read[g.Key] = g.Set.String()
+		var about []competence.Record
+		for _, id := range slices.Sorted(maps.Keys(m.records)) {
+			if r := m.records[id]; len(g.Successes) > 0 && r.Payload.Triggers[0].Signal == g.Successes[0].Signal() {
+				about = append(about, r.Record)
+			}
+		}
+		deltas, _ := competence.Learn(g, about, evidence.Default())
+		for _, d := range deltas {
+			m.apply(d)
+		}
+	}
+	return nil
+}
+
+func (m *Rules) apply(d competence.Delta) {
+	switch d.Action {
+	case competence.Keep:
+		return
+	case competence.Supersede:
+		delete(m.records, d.Target)
+		d.Target = ""
+	}
+	r := m.records[d.Target]
+	if d.Target == "" {
+		m.next++
+		d.Target = fmt.Sprintf("procedure-%04d", m.next)
+		r = known{usedAt: m.opts.Now(), salience: memory.InitialSalience}
+	}
+	r.Record = competence.Record{ID: d.Target, Payload: d.Payload, Evidence: d.Hash, Stats: d.Stats}
+	r.agents, r.evidence = d.Agents, d.Evidence
+	m.records[d.Target] = r
+}
+
+// forget drops what has faded.
+func (m *Rules) forget() {
+	now := m.opts.Now()
+	episodes, procedures := memory.DefaultDecay(schema.TypeEpisodic), memory.DefaultDecay(schema.TypeCompetence)
+	faded := func(a trace.Attempt) bool {
+		return episodes.Salience(memory.InitialSalience, now.Sub(a.At)) < episodes.MinSalience
+	}
+	m.kept = slices.DeleteFunc(m.kept, faded)
+	for key := range m.byKey {
+		m.byKey[key] = slices.DeleteFunc(m.byKey[key], faded)
+	}
+	maps.DeleteFunc(m.records, func(_ string, r known) bool {
+		return procedures.Salience(r.salience, now.Sub(r.usedAt)) < procedures.MinSalience
+	})
+}
+
+// Procedure is what is known of one.
+type Procedure struct {
+	ID     string
+	Agents []string // for whom it is; more than one: for everyone
+	Recipe []schema.Step
+	Chance float64
+}
+
+// Procedures returns what was promoted.
+func (m *Rules) Procedures() (out []Procedure) {
+	for _, r := range m.records {
+		out = append(out, Procedure{ID: r.ID, Agents: r.agents, Recipe: r.Payload.Recipe, Chance: r.Stats.All.Chance()})
+	}
+	slices.SortFunc(out, func(a, b Procedure) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Attempts is how many attempts are kept.
+func (m *Rules) Attempts() int { return len(m.kept) }
