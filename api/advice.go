@@ -62,7 +62,7 @@ func principalProblems(who schema.Principal, policy schema.ReadPolicy) check.Pro
 	asked := schema.RecallRequest{Principal: who, ReadPolicy: policy, Query: "any"}
 	if err, ok := asked.Validate().(*schema.ValidationError); ok {
 		for _, f := range err.Fields {
-			p.Add(f.Field, f.Problem)
+			p.Add(f.Field, "%s", f.Problem)
 		}
 	}
 	return p

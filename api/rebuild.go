@@ -71,7 +71,7 @@ func (r *RebuildResult) Add(page RebuildResult) {
 	r.Different += page.Different
 	r.Rebuilt += page.Rebuilt
 	r.Left += page.Left
-	for reason, n := range page.Kept {
+	for reason, n := range page.Kept { //workflowcheck:ignore: sums do not depend on the order
 		if r.Kept == nil {
 			r.Kept = map[string]int{}
 		}

@@ -41,7 +41,7 @@ func Rebuild(ctx workflow.Context, in api.RebuildRequest) (api.RebuildResult, er
 			shown.show(ctx, api.PhaseDone, "failed", mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 			return state.Result, err
 		}
-		state.Result.Add(page.Result)
+		state.Result.Add(page.Result) //workflowcheck:ignore: sums over a map are the same in any order
 		state.Place = page.Next
 		shown.show(ctx, phase, fmt.Sprintf("%s: %d compared, %d differ, %d rebuilt", state.Place.Phase,
 			state.Result.Compared, state.Result.Different, state.Result.Rebuilt))

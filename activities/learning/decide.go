@@ -153,13 +153,13 @@ func (a *Learning) decide(ctx context.Context, sc learning.Scope, g learning.Wai
 
 // wordsOf are the words by which the problem or the task of attempts is found.
 func wordsOf(attempts []trace.Attempt) []string {
-	for _, a := range attempts {
-		if !a.Problem.IsZero() {
-			return a.Problem.Words
-		}
-		return signature.OfIntent(a.Intent).Words
+	if len(attempts) == 0 {
+		return nil
 	}
-	return nil
+	if first := attempts[0]; first.Problem.IsZero() {
+		return signature.OfIntent(first.Intent).Words
+	}
+	return attempts[0].Problem.Words
 }
 
 // procedures says what a group changes of the known procedures. A task of three or more steps becomes a plan, and not a

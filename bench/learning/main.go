@@ -26,7 +26,7 @@ func main() {
 	flag.StringVar(&o.set, "set", "dev", "families: dev or reported")
 	flag.StringVar(&o.seeds, "seeds", "1,2,3,4,5", "comma-separated")
 	flag.IntVar(&o.tasks, "tasks", 500, "tasks of a stream")
-	flag.StringVar(&o.out, "curves", "", "file to write the curves to, for the command in bench/learning/plot")
+	flag.StringVar(&o.out, "curves", "", "file to write the curves to, as JSON")
 	flag.StringVar(&o.parts, "parts", "streams,forgetting,poison,changes", "comma-separated: what to measure")
 	flag.Parse()
 	if err := measure(os.Stdout, o); err != nil {
@@ -180,10 +180,10 @@ func (b *bench) poisoned() error {
 				return success(of)
 			}
 			promoted, proposed := "-", "-"
-			if m, ok := runs[0].mind.(*byRules); ok {
+			if _, ok := runs[0].mind.(*byRules); ok {
 				n, visible, said := 0, 0, 0
 				for _, r := range runs {
-					m = r.mind.(*byRules)
+					m := r.mind.(*byRules)
 					all, seen := m.planted()
 					n, visible, said = n+all, visible+seen, said+m.evil
 				}

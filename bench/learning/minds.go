@@ -49,7 +49,6 @@ type episode struct {
 	words   map[string]float64
 	context map[string]string
 	problem signature.Signature
-	path    string
 	did     []string
 }
 

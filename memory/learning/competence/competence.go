@@ -11,7 +11,6 @@ import (
 	"github.com/mneme/mneme/memory/learning/align"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/learning/promote"
-	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/memory/learning/trace"
 	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/memory/sensitive"
@@ -234,7 +233,7 @@ func (d *Delta) describe(g *promote.Group, s promote.Candidate, all []promote.Ca
 
 // skillName names a procedure by what it is for and where.
 func skillName(a trace.Attempt, c promote.Conditions) string {
-	words := signature.OfIntent(a.Intent).Words
+	var words []string
 	name := ""
 	if !a.Problem.IsZero() {
 		words, name = a.Problem.Words, "fix"
