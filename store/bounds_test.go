@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/memory/session"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/advising"
 	"github.com/mneme/mneme/store/budgets"
 	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/pipeline"
@@ -47,6 +48,9 @@ var bounds = map[string]bound{
 	"entity_claims": perMemory, "memory_source_kinds": perMemory,
 
 	"event_marks": steady, "event_vectors": steady, "token_budgets": steady, "token_reservations": steady,
+
+	"learning_attempts": perMemory, "learned": perMemory, "solution_outcomes": perMemory, "duplicate_keys": perMemory,
+	"advice": steady, "learning_watermarks": few, "learning_groups": few, "learning_drafts": few,
 
 	"topics": few, "topic_answers": few, "topic_drafts": few,
 	"corpus_stats": few, "retention_policies": few, "sweep_holds": few, "tenant_secrets": few, "index_generations": few,
@@ -189,6 +193,18 @@ func (y *steadyYear) week(n int) {
 	topic := y.asks(y.p, "Who knows Alice?")
 	draft, _ := y.drafts(topic, y.pinned, fades)
 	y.publishes(topic, draft)
+	// What learning keeps of a memory, and of the problem that it is about.
+	require.NoError(y.t, y.SaveAdvice(ctx, advising.Advice{ID: uuid.New(), Principal: y.p}, y.now))
+	for _, sql := range []string{
+		`INSERT INTO learning_attempts (tenant, memory_id, ordinal, at) SELECT tenant, id, 0, now() FROM memories WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO solution_outcomes (tenant, memory_id, stats, updated_at) SELECT tenant, id, '{}', now() FROM memories WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO duplicate_keys (tenant, memory_id, version, key) SELECT tenant, id, 1, sha256('x') FROM memories WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at) SELECT tenant, id, 'competence', id, 'error:x', now()
+			FROM memories WHERE tenant = $1 AND id = $2`,
+	} {
+		_, err = y.owner.Exec(ctx, sql, y.p.Tenant, fades)
+		require.NoError(y.t, err)
+	}
 	require.NoError(y.t, y.ReserveTokens(ctx, budgets.Reservation{Tenant: y.p.Tenant, Key: name, Purpose: "topic", Tokens: 30}, y.now))
 
 	// Forgetting of each kind, and a policy that goes back and forth.

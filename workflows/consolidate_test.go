@@ -65,7 +65,7 @@ func TestConsolidateLearnsAProcedure(t *testing.T) {
 
 	in.Shadow = false
 	run, out := consolidate(t, h, in)
-	require.Equal(t, []any{1, 1, api.OutcomeOK, 2}, []any{out.Groups, out.Added, out.Outcome, len(out.Parts)})
+	require.Equal(t, []any{1, 1, api.OutcomeOK, len(workflows.ConsolidateParts)}, []any{out.Groups, out.Added, out.Outcome, len(out.Parts)})
 	require.NotContains(t, historyText(t, h, run), "mismatch")
 	known := learnedBy(t, h, p)
 	require.Len(t, known, 1)

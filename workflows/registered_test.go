@@ -78,6 +78,7 @@ func TestRegisteredNames(t *testing.T) {
 // registeredWorkflows are the workflows' names, in order.
 var registeredWorkflows = []string{
 	"Advise",
+	"CompressEpisodes",
 	"Consolidate",
 	"ConsolidateAll",
 	"Context",
@@ -102,12 +103,14 @@ var registeredWorkflows = []string{
 	"RefreshTopics",
 	"Reindex",
 	"Report",
+	"ResolveDuplicates",
 	"ResumeIngest",
 	"RetentionPurge",
 	"Review",
 	"Revise",
 	"Session",
 	"SyncIndex",
+	"UpdateFacts",
 }
 
 // registeredActivities are the activities' names, in order.
@@ -128,6 +131,7 @@ var registeredActivities = []string{
 	"CompareMemories",
 	"ComparePoints",
 	"CompleteJobs",
+	"CompressThreads",
 	"ConfirmForget",
 	"DecideFacts",
 	"DecideGroups",
@@ -141,7 +145,11 @@ var registeredActivities = []string{
 	"ExtractFacts",
 	"Feedback",
 	"FillGeneration",
+	"FindDuplicates",
 	"FindSpan",
+	"FindStatements",
+	"FindThreads",
+	"FinishPage",
 	"ForgetBatch",
 	"ForgetRuns",
 	"ForgetSessions",
@@ -165,6 +173,7 @@ var registeredActivities = []string{
 	"RecallMemories",
 	"Recover",
 	"Report",
+	"ResolveDuplicates",
 	"Revise",
 	"ReviveJob",
 	"ScanTopics",
@@ -172,6 +181,7 @@ var registeredActivities = []string{
 	"SelectForget",
 	"StageCandidates",
 	"SweepDecay",
+	"UpdateFacts",
 	"VerifyGeneration",
 	"WriteDrafts",
 	"WriteProposals",

@@ -38,7 +38,8 @@ func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 		request.Until = *in.At
 	}
 	if in.Cursor != "" {
-		if err := json.Unmarshal([]byte(in.Cursor), &request.From); err != nil { //workflowcheck:ignore: always the same
+		err := json.Unmarshal([]byte(in.Cursor), &request.From) //workflowcheck:ignore: the same text gives the same
+		if err != nil {
 			return out, err
 		}
 	}

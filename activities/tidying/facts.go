@@ -12,6 +12,8 @@ import (
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/rules"
 	"github.com/mneme/mneme/memory/learning/duplicates"
 	"github.com/mneme/mneme/memory/learning/facts"
 	"github.com/mneme/mneme/memory/proposals"
@@ -89,6 +91,12 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 	episodes := map[string]tidying.Said{}
 	again := map[string][]string{} // evidence of facts that hold under conditions, which the situation met
 	for _, s := range said {
+		if lasting, err := states(ctx, s); err != nil || !lasting {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		episodes[s.ID] = s
 		if i := slices.IndexFunc(conditional[wordsOf(s.Text, s.Who)], func(k *tidying.Known) bool {
 			return k.Conditions.Hold(s.Context)
@@ -113,6 +121,14 @@ func (a *Tidying) learn(ctx context.Context, in Request, out *api.LearnResult) e
 		step.Advance(ctx)
 	}
 	return nil
+}
+
+// states reports whether what was said is a statement: a question or a request says nothing that holds later, however
+// often it is repeated.
+func states(ctx context.Context, s tidying.Said) (bool, error) {
+	read, _, err := rules.Extractor{}.Extract(ctx, inference.Source{Content: s.Text, Kind: schema.SourceUserInput,
+		Speaker: s.Who, OccurredAt: s.At})
+	return len(read.Facts) > 0, err
 }
 
 // wordsOf is equal for statements of one person in the same words.

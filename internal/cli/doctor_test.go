@@ -43,6 +43,7 @@ schedules:
   - {name: sync_index, every: 24h}
   - {name: drift, every: 24h}
   - {name: topics, every: 24h}
+  - {name: consolidation, every: 24h}
 `
 
 // patient is a healthy installation, in a database and a namespace of its own.

@@ -407,6 +407,8 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 		`INSERT INTO learning_attempts (tenant, memory_id, ordinal, at) SELECT tenant, id, 0, now() FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at)
 			SELECT tenant, id, 'competence', id, 'error:x', now() FROM memories WHERE tenant = $1 LIMIT 1`,
+		`INSERT INTO duplicate_keys (tenant, memory_id, version, key)
+			SELECT tenant, id, 1, sha256('x') FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO memory_source_kinds (tenant, memory_id, source_kind) SELECT tenant, id, 'observation' FROM memories WHERE tenant = $1 LIMIT 1`,
 	} {
 		_, err := owner.Exec(ctx, sql, tenant)
