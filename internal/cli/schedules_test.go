@@ -38,9 +38,9 @@ func TestSchedulesCommands(t *testing.T) {
 	}
 	quiet := writeFile(t, quietSchedules)
 	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
-	require.Equal(t, "decay created, retention created, sync_index created, drift created, topics created", outcomes())
+	require.Equal(t, "decay created, retention created, sync_index created, drift created, topics created, consolidation created", outcomes())
 	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
-	require.Equal(t, "decay unchanged, retention unchanged, sync_index unchanged, drift unchanged, topics unchanged", outcomes())
+	require.Equal(t, "decay unchanged, retention unchanged, sync_index unchanged, drift unchanged, topics unchanged, consolidation unchanged", outcomes())
 	c.runWith(context.Background(), "schedules: [{name: drift, every: 48h}]", "schedules", "apply", "--json", "-").is(app.ExitOK).json(&applied)
 	require.Equal(t, "drift updated", outcomes())
 	require.Equal(t, "schedules[0].every", c.run("schedules", "apply", "--json", writeFile(t, "schedules: [{name: drift, every: often}]")).is(app.ExitUsage).problem().Fields[0].Field)
@@ -56,7 +56,7 @@ func TestSchedulesCommands(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
-	for _, name := range []string{"decay", "retention", "drift", "topics"} { // each starts what the worker has, with an input that it takes
+	for _, name := range []string{"decay", "retention", "drift", "topics", "consolidation"} { // each starts what the worker has, with an input that it takes
 		c.run("schedules", "trigger", name, "--json").is(app.ExitOK).json(&run)
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil), name)
 	}
