@@ -91,8 +91,8 @@ type AppendResult struct {
 // Part says where the events of one part are in the session's stream, or why they are not.
 type Part struct {
 	Seqs []int64 `json:"seqs,omitempty"`
-	// There are those, by their place in the part, that were there already: also where an attempt of this request that
-	// nobody heard of has appended them.
+	// There are the events, by their place in the part, that were in the ledger already. An earlier attempt of this
+	// request may have appended them without its answer being received.
 	There   []int                   `json:"there,omitempty"`
 	Refused *schema.ValidationError `json:"refused,omitempty"`
 }

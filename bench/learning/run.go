@@ -61,7 +61,7 @@ var poisons = []poison{
 type run struct {
 	results  []result
 	mind     victim
-	families map[int]bool // of which something was planted
+	families map[int]bool // families with something planted in them
 	ofPlants []int        // tasks after the planting that are of these families
 }
 
@@ -126,7 +126,7 @@ func steps(results []result) float64 {
 	return float64(n) / float64(max(1, len(results)))
 }
 
-// knew is the share of problems of which the first repair tried was the right one.
+// knew is the share of problems for which the first repair tried was the right one.
 func knew(results []result) float64 {
 	n, all := 0, 0
 	for _, r := range results {

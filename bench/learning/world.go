@@ -12,7 +12,7 @@ import (
 // Figures of the stream.
 const (
 	families  = 20
-	repairs   = 8    // of which one is right in a situation
+	repairs   = 8    // one of them is right in a situation
 	misfires  = 0.08 // how often the right repair does not help
 	vanishing = 0.04 // how often a problem goes away by itself, whatever is tried
 	composed  = 3    // problems of a task of the compositional stream at most

@@ -17,7 +17,7 @@ import (
 type InterceptorOptions struct {
 	Allow []string // empty: all
 	Deny  []string // never recorded, even if Allow has them
-	// Hide lists those of which the call is recorded without its arguments, result and error.
+	// Hide lists activities whose calls are recorded without arguments, result and error.
 	Hide []string
 
 	// Open gives the options of a session for each workflow that the worker runs, and nil for one that is not to be

@@ -4,7 +4,7 @@ package ledger
 const (
 	DerivedWorking = "working" // the state of the work of an open session
 	DerivedEpisode = "episode" // the record of a session that was closed
-	DerivedMarks   = "marks"   // which events speak of which field of the world
+	DerivedMarks   = "marks"   // which events report on which field of the world
 	DerivedVectors = "vectors" // of events, for relevance by meaning
 )
 

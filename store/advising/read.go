@@ -24,7 +24,7 @@ func New(db *pg.DB) *Advising { return &Advising{db} }
 // Limits of one reading.
 const (
 	maxExact    = 50  // procedures for the same problem
-	maxFailures = 200 // episodes with the words of a problem, of which the newest are read
+	maxFailures = 200 // the newest episodes with the words of a problem that are read
 	maxEpisodes = 20
 	maxWords    = 8 // of a problem by which episodes are found
 	maxEvidence = 20

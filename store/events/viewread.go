@@ -32,7 +32,7 @@ type ViewInput struct {
 	Index   views.MemoryIndex
 }
 
-// View is a part of the ledger of which package views makes the same as of all events of the streams.
+// View is the part of the ledger that package views needs: its result is the same as for all events of the streams.
 type View struct {
 	Viewer views.Viewer   // with its MaxSensitivity
 	Events []ledger.Event // in no order, each once

@@ -23,7 +23,7 @@ import (
 
 // Limits of reading evidence.
 const (
-	EvidencePage = 500   // episodes of which one page consists
+	EvidencePage = 500   // episodes in one page
 	chunk        = 50    // of them, whose content is in memory at once
 	maxEvents    = 4_000 // of an episode; one with more is read as the record that it became
 )

@@ -160,7 +160,7 @@ func (s *Learning) KnownOf(ctx context.Context, sc Scope, group uuid.UUID, kind 
 		ORDER BY l.memory_id`, pg.Args{"tenant": sc.Tenant, "group": group, "kind": kind})
 }
 
-// Skills reads procedures of a scope, of which plans may be composed.
+// Skills reads procedures of a scope. Plans may be composed of them.
 func (s *Learning) Skills(ctx context.Context, sc Scope) ([]Known, error) {
 	args := sc.args()
 	args["limit"] = maxSkills

@@ -258,7 +258,7 @@ type closedRow struct {
 }
 
 // rebuildEpisode compares the next episode of a session after a number, and returns its number; 0 where there is none.
-// It returns nil for an episode of which the policy wrote no record.
+// It returns nil for an episode without a record, because the policy wrote none.
 func rebuildEpisode(ctx context.Context, c *commit.Change, in RebuildInput, id uuid.UUID,
 	after int64) (*Compared, int64, error) {
 	o, err := lockOwned(ctx, c, id)

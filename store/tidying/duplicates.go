@@ -46,7 +46,7 @@ type lastingRow struct {
 	Pinned      bool
 	Sensitivity schema.Sensitivity
 	Tags        []string
-	Keyed       int // the version of which a key is known; 0: of none
+	Keyed       int // the version whose key is known; 0: none
 }
 
 const lastingColumns = `m.agent_id, m.policy_group, m.visibility, m.id, m.version, m.type, m.content, m.payload,

@@ -21,7 +21,7 @@ func NewBeliefs(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "beliefs", Short: "Show what agents concluded, and on what",
 		Long: `Show what agents concluded, and on what: the reflections in the ledger, as far as the agent sees them.
 
-A belief that has lost support rests on events of which some were erased. A belief of which all were erased is erased
+A belief has lost support if some of its events were erased. If all of them were erased, the belief is erased
 with the last of them.`})
 	cmd.AddCommand(newBeliefsList(a), newBeliefsShow(a), newBeliefsDraw(a))
 	return cmd

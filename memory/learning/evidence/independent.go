@@ -43,7 +43,7 @@ func (c Count) Enough(p Policy) bool {
 }
 
 // Independent counts attempts. What was witnessed counts before accounts, since anybody can hand in an account: those
-// of one origin count once, whatever they say, however many they are, and in the name of whichever agents. What was
+// of one origin count once, whatever they say, however many they are, and whatever agents they name. What was
 // witnessed counts once a session. What repeats another word for word, with the same names, paths and results, counts
 // with it, whoever says it.
 func Independent(attempts []trace.Attempt, p Policy) Count {

@@ -125,7 +125,7 @@ func (a Attempt) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Succeeded and Failed say how the attempt ended; one of which neither is known says nothing.
+// Succeeded and Failed say how the attempt ended. If both are false, that is not known.
 func (a Attempt) Succeeded() bool { return a.Outcome == schema.OutcomeSuccess }
 
 // Failed reports whether the attempt is known not to have helped.
