@@ -23,17 +23,18 @@ const (
 // renewed or continued as new after it accepted the update and before it answered.
 const errTypeAcceptedUpdate = "AcceptedUpdateCompletedWorkflow"
 
-// retryUpdate calls send until the update is answered. Send uses one update id for all calls, by which what
+// retryUpdate calls send until the update is answered, as long as the caller has time. Send uses one update id for all calls, by which what
 // the update does is keyed: it is done once. Gone says whether to go on when there is no
 // run any more, because sending starts one.
 func retryUpdate(ctx context.Context, gone bool, send func() error) error {
 	for try := 1; ; try++ {
 		err := send()
-		if err == nil || try == updateTries || ctx.Err() != nil {
+		if err == nil || try >= updateTries && !unaccepted(err) || ctx.Err() != nil {
 			return err
 		}
 		var ended *serviceerror.NotFound
 		switch {
+		case unaccepted(err):
 		case unanswered(err), status.Code(err) == codes.Aborted:
 		case gone && errors.As(err, &ended):
 		default:
@@ -60,6 +61,13 @@ func update(ctx context.Context, c client.Client, options client.UpdateWorkflowO
 func unanswered(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && app.Type() == errTypeAcceptedUpdate
+}
+
+// unaccepted reports whether one call ended before a run had accepted the update: the SDK gives a call a minute, whatever
+// time the caller has.
+func unaccepted(err error) bool {
+	var waited *client.WorkflowUpdateServiceTimeoutOrCanceledError
+	return errors.As(err, &waited)
 }
 
 // unreadyPause is between two attempts to reach a run whose workers fail or are too slow.

@@ -50,3 +50,22 @@ func TestAnUnansweredUpdateKeepsItsID(t *testing.T) {
 		require.Equal(t, []string{ids[0], ids[0], ids[0]}, ids, name)
 	}
 }
+
+// A run whose workers are too slow leaves an update unaccepted for as long as the SDK waits for one call. The update is
+// sent again under its id, until the caller's time is over.
+func TestAnUpdateWaitsAsLongAsItsCaller(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	c, ids := mocks.NewClient(t), []string{}
+	c.On("UpdateWorkflow", mock.Anything, mock.Anything).Return(
+		func(_ context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+			if ids = append(ids, o.UpdateID); len(ids) == 8 {
+				cancel()
+			}
+			return nil, client.NewWorkflowUpdateServiceTimeoutOrCanceledError(context.DeadlineExceeded)
+		})
+	_, err := mneme.ConfirmForget(ctx, c, "forget/t/a/1", schema.ForgetConfirmation{Token: "x", Actor: "ann"})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Len(t, ids, 8)
+	require.Equal(t, ids[0], ids[7])
+}

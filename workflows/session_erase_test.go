@@ -47,12 +47,20 @@ func canaryEvent(id, text string) ledger.Event {
 	return e
 }
 
+// harnessOfItsOwn has a Temporal server of its own. A server deletes a run that has just closed only after the other
+// deletions of its shard, which takes minutes where many tests delete at once.
+func harnessOfItsOwn(t *testing.T) *testkit.Harness {
+	t.Helper()
+	_, env := testkit.PrivateStack(t, "temporal")
+	return testkit.NewHarnessAt(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, env["TEMPORAL_ADDRESS"], nil), nil)
+}
+
 // After an event is erased, no history of its session carries it, whether the session is open or was closed; the state
 // of the work is computed again without it, and the session goes on.
 func TestErasedEventsAreInNoHistory(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the server deletes a run twice, a minute later each
+	h := harnessOfItsOwn(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	open, over := sessionRef("open"), sessionRef("over")
 	over.Principal = open.Principal
@@ -96,8 +104,8 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 // After the episode of a session is erased, no history of the session carries what it told, and the session goes on.
 func TestErasedEpisodeIsInNoHistory(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	h := harnessOfItsOwn(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("told")
 	const text = "the second canary sings at noon"
