@@ -189,7 +189,12 @@ func updateSession(ctx context.Context, c client.Client, taskQueue string, in ap
 
 // EraseEvents empties events of the ledger for good, and deletes the histories of the sessions that may have carried
 // them. A second call for the same events while the first is at work joins it.
-func EraseEvents(ctx context.Context, c client.Client, taskQueue string, req api.EraseEventsRequest) (api.EraseEventsResult, error) {
+func EraseEvents(
+	ctx context.Context,
+	c client.Client,
+	taskQueue string,
+	req api.EraseEventsRequest,
+) (api.EraseEventsResult, error) {
 	run, err := startRun(ctx, c, client.StartWorkflowOptions{
 		ID:                       api.EraseEventsWorkflowID(req),
 		TaskQueue:                taskQueue,

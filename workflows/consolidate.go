@@ -15,7 +15,8 @@ import (
 var learns *learning.Learning
 
 // ConsolidateParts are the workflows that Consolidate starts for a scope, in their order: episodes are learned from
-// before they are compressed, plans are composed of procedures, and duplicates are resolved last. It is a variable for tests and for workers that host only some of them.
+// before they are compressed, plans are composed of procedures, and duplicates are resolved last. It is a variable for
+// tests and for workers that host only some of them.
 var ConsolidateParts = []string{
 	api.WorkflowUpdateFacts,
 	api.WorkflowExtractCompetence,

@@ -66,7 +66,8 @@ type Dependencies struct {
 
 	Observe func(schema.RecallMeta, time.Duration, error) // is told of every recall (recall.Recaller); may be nil
 
-	ReflectionVisibility schema.Visibility                     // the most that others see of a belief; empty: every agent of the tenant
+	// ReflectionVisibility is the most that others see of a belief; empty: every agent of the tenant.
+	ReflectionVisibility schema.Visibility
 	ObserveTidied        func(workflow, outcome string, n int) // is told what became of changes; may be nil
 	ObserveReflection    func(outcome string)                  // is told of every reflection (reflecting.Reflecting); may be nil
 }

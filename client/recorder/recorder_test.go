@@ -22,7 +22,7 @@ import (
 var key = "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
 
 // An agent records what is said, what it does, and what comes of it. The ledger has it in the order in which the
-// workflow saw it, and the episode shows which call used the result of which.
+// workflow saw it, and the episode shows for each call whose results it used.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -121,7 +121,7 @@ func TestRecordWhileTheLedgerIsAway(t *testing.T) {
 	})
 	run, err := d.run("away")
 	require.NoError(t, err)
-	require.Less(t, <-ended, time.Second, "the agent did not wait for a delivery, the second of which fails after 1 s")
+	require.Less(t, <-ended, time.Second, "the agent did not wait for deliveries; the second one fails after 1 s")
 	events := d.events(run.GetID())
 	require.Len(t, events, 101)
 	for i, e := range events[:100] {

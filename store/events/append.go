@@ -37,7 +37,8 @@ type Row struct {
 	Session     string             `json:"session,omitempty"`
 	OccurredAt  time.Time          `json:"occurred_at"`
 	RecordedAt  time.Time          `json:"recorded_at"`
-	Digest      string             `json:"digest,omitempty"` // of the event as handed in, hexadecimal; empty: any event with the id is the same
+	// Digest is of the event as handed in, hexadecimal; empty: any event with the id is the same.
+	Digest string `json:"digest,omitempty"`
 }
 
 const appendSQL = `SELECT stream, seq, added, same FROM mneme_append_events(@batch::jsonb) ORDER BY ordinal`
@@ -149,7 +150,8 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 		return Row{}, fmt.Errorf("event: %w", err)
 	}
 	sum := sha256.Sum256(handedIn)
-	return Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent, PolicyGroup: cmp.Or(e.PolicyGroup, in.PolicyGroup), Kind: e.Kind, Turn: e.Turn,
+	return Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent,
+		PolicyGroup: cmp.Or(e.PolicyGroup, in.PolicyGroup), Kind: e.Kind, Turn: e.Turn,
 		Visibility: ledger.VisibilityOf(*e, in.Open), Sensitivity: cmp.Or(e.Sensitivity, schema.SensitivityLow),
 		Payload: payload, OccurredAt: e.OccurredAt.UTC(), RecordedAt: in.Now.UTC(), Digest: hex.EncodeToString(sum[:])}, nil
 }

@@ -35,7 +35,8 @@ const columns = `e.stream, e.seq, e.id, e.agent_id, e.policy_group, e.kind, e.tu
 
 func (r row) event() ledger.Event {
 	recorded := r.RecordedAt.UTC()
-	return ledger.Event{ID: r.ID, Stream: r.Stream, Seq: r.Seq, Agent: r.AgentID, PolicyGroup: r.PolicyGroup, Kind: r.Kind, Turn: r.Turn,
+	return ledger.Event{ID: r.ID, Stream: r.Stream, Seq: r.Seq, Agent: r.AgentID, PolicyGroup: r.PolicyGroup,
+		Kind: r.Kind, Turn: r.Turn,
 		OccurredAt: r.OccurredAt.UTC(), RecordedAt: &recorded, Visibility: r.Visibility, Sensitivity: r.Sensitivity,
 		Payload: r.Payload, Erased: r.Erased}
 }

@@ -18,7 +18,8 @@ import (
 
 // NewSession returns the command of sessions: the work of an agent on a stream.
 func NewSession(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "session", Short: "Hand in what an agent does, read the state of its work, make an episode of it",
+	cmd := app.Group(&cobra.Command{Use: "session",
+		Short: "Hand in what an agent does, read the state of its work, make an episode of it",
 		Long: `Hand in what an agent does, read the state of its work, and make an episode of it.
 
 A session is the work of one agent on one stream of the ledger, which is run/SESSION unless --stream names another.
@@ -51,8 +52,10 @@ func newSessionAppend(a *app.App) *cobra.Command {
 they are in the ledger.`,
 		Args: cobra.ExactArgs(2)}
 	ref := sessionFlags(cmd, a, &stream)
-	cmd.Flags().IntVar(&settings.IdleSeconds, "idle-seconds", 0, "close after so long without an event, where this opens the session")
-	cmd.Flags().IntVar(&settings.ReflectionThreshold, "reflection-threshold", 0, "reflect after so many events, where this opens the session")
+	cmd.Flags().IntVar(&settings.IdleSeconds, "idle-seconds", 0,
+		"close after so long without an event, where this opens the session")
+	cmd.Flags().IntVar(&settings.ReflectionThreshold, "reflection-threshold", 0,
+		"reflect after so many events, where this opens the session")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		session, err := ref(args)
 		if err != nil {
@@ -66,7 +69,8 @@ they are in the ledger.`,
 		err = eachSessionPage(a, session, args[1], func(page []ledger.Event) error {
 			ctx, cancel := a.Within(cmd.Context())
 			defer cancel()
-			appended, err := mneme.AppendEvents(ctx, c, a.Cfg.TaskQueue, api.AppendRequest{SessionRef: session, Settings: settings, Events: page})
+			appended, err := mneme.AppendEvents(ctx, c, a.Cfg.TaskQueue,
+				api.AppendRequest{SessionRef: session, Settings: settings, Events: page})
 			out.Events = append(out.Events, appended.Appended...)
 			return err
 		})
@@ -128,7 +132,8 @@ with "mneme session append" and closed with "mneme session close".`,
 		}
 		ctx, cancel := a.Within(cmd.Context())
 		defer cancel()
-		out, err := mneme.RecordSession(ctx, c, a.Cfg.TaskQueue, api.RecordRequest{SessionRef: session, Outcome: schema.Outcome(outcome), Events: all})
+		out, err := mneme.RecordSession(ctx, c, a.Cfg.TaskQueue,
+			api.RecordRequest{SessionRef: session, Outcome: schema.Outcome(outcome), Events: all})
 		if err != nil {
 			return err
 		}
@@ -213,7 +218,12 @@ func workingText(t *app.Text, s api.SessionWorking) {
 	}
 }
 
-func showSession(cmd *cobra.Command, a *app.App, ref func([]string) (api.SessionRef, error), args []string) (sessions.Shown, error) {
+func showSession(
+	cmd *cobra.Command,
+	a *app.App,
+	ref func([]string) (api.SessionRef, error),
+	args []string,
+) (sessions.Shown, error) {
 	session, err := ref(args)
 	if err != nil {
 		return sessions.Shown{}, err
@@ -241,7 +251,8 @@ func newSessionShow(a *app.App) *cobra.Command {
 			return err
 		}
 		return a.Print(out, func(t *app.Text) {
-			t.Line("%s of %s: %s, %d events (%d to %d of %s)", out.Session.Session, out.AgentID, out.State, out.Events, out.FirstSeq, out.LastSeq, out.Stream)
+			t.Line("%s of %s: %s, %d events (%d to %d of %s)", out.Session.Session, out.AgentID, out.State,
+				out.Events, out.FirstSeq, out.LastSeq, out.Stream)
 			rows := make([][]string, len(out.Episodes))
 			for i, e := range out.Episodes {
 				memory := "(none)"
