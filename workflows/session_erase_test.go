@@ -47,19 +47,11 @@ func canaryEvent(id, text string) ledger.Event {
 	return e
 }
 
-// harnessOfItsOwn has a Temporal server of its own. A server deletes a run that has just closed only after the other
-// deletions of its shard, which takes minutes where many tests delete at once.
-func harnessOfItsOwn(t *testing.T) *testkit.Harness {
-	t.Helper()
-	_, env := testkit.PrivateStack(t, "temporal")
-	return testkit.NewHarnessAt(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, env["TEMPORAL_ADDRESS"], nil), nil)
-}
-
 // After an event is erased, no history of its session carries it, whether the session is open or was closed; the state
 // of the work is computed again without it, and the session goes on.
 func TestErasedEventsAreInNoHistory(t *testing.T) {
 	t.Parallel()
-	h := harnessOfItsOwn(t)
+	h := testkit.NewHarness(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	open, over := sessionRef("open"), sessionRef("over")
@@ -104,7 +96,7 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 // After the episode of a session is erased, no history of the session carries what it told, and the session goes on.
 func TestErasedEpisodeIsInNoHistory(t *testing.T) {
 	t.Parallel()
-	h := harnessOfItsOwn(t)
+	h := testkit.NewHarness(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	ref := sessionRef("told")

@@ -54,7 +54,9 @@ temporal_cli() { timeout 20 "$tool" "$@" --address "$(temporal_address)" >/dev/n
 # temporal_words FRONTEND-PORT UI-PORT: the arguments, one a line. Update with
 # start is on by default since server 1.28; priorities and fairness between
 # tenants are not. Ids are held to what Postgres keeps of them, 255 characters:
-# SQLite would keep longer ones.
+# SQLite would keep longer ones. A run that has just closed is deleted when the
+# queues of its shard have noted how far they are, every 30 s by default: here
+# every second, so that an erasure is over soon.
 temporal_words() {
 	printf '%s\n' server start-dev --ip 127.0.0.1 --port "$1" \
 		--db-filename "$state/temporal/temporal.db" --log-level warn \
@@ -65,7 +67,9 @@ temporal_words() {
 		--dynamic-config-value matching.numTaskqueueWritePartitions=1 \
 		--dynamic-config-value frontend.namespaceRPS.visibility=1000 \
 		--dynamic-config-value history.transferProcessorMaxPollRPS=1000 \
-		--dynamic-config-value history.timerProcessorMaxPollRPS=1000
+		--dynamic-config-value history.timerProcessorMaxPollRPS=1000 \
+		--dynamic-config-value 'history.transferProcessorUpdateAckInterval="1s"' \
+		--dynamic-config-value 'history.visibilityProcessorUpdateAckInterval="1s"'
 	local setting
 	for setting in ${MNEME_TEMPORAL_CONFIG:-}; do
 		printf '%s\n' --dynamic-config-value "$setting"
