@@ -186,7 +186,8 @@ func TestExtractRetriesPayOnlyForWhatIsLeft(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.stage(5)
 	e := &extractor{fn: only(2, errors.New("connection reset"))}
-	a := &activities.Extraction{Store: w.store, Extractor: e, Concurrency: 3}
+	// One after the other: a failure before the first answer would have the model probed.
+	a := &activities.Extraction{Store: w.store, Extractor: e, Concurrency: 1}
 	_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	app := pending(t, err)
 	var failed int
