@@ -14,7 +14,8 @@ build := $(GO) build $(tags) -trimpath -buildvcs=false -ldflags "-X main.version
 
 .DEFAULT_GOAL := help
 .PHONY: help build up down status clean migrate worker worker-start worker-stop \
-	.build .std .stack demo agent test quick test-temporal-postgres race soak check bench bench-learning histories fmt generate
+	.build .std .stack model demo agent test quick test-temporal-postgres race soak check bench bench-learning \
+	plot-learning bench-tools histories fmt generate
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +62,9 @@ worker-stop: ## stop it
 .stack:
 	@$(stack) fetch --state $(STATE)
 
+model: ## bring a small static embedding model by pip, into .local/model, and say how to use it
+	@scripts/model
+
 demo: ## see Mneme at work
 	@scripts/demo
 
@@ -90,6 +94,12 @@ bench: build up ## measure (BENCH_ARGS=…)
 
 bench-learning: ## measure whether an agent with memory does better the second time; no stack (BENCH_ARGS=…)
 	$(GO) run ./bench/learning -set reported -seeds 101,102,103,104,105 $(BENCH_ARGS)
+
+bench-tools: ## measure whether failures of real tools are repaired at the first try once they are known; no stack (BENCH_ARGS=…)
+	$(GO) run ./bench/tools -set reported -seeds 101 -times 5 $(BENCH_ARGS)
+
+plot-learning: ## draw the curves that `make bench-learning BENCH_ARGS="-curves FILE"` wrote (CURVES=FILE)
+	cd bench/learning/plot && $(GO) run . -curves "$(abspath $(CURVES))" -o "$(CURDIR)/docs/images/learning.png"
 
 histories: ## record the histories of the replay tests that are missing
 	MNEME_UPDATE_HISTORIES=1 scripts/test -timeout 20m ./workflows/...

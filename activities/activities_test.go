@@ -287,7 +287,7 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	}
 }
 
-// As many attempts as a phase has outlast a long outage, and none is long behind its end.
+// The attempts of a phase outlast a long outage, and the next one starts soon after its end.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	total := time.Duration(0)

@@ -32,6 +32,9 @@ type Decision struct {
 	Now         func() time.Time
 }
 
+// atOnce reports whether deciding takes no time: no model is asked.
+func (a *Decision) atOnce() bool { return a != nil && !inference.AsksModel(a.Decider) }
+
 // DecideRequest is a range to decide.
 type DecideRequest struct {
 	schema.Range

@@ -32,9 +32,9 @@ type Extraction struct {
 const notExtracted = "extraction: is off; the source is stored and nothing was drawn from it"
 
 // ExtractFacts runs the extractor over the candidates of a range that have no extraction yet, and
-// stores each result as it comes. A candidate that fails for good goes to the dead jobs and the rest
-// go on; when some may be tried again, the activity fails with ErrTypeItemsPending and its retry
-// takes up only those.
+// stores each result as it comes. A candidate that fails permanently becomes a dead job and the rest
+// continue. If some may be retried, the activity fails with ErrTypeItemsPending and its retry runs
+// only those.
 func (a *Extraction) ExtractFacts(ctx context.Context, r schema.Range) (schema.ExtractCounts, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -102,8 +102,8 @@ func (noExtractor) Extract(context.Context, inference.Source) (memory.Extraction
 	return memory.Extraction{Warnings: []string{notExtracted}}, inference.Usage{}, nil
 }
 
-// believed is what is kept of a model's extraction. Where nothing is left of an answer that was not as it should
-// be, the rules read the source: nothing that was said is lost because a model answered badly.
+// believed returns what is kept of a model's extraction. If an answer had mistakes and nothing of it can be kept,
+// the rules read the source instead.
 func believed(ctx context.Context, e memory.Extraction, src inference.Source) (memory.Extraction, error) {
 	e = proposals.VouchRetractions(e, src.Content)
 	if len(e.Facts) > 0 || len(e.Warnings) == 0 {
@@ -125,9 +125,9 @@ func believed(ctx context.Context, e memory.Extraction, src inference.Source) (m
 // another: well below the five minutes that an attempt has, however long the last item takes.
 var partialAfter = 2 * time.Minute
 
-// each runs fn over items with bounded concurrency, and begins none after the time given, but for the first. It says
-// whether any were left out. An item that is done is progress. The first error stops it; fn decides what is an error
-// and what is only a failed item.
+// each runs fn over items with bounded concurrency. After the time given it begins no item, except the first. It
+// reports whether any were left out. An item that is done is progress. The first error stops it; fn decides what is
+// an error and what is only a failed item.
 func each[T any](
 	ctx context.Context,
 	items []T,

@@ -18,8 +18,8 @@ type Reinforcing struct {
 	Now    func() time.Time
 }
 
-// Feedback carries out an accepted request in one transaction. Delivered again, it answers with the first
-// result. A retrieval that is not the asker's is not found, and no retry finds it.
+// Feedback carries out an accepted request in one transaction. Delivered again, it returns the first
+// result. Feedback on a retrieval of another principal fails without a retry.
 func (a *Reinforcing) Feedback(ctx context.Context, ref schema.OperationRef) (schema.FeedbackResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

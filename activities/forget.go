@@ -41,7 +41,9 @@ type Forgetting struct {
 	ReviewID func(tenant, batchID string) string // the workflow id of a batch's review
 	// RenewReview starts the review of a batch again, in place of the run that waits.
 	RenewReview func(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error
-	Now         func() time.Time
+	// SweepMemoryIndex removes from a hosted memory index what the ledger has no more; nil: there is no such index.
+	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
+	Now              func() time.Time
 }
 
 // ForgetRef names a run.
@@ -180,7 +182,7 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 }
 
 // ForgetVectors tells the vector index to delete the points of what a run has forgotten and, where texts
-// went for good, takes the words that no live memory holds any more out of the text statistics.
+// were erased, takes the words that no live memory holds any more out of the text statistics.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -273,7 +275,9 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 		}
 	}
 	if err == nil && carriers.Next == 0 && d.running == 0 {
-		err = d.deleteRecalls(ctx)
+		if err = d.deleteRecalls(ctx); err == nil {
+			_, err = a.sweepMemoryIndex(ctx, in.Run.Tenant)
+		}
 	}
 	if d.deleted > 0 { // what went is on the receipt even if the rest has to be tried again
 		note := forgetting.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}

@@ -24,9 +24,12 @@ type EraseEventsResult struct {
 	Events   int      `json:"events"`
 	Sessions []string `json:"sessions,omitempty"`
 	Episodes []string `json:"episodes,omitempty"`
+	// Shown asks to delete the runs that may have shown the events, too. Runs of EraseEvents that began before there was
+	// this field go on without it.
+	Shown bool `json:"shown,omitempty"`
 }
 
-// EraseEvents empties events for good.
+// EraseEvents empties events permanently.
 func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest) (EraseEventsResult, error) {
 	if in.Tenant == "" || len(in.IDs) == 0 || len(in.IDs) > ledger.MaxAppend {
 		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "ids",
@@ -39,7 +42,7 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	if err != nil {
 		return EraseEventsResult{}, step.Fail(err)
 	}
-	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows}
+	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows, Shown: true}
 	for _, id := range erased.Episodes {
 		out.Episodes = append(out.Episodes, id.String())
 	}
@@ -50,6 +53,9 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids
+	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes from a hosted memory index what
+	// the ledger has no more.
+	Shown bool `json:"shown,omitempty"`
 	// The attempts after which a session that does not renew its history is cancelled, and terminated. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
@@ -58,11 +64,12 @@ type ForgetSessionsRequest struct {
 // ForgetSessionsResult counts the runs that were deleted.
 type ForgetSessionsResult struct {
 	Deleted int  `json:"deleted"`
-	More    bool `json:"more,omitempty"` // the time of the attempt was over
+	Indexed int  `json:"indexed,omitempty"` // events that were removed from a hosted memory index
+	More    bool `json:"more,omitempty"`    // the time of the attempt was over
 }
 
-// ForgetSessions deletes the histories of sessions. One that is under way is asked to go on with a new history first,
-// and is waited for by failing.
+// ForgetSessions deletes the histories of sessions and, if it is asked to, of runs that may have shown their events. A
+// session that is under way is asked to go on with a new history first, and is waited for by failing.
 func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsRequest) (ForgetSessionsResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -77,11 +84,40 @@ func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsReques
 			return ForgetSessionsResult{}, step.Stalled(ctx, err)
 		}
 	}
+	if in.Shown && d.running == 0 {
+		err := d.deleteRecalls(ctx)
+		if errors.Is(err, errTimeIsOver) {
+			return ForgetSessionsResult{Deleted: d.deleted, More: true}, nil
+		}
+		if err != nil {
+			return ForgetSessionsResult{}, step.Stalled(ctx, err)
+		}
+	}
 	if d.running > 0 {
 		attempt := int(activity.GetInfo(ctx).Attempt)
 		return ForgetSessionsResult{}, step.PendingError(d.running, lifecycle.RetryDelay(attempt, step.RetryKey(ctx)), "")
 	}
-	return ForgetSessionsResult{Deleted: d.deleted}, nil
+	out := ForgetSessionsResult{Deleted: d.deleted}
+	if in.Shown {
+		var err error
+		if out.Indexed, err = a.sweepMemoryIndex(ctx, in.Tenant); err != nil {
+			return ForgetSessionsResult{}, step.Stalled(ctx, err)
+		}
+	}
+	return out, nil
+}
+
+// sweepMemoryIndex removes from a hosted memory index what the ledger has no more. It fails, and the step is tried
+// again, as long as the service does not answer.
+func (a *Forgetting) sweepMemoryIndex(ctx context.Context, tenant string) (int, error) {
+	if a.SweepMemoryIndex == nil {
+		return 0, nil
+	}
+	n, err := a.SweepMemoryIndex(ctx, tenant)
+	if err != nil {
+		return n, fmt.Errorf("remove erased events from the memory index: %w", err)
+	}
+	return n, nil
 }
 
 // renewSession deletes the runs of a session, and of the recording of it. A run holds nothing that is not in Postgres

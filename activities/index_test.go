@@ -81,8 +81,8 @@ func (w *world) drain(a *indexing.Indexing) (indexing.DrainResult, error) {
 	return run[indexing.DrainResult](w, a.DrainOutbox, indexing.DrainRequest{MaxPages: 50})
 }
 
-// A text that the embedder refuses for good holds up no one, waits longer each time, is put aside where it
-// can be seen, and is tried again when somebody says so or its memory changes.
+// A text that the embedder always refuses delays no other, waits longer each time, is parked where it can be
+// seen, and is tried again on request or when its memory changes.
 func TestPoisonIsPutAside(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// What can be retried is retried with jitter; what says itself when, or that it cannot, is left alone.
+// A retryable error gets a delay with jitter; an error with its own delay, or without retries, is not changed.
 func TestRetriesAreSpread(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the database is away")
@@ -42,7 +42,7 @@ func TestRetriesAreSpread(t *testing.T) {
 	}
 	require.NotErrorIs(t, step.Delayed(cause, "a", 1), context.Canceled)
 
-	// A statement at its limit and an attempt without progress have a type, which stays, and no time of their own.
+	// Errors of a statement at its limit and of an attempt without progress keep their type, and have no own delay.
 	timeout := step.Fail(fmt.Errorf("search: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: cause}))
 	for _, typed := range []error{timeout, temporal.NewApplicationError("no progress for 150s", api.ErrTypeStalled)} {
 		var was *temporal.ApplicationError

@@ -31,7 +31,7 @@ type CompleteResult struct {
 	ToReview int `json:"to_review"` // proposals that wait for a person
 }
 
-// CompleteJobs marks the open jobs of a range completed, and counts what a person has to look at.
+// CompleteJobs marks the open jobs of a range completed, and counts what a person has to review.
 func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResult, error) {
 	if err := a.Store.AdvanceJobs(ctx, in.Range, "done", step.Now(a.Now)); err != nil {
 		return CompleteResult{}, step.Fail(err)

@@ -100,7 +100,7 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	w.exec(`UPDATE memory_candidates SET decided_at = now()`)
 	require.Equal(t, 16, w.count("memory_candidates", "decided_at IS NOT NULL"))
 
-	// What is too slow for a single candidate fails, with a type of its own, and is no outage.
+	// What is too slow for a single candidate fails, with a type of its own, and does not count as an outage.
 	w.exec(`UPDATE memory_candidates SET decided_at = NULL`)
 	decision.Store = limited(20 * time.Millisecond)
 	_, err = run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})

@@ -212,7 +212,7 @@ func TestComparingEndsWhileSomebodyWrites(t *testing.T) {
 		}
 		look := looks.Add(1)
 		if look > 5 {
-			return nil // it would go on for good
+			return nil // it would go on without end
 		}
 		ids := w.remember("t", fmt.Sprintf("Written at look %d.", look))
 		entries, err := w.store.IndexEntries(ctx, "t", g.Model, ids)

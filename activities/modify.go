@@ -26,7 +26,7 @@ type Modifying struct {
 
 // Modify carries out an accepted request: it embeds the new contents and then applies the patches in
 // one transaction. An embedder that fails delays only the embeddings: the outbox still asks for them.
-// Delivered again, it answers with the first result.
+// Delivered again, it returns the first result.
 func (a *Modifying) Modify(ctx context.Context, ref schema.OperationRef) (schema.ModifyResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

@@ -17,8 +17,8 @@ type Accepting struct {
 	Now   func() time.Time
 }
 
-// AcceptRequest is a request with its content. It is the input of a local activity, which leaves no
-// input in a history.
+// AcceptRequest is a request with its content. It is the input of a local activity, so that the content is not in
+// the history.
 type AcceptRequest struct {
 	Operation schema.OperationRef `json:"operation"`
 	Kind      string              `json:"kind"` // put, revise, modify, forget, recover, review or feedback
@@ -28,7 +28,7 @@ type AcceptRequest struct {
 	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
 }
 
-// requests are what the bodies of operations are read into, by kind. A review's decision is checked before its update
+// requests maps a kind of operation to the type of its body. A review's decision is checked before its update
 // is accepted.
 var requests = map[string]func() interface{ Validate() error }{
 	"put":      func() interface{ Validate() error } { return &schema.PutRequest{} },

@@ -10,7 +10,7 @@ import (
 )
 
 // Results that have been paid for are stored in smaller groups where a statement of all of them meets its limit; only
-// what is too much by itself fails.
+// a single result that is too large fails.
 func TestResultsAreStoredInHalves(t *testing.T) {
 	t.Parallel()
 	most := 3

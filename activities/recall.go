@@ -91,7 +91,7 @@ func fitting(out schema.RecallResponse) schema.RecallResponse {
 		over -= encodedBytes(out.Results[last])
 		out.Results = out.Results[:last]
 	}
-	if over > 0 { // whatever else it is that is so large
+	if over > 0 { // another part is too large
 		out = out.WithoutContent()
 	}
 	out.Meta.Degraded = append(out.Meta.Degraded, "size")

@@ -18,7 +18,7 @@ type Recovering struct {
 	Now    func() time.Time
 }
 
-// Recover carries out an accepted request in one transaction. Delivered again, it answers with the
+// Recover carries out an accepted request in one transaction. Delivered again, it returns the
 // first result.
 func (a *Recovering) Recover(ctx context.Context, ref schema.OperationRef) (schema.RecoverResult, error) {
 	ctx, stop := step.Heartbeat(ctx)

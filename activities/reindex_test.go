@@ -177,7 +177,7 @@ func TestLookingMakesNothing(t *testing.T) {
 	require.Equal(t, api.Drift{Memories: 2, Points: 2}, w.compare(a, true))
 }
 
-// The deletion of a memory that is gone for good may still be on its way: that is lag.
+// The deletion of a memory that was purged may still be pending: that is lag.
 func TestADeletionOnItsWayIsNoDrift(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -198,7 +198,7 @@ func TestADeletionOnItsWayIsNoDrift(t *testing.T) {
 }
 
 // A memory that becomes a text which the embedder refuses has no vector any more: its old one is not
-// searched, and does not stand in the way of a rebuild.
+// searched, and does not prevent a rebuild.
 func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -210,7 +210,7 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	g := w.active(q)
 	old, err := w.store.IndexEntries(ctx, "t", g.Model, ids[:1])
 	require.NoError(t, err)
-	w.exec(`SET session_replication_role = replica`) // it is an episode, of which the triggers let nothing be changed
+	w.exec(`SET session_replication_role = replica`) // the triggers let nothing of an episode be changed
 	_, err = w.owner.Exec(ctx, `WITH m AS (UPDATE memories SET content = 'poison', content_hash = sha256('poison'), version = version + 1 WHERE id = $1 RETURNING tenant, id, version)
 		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'upsert', now() FROM m`, ids[0])
 	require.NoError(t, err)

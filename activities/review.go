@@ -19,7 +19,7 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// Reviewing carries out what people decide on proposals that the pipeline may not apply by itself.
+// Reviewing carries out what people decide on proposals that the pipeline may not apply alone.
 type Reviewing struct {
 	Store    *store.Store
 	Embedder inference.Embedder

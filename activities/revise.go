@@ -26,7 +26,7 @@ type Revising struct {
 
 // Revise carries out an accepted request: it embeds the record's text and then revises in one
 // transaction. An embedder that fails delays only the embedding: the outbox still asks for it.
-// Delivered again, it answers with the first result.
+// Delivered again, it returns the first result.
 func (a *Revising) Revise(ctx context.Context, ref schema.OperationRef) (schema.ReviseResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

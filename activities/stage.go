@@ -41,13 +41,13 @@ type StageRequest struct {
 // StageResult is an acknowledgement, whose ids may be left out.
 type StageResult struct {
 	schema.IngestAck
-	Size   int            `json:"size,omitempty"`   // of the batch whose ids are left out
+	Size   int            `json:"size,omitempty"`   // number of candidates, if the ids are left out
 	Others map[int]string `json:"others,omitempty"` // ids by position, where they are not schema.CandidateID
 	Refusal
 }
 
-// Refusal says what is wrong with a request that a workflow has not validated. It is a result, and no failure, because
-// results in histories are encrypted where there is a key; failures of local activities are not.
+// Refusal says what is wrong with a request that a workflow has not validated. It is a result and not a failure,
+// because results in histories are encrypted if there is a key; failures of local activities are not.
 type Refusal struct {
 	Invalid []schema.FieldError `json:"invalid,omitempty"`
 }
@@ -138,10 +138,10 @@ func (a *Staging) StageCandidates(ctx context.Context, in StageRequest) (StageRe
 	return StageResult{}, step.Fail(err)
 }
 
-// checked is what is wrong with a request: as it was read, by its own rules, or by its size. large is the field
+// checked returns the mistakes of a request: from reading it, from its own rules, or in its size. large is the field
 // that may be large; empty for none.
 func checked(misread []schema.FieldError, req interface{ Validate() error }, large string) error {
-	if len(misread) > 0 { // the rest is what is left when that is missing
+	if len(misread) > 0 { // other mistakes may follow from these
 		return &schema.ValidationError{Fields: misread}
 	}
 	if err := req.Validate(); err != nil || large == "" {

@@ -34,7 +34,7 @@ func (a *Sweeping) share() float64 {
 	return a.Share
 }
 
-// SweepRequest asks for so many batches of a run, from a cursor on.
+// SweepRequest asks for a number of batches of a run, from a cursor on.
 type SweepRequest struct {
 	Run        string          `json:"run"`              // whose counts are kept
 	At         time.Time       `json:"at"`               // when the run began: what falls due later is for the next run
@@ -50,7 +50,7 @@ const sweepFor = 5 * time.Second
 // tenantPage is how many tenants are asked for at once.
 const tenantPage = 100
 
-// listing lists tenants after one; batching takes one batch of a tenant, of so many rows at most, and says whether
+// listing lists tenants after one; batching takes one batch of a tenant, with a limit of rows, and says whether
 // there are more.
 type (
 	listing  func(ctx context.Context, after string) ([]string, error)
@@ -141,7 +141,7 @@ func (a *Sweeping) sweep(
 				leave(&out)
 			}
 		}
-		out.Batches++ // a tenant that was only looked at costs a transaction as well
+		out.Batches++ // a tenant without work costs a transaction as well
 		work.Note(clone(out))
 		if ctx.Err() != nil {
 			return out, context.Cause(ctx)

@@ -20,7 +20,10 @@ type Writing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
 	Rules    func() *policy.Policy // classification rules in force; may be nil
-	Now      func() time.Time
+	// Again decides at once what has become stale, in place of another round of the workflow: for deciders that take
+	// no time. May be nil.
+	Again *Decision
+	Now   func() time.Time
 }
 
 // WriteRequest is a range to write and how often its proposals may be decided in all.
@@ -31,7 +34,8 @@ type WriteRequest struct {
 
 // WriteProposals embeds the source memories of a range that have no embedding and then commits the
 // range's proposals in one transaction, or in several where one takes too long. An embedder that fails
-// delays only the embeddings: the outbox still asks for them.
+// delays only the embeddings: the outbox still asks for them. What became stale is decided and written again here,
+// if Again may, and else left to the workflow.
 func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.WriteCounts, error) {
 	pace, ctx := step.StartPace(ctx, 0, in.Range.To-in.Range.From)
 	defer pace.Stop()
@@ -41,19 +45,31 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 	}
 	step.Advance(ctx)
 	var counts schema.WriteCounts
-	err = pace.Through(ctx, in.Range, func(part schema.Range) error {
-		written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: in.MaxRounds, Now: step.Now(a.Now),
-			Sources: sources, Rules: rulesInForce(a.Rules)})
-		if err == nil {
-			counts = counts.Add(written)
-			step.Advance(ctx)
+	until := time.Now().Add(partialAfter)
+	for round := 1; ; round++ {
+		err = pace.Through(ctx, in.Range, func(part schema.Range) error {
+			written, err := a.Store.Write(ctx, pipeline.WriteInput{Range: part, MaxRounds: in.MaxRounds,
+				Now: step.Now(a.Now), Sources: sources, Rules: rulesInForce(a.Rules)})
+			if err == nil {
+				written.Decided = counts.Decided
+				counts = counts.Add(written)
+				step.Advance(ctx)
+			}
+			return err
+		})
+		if err == nil { // also what an attempt before, which did not come to its end, has left to be decided again
+			counts.Stale, err = a.Store.StaleProposals(ctx, in.Range)
 		}
-		return err
-	})
-	if err == nil { // also what an attempt before, which did not come to its end, has left to be decided again
-		counts.Stale, err = a.Store.StaleProposals(ctx, in.Range)
+		if err != nil || counts.Stale == 0 || !a.Again.atOnce() || round >= in.MaxRounds || !time.Now().Before(until) {
+			return counts, step.Fail(step.Stalled(ctx, err))
+		}
+		decided, err := a.Again.DecideFacts(ctx, DecideRequest{Range: in.Range})
+		if err != nil || decided.More { // the workflow's next round takes it up
+			return counts, step.Fail(context.Cause(ctx))
+		}
+		step.Advance(ctx)
+		counts.Decided, sources = &decided, nil
 	}
-	return counts, step.Fail(step.Stalled(ctx, err))
 }
 
 // embedSources fetches embeddings before the transaction, so that no lock is held during a call.

@@ -11,7 +11,7 @@ type SyncIndexInput struct {
 	After string      `json:"after,omitempty"` // the tenant that the run before came to
 }
 
-// SyncIndexProgress is what a run has brought to the index so far, and how far that is behind. Query progress
+// SyncIndexProgress is what a run has brought to the index so far, and how late the index is. Query progress
 // returns it.
 type SyncIndexProgress struct {
 	IndexResult
@@ -117,7 +117,7 @@ type Drift struct {
 	// Points of memories that are not live, not there, or parked with a text that has no vector.
 	Dead     int64 `json:"dead"`
 	Pending  int64 `json:"pending"` // left to the outbox
-	Parked   int64 `json:"parked"`  // the outbox has given up on them
+	Parked   int64 `json:"parked"`  // the outbox no longer tries them
 	Repaired int64 `json:"repaired"`
 }
 
@@ -135,8 +135,8 @@ func (d Drift) Add(o Drift) Drift {
 // Cursor is how far a pass over all tenants' memories has come.
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
-	After  string `json:"after,omitempty"` // the last memory of the tenant that was looked at
-	// Mend means that the pass began with a generation that was not searched: at its end it is.
+	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared
+	// Mend means that the pass began with a generation that was not searched. At its end that generation is searched.
 	Mend bool `json:"mend,omitempty"`
 }
 

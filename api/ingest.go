@@ -51,7 +51,7 @@ type IndexResult struct {
 	Deleted   int `json:"deleted"`
 	Embedded  int `json:"embedded"`            // memories that had been left without an embedding
 	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses: they come again later
-	Parked    int `json:"parked,omitempty"`    // of those, given up until somebody looks
+	Parked    int `json:"parked,omitempty"`    // of those, parked until an operator retries them
 }
 
 // Add returns the sum of two results.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"time"
 
 	"github.com/mneme/mneme/schema"
@@ -30,7 +31,7 @@ type LearnInput struct {
 // LearnResult counts what a run of learning did. It holds no content.
 type LearnResult struct {
 	Read      int            `json:"read"`                 // records read as evidence
-	Groups    int            `json:"groups,omitempty"`     // problems, tasks, threads or sets of duplicates looked at
+	Groups    int            `json:"groups,omitempty"`     // problems, tasks, threads or sets of duplicates read
 	Added     int            `json:"added,omitempty"`      // records
 	Updated   int            `json:"updated,omitempty"`    // records whose evidence or figures changed
 	Replaced  int            `json:"superseded,omitempty"` // records that another one took the place of
@@ -42,6 +43,18 @@ type LearnResult struct {
 	Held      bool           `json:"held,omitempty"`    // the token budget of the day is used up
 	Parts     []LearnPart    `json:"parts,omitempty"`   // of Consolidate: one for each workflow that it started
 	Outcome   string         `json:"outcome,omitempty"` // OutcomeOK or OutcomeHeld
+}
+
+// Verdicts counts what became of changes that were decided: added, updated, superseded, merged, contested, dropped, or the
+// reason of a refusal.
+func (r LearnResult) Verdicts() map[string]int {
+	out := map[string]int{"added": r.Added, "updated": r.Updated, "superseded": r.Replaced, "merged": r.Merged,
+		"contested": r.Contested, "dropped": r.Dropped}
+	for reason, n := range r.Refused {
+		out[reason] += n
+	}
+	maps.DeleteFunc(out, func(_ string, n int) bool { return n == 0 })
+	return out
 }
 
 // LearnPart is the result of one workflow that Consolidate started.
@@ -97,6 +110,16 @@ type AdviseResponse struct {
 	Others   []AdviceOption `json:"others,omitempty"`
 	// MissingContext are the keys that would help to choose.
 	MissingContext []string `json:"missing_context,omitempty"`
+	// DidNotHelp is what was tried at the problem and probably does not help here, the likeliest to help first. It is
+	// looked for only where the best option is not sure.
+	DidNotHelp []DidNotHelp `json:"did_not_help,omitempty"`
+}
+
+// DidNotHelp are steps that did not solve the problem before.
+type DidNotHelp struct {
+	Steps   []AdviceStep `json:"steps"`
+	Chance  float64      `json:"chance"`  // that they help now, [0,1]
+	Episode string       `json:"episode"` // the newest in which they failed
 }
 
 // AdviceOption is a procedure or a plan for the situation.

@@ -131,7 +131,7 @@ const OutcomeDegraded = "degraded"
 // Outcomes of a review.
 const (
 	OutcomeReviewed = "reviewed" // people decided all of it
-	OutcomeExpired  = "expired"  // some proposals were given up
+	OutcomeExpired  = "expired"  // some proposals were discarded
 )
 
 // Kinds of operations: the first part of their workflow ids.

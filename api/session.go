@@ -148,7 +148,7 @@ type ReflectResult struct {
 	Tokens  int    `json:"tokens,omitempty"`   // that a model used, for all of them
 }
 
-// EraseEventsRequest starts the workflow EraseEvents: events are emptied for good, and the histories of the sessions
+// EraseEventsRequest starts the workflow EraseEvents: events are emptied permanently, and the histories of the sessions
 // that may have carried them are deleted.
 type EraseEventsRequest struct {
 	Tenant string   `json:"tenant"`
@@ -160,5 +160,6 @@ type EraseEventsResult struct {
 	Erased   int      `json:"erased"`             // events that were emptied now
 	Sessions int      `json:"sessions"`           // whose histories were deleted
 	Runs     int      `json:"runs"`               // that were deleted
+	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
 	Episodes []string `json:"episodes,omitempty"` // ids of records that tell of the events: they are erased by themselves
 }

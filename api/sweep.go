@@ -41,7 +41,7 @@ func (in *SweepInput) UnmarshalJSON(data []byte) error {
 
 // SweepResult is what a run has done so far, and where it goes on.
 type SweepResult struct {
-	Tenants int            `json:"tenants"`          // that were looked at
+	Tenants int            `json:"tenants"`          // that were visited
 	Counts  map[string]int `json:"counts"`           // by what was done
 	Held    []string       `json:"held,omitempty"`   // tenants that were left alone: too much would have gone
 	Failed  []string       `json:"failed,omitempty"` // tenants that could not be swept

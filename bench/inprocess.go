@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
-	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // pipeline takes requests through the activities of an ingest in this process, without Temporal: the same
@@ -33,7 +33,7 @@ func (b *bench) newPipeline(s *store.Store) *phases {
 	p := &phases{}
 	clock := func() time.Time { return p.now }
 	index := vector.PGVector{Store: s}
-	p.staging = activities.Staging{Store: s, Policy: b.cfg.Policy, MaxAttempts: workflows.MaxJobAttempts, Now: clock}
+	p.staging = activities.Staging{Store: s, Policy: b.cfg.Policy, MaxAttempts: flow.MaxJobAttempts, Now: clock}
 	calls := b.cfg.Concurrency
 	p.extraction = activities.Extraction{Store: s, Extractor: b.brain.Extractor, Concurrency: calls, Now: clock}
 	p.decision = activities.Decision{Store: s, Decider: b.brain.Decider, Embedder: b.brain.Embedder, Concurrency: calls,
@@ -58,11 +58,11 @@ func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.T
 	if _, err := p.extraction.ExtractFacts(ctx, r); err != nil {
 		return ack, err
 	}
-	for range workflows.MaxDecideRounds {
+	for range flow.MaxDecideRounds {
 		if _, err := p.decision.DecideFacts(ctx, activities.DecideRequest{Range: r}); err != nil {
 			return ack, err
 		}
-		written, err := p.writing.WriteProposals(ctx, activities.WriteRequest{Range: r, MaxRounds: workflows.MaxDecideRounds})
+		written, err := p.writing.WriteProposals(ctx, activities.WriteRequest{Range: r, MaxRounds: flow.MaxDecideRounds})
 		if err != nil {
 			return ack, err
 		}

@@ -118,7 +118,7 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 	return rows, []string{fmt.Sprint(size), ms(numbers.at(.5)), ms(numbers.at(.95)), ms(scrapes.at(.5))}, nil
 }
 
-// busy reads the tenant's numbers again and again until the function that it returns is called.
+// busy reads the tenant's numbers repeatedly until the function that it returns is called.
 func busy(ctx context.Context, st *store.Store) (end func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -54,7 +54,7 @@ const unhurried = 30
 type ranker func(question string) ([]string, error)
 
 // quality measures retrieval over the evaluation conversations: every turn one memory, every question
-// against the turns that hold the answer. All columns are over the questions of the types 1 to 4, but for
+// against the turns that hold the answer. All columns are over the questions of the types 1 to 4, except
 // the last macro average, over all five.
 func (b *bench) quality(ctx context.Context) error {
 	names := []string{rankPipeline, rankTurns, rankText, rankBM25}

@@ -60,7 +60,7 @@ func (b *bench) recall(ctx context.Context) error {
 	return nil
 }
 
-// point is the median time of a recall, and of the bare full-text query, over so many memories.
+// point is the median time of a recall, and of the bare full-text query, over a number of memories.
 type point struct {
 	size         int
 	recall, text time.Duration
@@ -291,7 +291,7 @@ func drain(rows pgx.Rows, err error) error {
 }
 
 // load fills a site by COPY, as its owner, and builds what the pipeline would have kept up to date. The
-// candidates are shared out among so many tenants.
+// candidates are divided among a number of tenants.
 func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate, tenants int) error {
 	tenant := func(i int) string { // one after the other, the principal's first
 		if at := i * tenants / len(candidates); at > 0 {

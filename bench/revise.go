@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// revise measures supersession: the transaction by itself, the workflow around it, and with them a
+// revise measures supersession: the transaction alone, the workflow around it, and with them a
 // bare transaction that writes the same rows and checks nothing.
 func (b *bench) revise(ctx context.Context) error {
 	s, drop, err := b.newSite(ctx)

@@ -35,7 +35,7 @@ const stockSQL = `
 	INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE live GROUP BY 1, 2;
 	INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories WHERE live GROUP BY 1;`
 
-// dueSQL brings back what the sweep before took, and has so many memories fall due now, spread over all that
+// dueSQL restores what the last sweep took, and makes a number of memories due now, spread over all that
 // are stored.
 const dueSQL = `UPDATE memories SET deleted_at = NULL, half_life = '3650 days',
 	decay_due_at = now() + interval '3650 days' WHERE deleted_at IS NOT NULL;
@@ -151,7 +151,7 @@ func (b *bench) decay(ctx context.Context) error {
 
 var errUndo = fmt.Errorf("undo")
 
-// decaySweep runs the workflow, which must prune so many.
+// decaySweep runs the workflow, which must prune the given number.
 func (b *bench) decaySweep(ctx context.Context, queue string, want int) error {
 	run, err := mneme.StartDecaySweep(ctx, b.temporal, queue, api.SweepInput{Tenant: "bench"})
 	if err != nil {

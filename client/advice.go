@@ -17,7 +17,7 @@ func AdviseStart(taskQueue string, req api.AdviseRequest) client.StartWorkflowOp
 // ReportStart is how a run of Report is started.
 func ReportStart(taskQueue string, req api.ReportRequest) client.StartWorkflowOptions {
 	options := readStart(taskQueue, api.ReportWorkflowID(req), api.KindReport, req.Principal)
-	options.WorkflowExecutionTimeout = 0 // a report is not given up
+	options.WorkflowExecutionTimeout = 0 // a report waits without limit
 	return options
 }
 

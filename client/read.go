@@ -95,5 +95,5 @@ func StartRecall(
 }
 
 // RecallTimeout is how long a client waits for an answer at most. The caller wants to go on: what is not
-// there within a minute is given up, and asked again if it still matters.
+// there within a minute fails, and can be asked again.
 const RecallTimeout = time.Minute

@@ -32,7 +32,7 @@ const (
 )
 
 // ScheduleSpec describes one schedule. Two of its runs never overlap: what comes due while one goes on is
-// left out, since that one does whatever is due.
+// left out, since that one does all that is due.
 type ScheduleSpec struct {
 	Name     string // one of ScheduleNames
 	Workflow string // that it starts
@@ -44,7 +44,7 @@ type ScheduleSpec struct {
 
 	Jitter         time.Duration // a run starts so much later at most, by chance
 	CatchUp        time.Duration // what was missed while the server was away is made up for if it is not older
-	PauseOnFailure bool          // a run that fails for good pauses the schedule
+	PauseOnFailure bool          // a run that fails pauses the schedule
 	Note           string        // shown in the Temporal UI
 }
 

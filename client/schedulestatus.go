@@ -19,7 +19,7 @@ import (
 
 // Who paused a schedule.
 const (
-	PausedByFailure  = "failure"  // a run failed for good, and the schedule pauses on failure
+	PausedByFailure  = "failure"  // a run failed, and the schedule pauses on failure
 	PausedByOperator = "operator" // anybody else
 )
 
@@ -54,8 +54,8 @@ type ScheduleRun struct {
 	Error      string    `json:"error,omitempty"`  // why it failed
 }
 
-// Statuses looks at the schedules that this build has, each compared with its description where there is
-// one, and side by side. It reads no run: Last says which it was, and Outcome what became of it.
+// Statuses reads the schedules that this build has, each compared with its description where there is
+// one, all at once. It reads no run: Last names the last one, and Outcome says how it ended.
 func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]ScheduleStatus, error) {
 	var out []ScheduleStatus
 	for _, kind := range scheduleKinds {
@@ -68,7 +68,7 @@ func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]Schedu
 		group.Go(func() error { return s.look(ctx, &out[i], specs) })
 	}
 	if err := group.Wait(); err != nil {
-		return nil, fmt.Errorf("look at schedules: %w", err)
+		return nil, fmt.Errorf("read schedules: %w", err)
 	}
 	return out, nil
 }
@@ -145,7 +145,7 @@ func (s Schedules) Outcome(ctx context.Context, run *ScheduleRun) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at a run: %w", err)
+		return fmt.Errorf("describe a run: %w", err)
 	}
 	status := described.GetWorkflowExecutionInfo().GetStatus()
 	run.Status = status.String()

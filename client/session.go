@@ -187,7 +187,7 @@ func updateSession(ctx context.Context, c client.Client, taskQueue string, in ap
 	})
 }
 
-// EraseEvents empties events of the ledger for good, and deletes the histories of the sessions that may have carried
+// EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have carried
 // them. A second call for the same events while the first is at work joins it.
 func EraseEvents(
 	ctx context.Context,

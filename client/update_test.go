@@ -27,7 +27,8 @@ func TestAnUnansweredUpdateKeepsItsID(t *testing.T) {
 			return err
 		},
 		api.UpdateConfirm: func(c client.Client) error {
-			_, err := mneme.ConfirmForget(context.Background(), c, "forget/t/a/1", schema.ForgetConfirmation{Token: "x", Actor: "ann"})
+			_, err := mneme.ConfirmForget(context.Background(), c, "forget/t/a/1",
+				schema.ForgetConfirmation{Token: "x", Actor: "ann"})
 			return err
 		},
 	} {

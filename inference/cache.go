@@ -128,7 +128,7 @@ func (c *Cache) claim(keys []cacheKey, out [][]float32) (mine []int, theirs []ch
 	return mine, theirs
 }
 
-// bring embeds the claimed texts, remembers their vectors, and lets go of the claims whatever happens.
+// bring embeds the claimed texts, remembers their vectors, and always releases the claims.
 func (c *Cache) bring(ctx context.Context, texts []string, keys []cacheKey, out [][]float32, mine []int,
 	embed func(context.Context, []string) ([][]float32, Usage, error)) (usage Usage, err error) {
 	var vectors [][]float32

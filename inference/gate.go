@@ -80,16 +80,16 @@ func (g *Gate) enter(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
-// Extractor is an extractor behind the gate.
+// Extractor is an extractor that passes the gate first.
 func (g *Gate) Extractor(e Extractor) Extractor { return gatedExtractor{g, e} }
 
-// Decider is a decider behind the gate.
+// Decider is a decider that passes the gate first.
 func (g *Gate) Decider(d Decider) Decider { return gatedDecider{g, d} }
 
-// Embedder is an embedder behind the gate.
+// Embedder is an embedder that passes the gate first.
 func (g *Gate) Embedder(e Embedder) Embedder { return gatedEmbedder{e, g} }
 
-// Reasoner is a reasoner behind the gate.
+// Reasoner is a reasoner that passes the gate first.
 func (g *Gate) Reasoner(r Reasoner) Reasoner { return gatedReasoner{g, r} }
 
 type gatedReasoner struct {

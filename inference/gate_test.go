@@ -63,7 +63,7 @@ func TestGateBoundsCallsOfEveryKindTogether(t *testing.T) {
 		began := time.Now()
 		_, _, err := inference.EmbedQuery(ctx, embedder, "a question")
 		require.NoError(t, err)
-		require.Equal(t, 7*time.Second, time.Since(began), "a question does not wait behind a pipeline")
+		require.Equal(t, 7*time.Second, time.Since(began), "a question does not wait for a pipeline")
 		brief, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		_, _, err = extractor.Extract(brief, inference.Source{})
@@ -71,7 +71,7 @@ func TestGateBoundsCallsOfEveryKindTogether(t *testing.T) {
 		all.Wait()
 		require.EqualValues(t, 13, model.calls.Load())
 		require.EqualValues(t, 3, model.most.Load(), "two of the pipeline and the question")
-		require.NotZero(t, waited.Load(), "whoever waits says so")
+		require.NotZero(t, waited.Load(), "a waiting call is reported")
 	})
 }
 

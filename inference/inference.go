@@ -60,6 +60,13 @@ type Brain struct {
 	TopicWriter TopicWriter
 }
 
+// AsksModel reports whether a decider may ask a model, which takes its time. One that does not has a method AsksModel
+// that says so.
+func AsksModel(d Decider) bool {
+	says, ok := d.(interface{ AsksModel() bool })
+	return !ok || says.AsksModel()
+}
+
 // EmbeddingModel identifies an embedding space.
 type EmbeddingModel struct {
 	Name       string // such as hash-v1 or text-embedding-3-small

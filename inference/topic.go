@@ -9,14 +9,14 @@ import (
 // TopicWriter answers a standing question out of texts, and out of nothing else.
 type TopicWriter interface {
 	// WriteTopic returns sentences with the numbers, from 1, of the texts that each cites. An answer that cannot be read
-	// is no sentences and a usage: package memory/topics checks what is returned. Errors are as for Extractor.Extract.
+	// has no sentences, but a usage: package memory/topics checks what is returned. Errors are as for Extractor.Extract.
 	WriteTopic(ctx context.Context, question string, texts []string) ([]topics.Cited, Usage, error)
 }
 
 // TopicAnswerTokens is how long the answer to a standing question is at most, for reservations of a token budget.
 const TopicAnswerTokens = 1_500
 
-// TopicWriter is a writer behind the gate.
+// TopicWriter is a writer that passes the gate first.
 func (g *Gate) TopicWriter(w TopicWriter) TopicWriter { return gatedTopicWriter{g, w} }
 
 type gatedTopicWriter struct {

@@ -19,8 +19,9 @@ func TestSalience(t *testing.T) {
 	exponential := memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * memorytest.Day}
 	linear := memory.Decay{Curve: schema.CurveLinear, HalfLife: 10 * memorytest.Day}
 	custom := memory.Decay{Curve: schema.CurveCustom, HalfLife: 10 * memorytest.Day}
-	drawn := memory.Decay{Curve: schema.CurveCustom, HalfLife: memorytest.Day, Points: []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 1}, {After: 20 * memorytest.Day, Share: 0.5},
-		{After: 40 * memorytest.Day, Share: 0.5}, {After: 50 * memorytest.Day, Share: 0.25}}}
+	drawn := memory.Decay{Curve: schema.CurveCustom, HalfLife: memorytest.Day,
+		Points: []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 1}, {After: 20 * memorytest.Day, Share: 0.5},
+			{After: 40 * memorytest.Day, Share: 0.5}, {After: 50 * memorytest.Day, Share: 0.25}}}
 	sloping := memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 0}}}
 	other := drawn
 	other.Curve = schema.CurveExponential
@@ -85,7 +86,8 @@ func TestDefaultDecay(t *testing.T) {
 	}
 	due, ok := memory.DefaultDecay(schema.TypeEpisodic).DueAt(1, memorytest.Noon, memorytest.Noon, false) // a memory begins with all of its salience
 	require.True(t, ok)
-	require.WithinRange(t, due, memorytest.Noon.Add(28*memorytest.Day), memorytest.Noon.Add(35*memorytest.Day), "in its fifth week")
+	require.WithinRange(t, due, memorytest.Noon.Add(28*memorytest.Day), memorytest.Noon.Add(35*memorytest.Day),
+		"in its fifth week")
 }
 
 func TestDueAt(t *testing.T) {
@@ -98,7 +100,9 @@ func TestDueAt(t *testing.T) {
 	}
 	curve := with(func(d *memory.Decay) {
 		d.Curve, d.HalfLife = schema.CurveCustom, 0
-		d.Points = []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 0.5}, {After: 20 * memorytest.Day, Share: 0.5}, {After: 30 * memorytest.Day, Share: 0.125}, {After: 40 * memorytest.Day, Share: 0.0625}}
+		d.Points = []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 0.5},
+			{After: 20 * memorytest.Day, Share: 0.5}, {After: 30 * memorytest.Day, Share: 0.125},
+			{After: 40 * memorytest.Day, Share: 0.0625}}
 	})
 	threshold := func(min float64) memory.Decay {
 		out := curve
@@ -193,7 +197,8 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 		if before := due.Add(-2 * time.Millisecond).Sub(memorytest.Noon); before > 0 {
 			require.False(t, d.MaxAge > 0 && memorytest.Noon.Add(before).Sub(created) >= d.MaxAge)
 			if len(d.Points) > 0 && d.MinSalience > d.Floor {
-				require.Greater(t, d.Salience(base, before), d.MinSalience, "two ticks late, though it follows a curve that is known to the bit")
+				require.Greater(t, d.Salience(base, before), d.MinSalience,
+					"two ticks late, though it follows a curve that is known to the bit")
 			}
 			require.GreaterOrEqual(t, d.Salience(base, before), d.MinSalience-1e-12)
 		}
@@ -235,8 +240,10 @@ func TestAnyPointsAtAll(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := memory.Decay{Curve: schema.CurveCustom, MinSalience: rapid.Float64Range(0, 1).Draw(t, "threshold")}
-		shares := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 2}))
-		times := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-2, 2), rapid.Int64Range(0, 1e10), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64}))
+		shares := rapid.OneOf(rapid.Float64Range(0, 1),
+			rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 2}))
+		times := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-2, 2), rapid.Int64Range(0, 1e10),
+			rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64}))
 		for range rapid.IntRange(1, 4).Draw(t, "points") {
 			d.Points = append(d.Points, memory.DecayPoint{After: time.Duration(times.Draw(t, "after")), Share: shares.Draw(t, "share")})
 		}
@@ -256,7 +263,8 @@ func TestAnyPointsAtAll(t *testing.T) {
 // TestARecordFadesAsItSays goes from what a record says of its decay to the rules, and back.
 func TestARecordFadesAsItSays(t *testing.T) {
 	t.Parallel()
-	profile := schema.DecayProfile{Curve: schema.CurveCustom, HalfLifeSeconds: 60, MinSalience: 0.1, MaxAgeSeconds: 3600, Floor: 0.01, ReinforcementGain: 0.3,
+	profile := schema.DecayProfile{Curve: schema.CurveCustom, HalfLifeSeconds: 60, MinSalience: 0.1,
+		MaxAgeSeconds: 3600, Floor: 0.01, ReinforcementGain: 0.3,
 		Points: []schema.DecayPoint{{AfterSeconds: 60, Share: 0.75}, {AfterSeconds: 90, Share: 0.25}}}
 	d := memory.DecayOf(profile)
 	require.Equal(t, memory.Decay{Curve: schema.CurveCustom, HalfLife: time.Minute, MinSalience: 0.1, MaxAge: time.Hour, Floor: 0.01, ReinforcementGain: 0.3,

@@ -32,7 +32,7 @@ func (c Claim) IsZero() bool { return c.Subject == "" || c.Predicate == "" }
 
 // Fact is one thing worth keeping that an extractor found in a source.
 type Fact struct {
-	Content    string          `json:"content"` // stands alone: MinFactLength to MaxFactLength characters
+	Content    string          `json:"content"` // understood alone: MinFactLength to MaxFactLength characters
 	Category   schema.Category `json:"category"`
 	Confidence float64         `json:"confidence"` // [0,1]
 	Claim      Claim           `json:"claim,omitzero"`
@@ -83,7 +83,7 @@ type Neighbor struct {
 	// Type, Visibility and Bounded tell whether the memory may stand for a fact (KeepLasting).
 	Visibility schema.Visibility `json:"-"`
 	Bounded    bool              `json:"-"` // it holds under conditions or for a time
-	// Kept says that the fact may not take its place by itself (KeepsItsPlace). Only the write knows it.
+	// Kept says that the fact may not replace its target without a review (KeepsItsPlace). Only the write knows it.
 	Kept  bool    `json:"-"`
 	Score float64 `json:"score"` // [0,1]
 }

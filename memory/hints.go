@@ -36,7 +36,7 @@ type Hint struct {
 
 // CheckHints returns the first MaxHints of the texts that are hints: of the right length, one line, each
 // once, and shaped as a question. A question without its mark gets one. What a model wrote that is not a
-// question is dropped without a word: a hint is a help, and nothing is lost with it.
+// question is dropped without a word: a hint only helps.
 func CheckHints(texts []string) []string {
 	var out []string
 	for _, text := range texts {
@@ -191,7 +191,7 @@ var (
 )
 
 // claimQuestions are the questions that claims of a predicate answer. Only words count that the claim
-// itself would hardly hold: its own are found as they stand. A predicate that is not here gets a hint by
+// itself would hardly hold: its own are found as they are. A predicate that is not here gets a hint by
 // its value alone (valueQuestions).
 var claimQuestions = map[string][]question{
 	"lives_in": {

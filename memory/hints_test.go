@@ -52,7 +52,8 @@ func TestCheckedHintsStayAsTheyAre(t *testing.T) {
 		}
 		for i, h := range once {
 			n := utf8.RuneCountInString(h)
-			if h != twice[i] || n < memory.MinHintLength || n > memory.MaxHintLength || !strings.HasSuffix(h, "?") || strings.ContainsAny(h, "\n\x00") || !utf8.ValidString(h) {
+			if h != twice[i] || n < memory.MinHintLength || n > memory.MaxHintLength || !strings.HasSuffix(h,
+				"?") || strings.ContainsAny(h, "\n\x00") || !utf8.ValidString(h) {
 				rt.Fatalf("%q", h)
 			}
 		}
@@ -61,7 +62,8 @@ func TestCheckedHintsStayAsTheyAre(t *testing.T) {
 
 func TestRulesWriteHintsFromClaims(t *testing.T) {
 	t.Parallel()
-	hints := memory.RuleHints("Alice lives in Lisbon", "", memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Lisbon"})
+	hints := memory.RuleHints("Alice lives in Lisbon", "",
+		memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Lisbon"})
 	require.Len(t, hints, 1)
 	require.Equal(t, memory.HintRules, hints[0].Source)
 	for _, word := range []string{"Alice", "home", "address", "city"} {
@@ -100,7 +102,8 @@ func TestWhatRulesAskWithDoesNotChoose(t *testing.T) {
 	quote := func(s string) string { return s }
 	corpus := rank.Corpus{Docs: 1_000_000, Lexemes: 10_000_000}
 	vocabulary := []rank.Lexeme{{Text: "home"}, {Text: "address"}}
-	plan := rank.PlanHints([]rank.Lexeme{{Text: "address"}, {Text: "alic", Docs: 40}, {Text: "home", Docs: 3}}, nil, vocabulary, corpus)
+	plan := rank.PlanHints([]rank.Lexeme{{Text: "address"}, {Text: "alic", Docs: 40}, {Text: "home", Docs: 3}}, nil,
+		vocabulary, corpus)
 	require.Equal(t, "alic", plan.Match(quote))
 	require.Len(t, plan.Terms, 3, "the others rank")
 	plan = rank.PlanHints([]rank.Lexeme{{Text: "address"}, {Text: "home"}}, nil, vocabulary, corpus)
@@ -111,7 +114,7 @@ func TestWhatRulesAskWithDoesNotChoose(t *testing.T) {
 	require.NotContains(t, memory.HintVocabulary, "$")
 }
 
-// A hint asks for what the sentence answers: the kind of its value decides, and whom it is about.
+// A hint asks for what the sentence answers: it depends on the kind of its value and on the person it is about.
 func TestHintsFitTheValueAndTheSubject(t *testing.T) {
 	t.Parallel()
 	claim := func(subject, predicate, object string) memory.Claim {
@@ -175,7 +178,8 @@ func TestAnyClaimYieldsValidHints(t *testing.T) {
 	predicates := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"moved_to", "lives_in", "owns", "uses", "is", "budget",
 		"prefers_for_servers"}))
 	rapid.Check(t, func(rt *rapid.T) {
-		c := memory.Claim{Subject: names.Draw(rt, "subject"), Predicate: predicates.Draw(rt, "predicate"), Object: names.Draw(rt, "object")}
+		c := memory.Claim{Subject: names.Draw(rt, "subject"), Predicate: predicates.Draw(rt, "predicate"),
+			Object: names.Draw(rt, "object")}
 		hints := memory.ClaimHints(c)
 		if checked := memory.CheckHints(hints); len(hints) > memory.MaxHints || !slices.Equal(hints, checked) {
 			rt.Fatalf("%v: %q, checked %q", c, hints, checked)

@@ -25,7 +25,7 @@ const (
 )
 
 // MayReadHistory reports whether a principal may read a history of its tenant. That of a memory is read by those who
-// may look at the memory, within the sensitivities that they are cleared for. Where there is no memory, it is its
+// may read the memory, within the sensitivities that they are cleared for. Where there is no memory, it is its
 // agent's to read, and a user's as far as the scope is known to be the user's. It is the specification of the
 // condition in SQL by which histories are read, which is tested against it.
 func MayReadHistory(p schema.Principal, cleared []schema.Sensitivity, of HistorySubject) bool {
@@ -55,8 +55,8 @@ const WithheldReason = "[withheld]"
 var WithheldMetadata = []string{HistorySuccessor, HistoryOther, HistoryEvidence}
 
 // ShowHistory returns a history entry as it is shown to one who may read the history. A revision together with
-// another memory was given its reason and its evidence for that one, too: they are shown to those who may look at
-// both. What has gone for good hides nothing. mayLook says whether the reader may look at a memory that exists; it
+// another memory was given its reason and its evidence for that one, too: they are shown to those who may read
+// both. A purged memory hides nothing. mayLook says whether the reader may read a memory that exists; it
 // is asked about ids only. Like MayReadHistory it is the specification of what the statements do.
 func ShowHistory(e schema.HistoryEntry, mayLook func(id string) bool) schema.HistoryEntry {
 	var members map[string]any

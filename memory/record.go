@@ -117,7 +117,7 @@ func SameJSON(a, b json.RawMessage) bool {
 	return decode(a, &x) == nil && decode(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// ClassifyRecord classifies a record that is put as it is. What it says of itself stands; what it
+// ClassifyRecord classifies a record that is put as it is. What it says of itself is kept; what it
 // leaves out follows from its type, as for a candidate (Classify), and its category from its text.
 // Its sensitivity is a floor, as a candidate's is: what DetectSensitive finds in its text or its payload
 // raises it. Numbers that it leaves out are zero and stay so, but for those that the schema does not
@@ -240,7 +240,7 @@ func decode[T any](value json.RawMessage, into *T) error {
 	if err := decoder.Decode(into); err != nil {
 		return err
 	}
-	if plain, ok := plainNumbers(any(*into)).(T); ok { // null is no T
+	if plain, ok := plainNumbers(any(*into)).(T); ok { // null is not a T
 		*into = plain
 	}
 	return nil

@@ -99,7 +99,8 @@ func TestRecordClaim(t *testing.T) {
 	claim := func(predicate, cardinality, object string) memory.Claim {
 		return memory.RecordClaim(schema.SemanticPayload{Subject: "s", Predicate: predicate, Object: json.RawMessage(object), Cardinality: schema.Cardinality(cardinality)})
 	}
-	require.Equal(t, memory.Claim{Subject: "s", Predicate: "lives_in", Object: "Porto", Functional: true}, claim("lives_in", "", `"Porto"`))
+	require.Equal(t, memory.Claim{Subject: "s", Predicate: "lives_in", Object: "Porto", Functional: true},
+		claim("lives_in", "", `"Porto"`))
 	require.False(t, claim("states", "", `"x"`).Functional)
 	require.True(t, claim("states", "one", `"x"`).Functional)
 	require.False(t, claim("likes", "many", `"x"`).Functional)
@@ -110,7 +111,8 @@ func TestRecordIDs(t *testing.T) {
 	t.Parallel()
 	const id = "0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b"
 	require.Equal(t, id, memory.RecordID("t", strings.ToUpper(id)).String())
-	for _, foreign := range []string{"mem-1", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""), "00000000-0000-0000-0000-000000000000"} {
+	for _, foreign := range []string{"mem-1", "{" + id + "}", "urn:uuid:" + id, strings.ReplaceAll(id, "-", ""),
+		"00000000-0000-0000-0000-000000000000"} {
 		key := memory.RecordID("t", foreign)
 		require.Equal(t, key, memory.RecordID("t", foreign))
 		require.NotEqual(t, key, memory.RecordID("u", foreign))
@@ -120,7 +122,7 @@ func TestRecordIDs(t *testing.T) {
 	require.Equal(t, "63f65ccc-36ad-5e1a-bf4f-d0465980cfc1", memory.RecordID("t", "mem-1").String(), "fixed for ever")
 }
 
-// Document 002: "Pinned memories have importance = 1.0 and never decay", whoever pins them.
+// Document 002: "Pinned memories have importance = 1.0 and never decay", regardless of who pins them.
 func TestAPinnedRecordHasImportanceOne(t *testing.T) {
 	t.Parallel()
 	m := schema.MemoryRecord{Type: schema.TypeSemantic, Content: "The office is closed.", Importance: 0.3}
@@ -158,10 +160,12 @@ func TestEpisodeGrows(t *testing.T) {
 // Numbers are compared as Postgres compares them, whatever their notation.
 func TestSameJSONReadsNumbers(t *testing.T) {
 	t.Parallel()
-	for _, pair := range [][2]string{{"100", "1e2"}, {"1.0", "1"}, {"-0.00", "0"}, {"0.05", "5E-2"}, {"120e-1", "12"}, {"1e999999999", "10e999999998"}, {"-12.50", "-1.25e+1"}} {
+	for _, pair := range [][2]string{{"100", "1e2"}, {"1.0", "1"}, {"-0.00", "0"}, {"0.05", "5E-2"}, {"120e-1", "12"},
+		{"1e999999999", "10e999999998"}, {"-12.50", "-1.25e+1"}} {
 		require.True(t, memory.SameJSON(json.RawMessage(pair[0]), json.RawMessage(pair[1])), pair)
 	}
-	for _, pair := range [][2]string{{"1", "10"}, {"1", "-1"}, {"0.1", "0.01"}, {`"1"`, "1"}, {"null", "0"}, {"1e999999999", "1e999999998"}} {
+	for _, pair := range [][2]string{{"1", "10"}, {"1", "-1"}, {"0.1", "0.01"}, {`"1"`, "1"}, {"null", "0"},
+		{"1e999999999", "1e999999998"}} {
 		require.False(t, memory.SameJSON(json.RawMessage(pair[0]), json.RawMessage(pair[1])), pair)
 	}
 	rapid.Check(t, func(t *rapid.T) { // digits, shifted by the exponent, and written out

@@ -53,11 +53,13 @@ func TestShapeOf(t *testing.T) {
 		if c.want != "" {
 			require.NoError(t, schema.ValidatePayload(c.want, s.Payload), name)
 		}
-		in := intake.Admit(schema.Candidate{Content: c.content, SourceKind: c.kind}, schema.Principal{Tenant: "t", Agent: "a"}, schema.VisibilityPrivate, nil)
+		in := intake.Admit(schema.Candidate{Content: c.content, SourceKind: c.kind},
+			schema.Principal{Tenant: "t", Agent: "a"}, schema.VisibilityPrivate, nil)
 		switch {
 		case c.want != "":
 			tier, typology := memory.Placement(c.want)
-			require.Equal(t, []any{c.want, tier, typology}, []any{in.Classification.Type, in.Classification.Tier, in.Classification.Typology}, name)
+			require.Equal(t, []any{c.want, tier, typology},
+				[]any{in.Classification.Type, in.Classification.Tier, in.Classification.Typology}, name)
 			require.JSONEq(t, string(s.Payload), string(in.Payload), name)
 		case c.kind == schema.SourceMemory:
 			require.Equal(t, schema.TypeSemantic, in.Classification.Type, name)
@@ -76,7 +78,7 @@ func TestShapeOf(t *testing.T) {
 	require.Len(t, plan.Edges, 3)
 }
 
-// What people say in chats is no procedure, no plan and no task: none of the 500 sentences of the extractor's corpus.
+// What people say in chats is not a procedure, a plan or a task: none of the 500 sentences of the extractor's corpus.
 func TestSentencesHaveNoShape(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open(filepath.Join("..", "inference", "rules", "testdata", "corpus.jsonl"))

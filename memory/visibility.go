@@ -12,10 +12,10 @@ type Holding struct {
 	Visibility schema.Visibility
 }
 
-// MayLook reports whether a principal may look at a memory of its tenant, whatever the memory's state
+// MayLook reports whether a principal may read a memory of its tenant, whatever the memory's state
 // (document 002 "Hybrid Recall"): what is its own, what is global, what is shared within its project, and
 // what is its policy group's. Scope is not a boundary: it says what a memory is about. A user is one: a principal that
-// acts for a user looks at the user's memories and at those without a scope. It is the specification of the
+// acts for a user reads the user's memories and those without a scope. It is the specification of the
 // condition in SQL by which memories are read, which is tested against it.
 func MayLook(p schema.Principal, m Holding) bool {
 	switch {
@@ -31,7 +31,7 @@ func MayLook(p schema.Principal, m Holding) bool {
 	return false
 }
 
-// MayChange reports whether a principal may change a memory by its id: one that it may look at and, where it
+// MayChange reports whether a principal may change a memory by its id: one that it may read and, where it
 // acts for a user, that is the user's.
 func MayChange(p schema.Principal, m Holding) bool {
 	return MayLook(p, m) && p.MayChange(m.Owner.Scope)
@@ -93,7 +93,7 @@ func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
 
 // Hides reports whether a memory that exists would hide another in a principal's revision, by taking its
 // place or being set against it: the other is another agent's, and that agent, or others who see what is
-// its own, could not look at the first. What is the principal's own it may hide.
+// its own, could not read the first. What is the principal's own it may hide.
 func Hides(p schema.Principal, known, other Holding) bool {
 	return other.Owner.Agent != p.Agent && (!MayLook(other.Owner, known) || Narrower(known.Visibility, other.Visibility))
 }

@@ -161,6 +161,7 @@ type collected struct {
 func (q *query) collect(ctx context.Context) collected {
 	defer q.timed("collect")()
 	channels := q.channels()
+	q.together = q.structured(ctx)
 	found := make([]channelHits, len(channels))
 	words := &analysis{done: make(chan struct{})}
 	var wg sync.WaitGroup
@@ -203,6 +204,6 @@ func (q *query) collect(ctx context.Context) collected {
 			e.Terms |= hit.Terms
 		}
 	}
-	all.evidence = rank.Fuse(out, all.trust)
+	all.evidence = out
 	return all
 }

@@ -38,7 +38,6 @@ func readClauses(query string) []frame.Question {
 func (q *query) relevance(
 	ctx context.Context,
 	evidence []rank.Evidence,
-	trust rank.VectorTrust,
 	texts *reader,
 ) ([]rank.Evidence, relevance, error) {
 	if len(q.req.Query) > maxAskedBytes || q.layered() || !frame.Readable(q.req.Query) {
@@ -53,7 +52,7 @@ func (q *query) relevance(
 		return nil, relevance{}, err
 	}
 	found := relevance{floor: rank.DefaultMinRelevance}
-	out := append([]rank.Evidence(nil), evidence...)
+	out := evidence
 	asked := q.clauses()
 	best := out[:min(len(out), rank.MaxLatest)]
 	length := 0.0
@@ -62,7 +61,7 @@ func (q *query) relevance(
 		text := said[e.ID].Text
 		length += text.Length() / float64(len(best))
 		for _, clause := range asked {
-			e.Relevance = max(e.Relevance, rank.RelevanceOf(*e, clause, text, trust))
+			e.Relevance = max(e.Relevance, rank.RelevanceOf(*e, clause, text))
 		}
 		for _, old := range replaced[e.ID] { // it is about what that was about
 			before := parsed.read(old, e.Speaker)
@@ -74,7 +73,7 @@ func (q *query) relevance(
 				e.Relevance = max(e.Relevance, share*clause.Relevance(before))
 			}
 		}
-		found.best = max(found.best, e.Relevance)
+		found.best = max(found.best, e.Relevance, e.Near())
 	}
 	found.blend = rank.RelevanceBlend(best, length)
 	kept, unknown := rank.EnoughRelevance(rank.PreferRelevant(out, found.blend), found.floor, q.req.MinScore)

@@ -48,7 +48,7 @@ func (r leakRow) live() bool {
 }
 
 // reaches says whether the asker may see a memory when sensitivity is left out of account; scopes are those
-// that it was granted beside its own.
+// that it was granted in addition to its own.
 func reaches(r leakRow, q schema.RecallRequest, scopes []string) bool {
 	p := q.Principal
 	own := r.p.Scope == p.Scope

@@ -220,6 +220,8 @@ type query struct {
 	asked     frame.Question          // what the query asks for
 	clauses   func() []frame.Question // what it asks for, each by itself; read when first needed
 	windows   []timeexpr.TimeWindow   // the times that the query names, as far as they have begun
+
+	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run
 }
 
 // within gives a channel or a stage its time.
@@ -232,8 +234,8 @@ func (q *query) off(name string) bool {
 	return slices.Contains(q.Without, name) || slices.Contains(q.req.Without, name) || q.optional(name)
 }
 
-// authorize drops every candidate outside the asker's view, and gives the others their features. It fails
-// closed. Everything that reads content comes after it (document 002 Phase 3).
+// authorize drops every candidate outside the asker's view, gives the others their features, and fuses what the
+// channels found of them: no score depends on what vectors found and the asker may not see. It fails closed. Everything that reads content comes after it (document 002 Phase 3).
 func (q *query) authorize(ctx context.Context, found collected) (collected, error) {
 	defer q.timed("authorize")()
 	features, err := q.Store.Authorize(ctx, q.filter, idsOf(found.evidence))
@@ -248,7 +250,7 @@ func (q *query) authorize(ctx context.Context, found collected) (collected, erro
 		}
 	}
 	q.recount(out)
-	found.evidence = out
+	found.evidence = rank.Fuse(out, found.trust)
 	return found, nil
 }
 

@@ -57,7 +57,7 @@ func (q *query) stages(found collected, texts *reader) []stage {
 		{rank.StageDampen, reading(q.dampen, texts)},
 		{rank.StageCurrentness, reranking(q.currentness)},
 		{rank.StageRelevance, func(ctx context.Context, s shaped) (_ shaped, err error) {
-			s.evidence, s.relevance, err = q.relevance(ctx, s.evidence, found.trust, texts)
+			s.evidence, s.relevance, err = q.relevance(ctx, s.evidence, texts)
 			return s, err
 		}},
 		{rank.StageLatest, reading(q.latest, texts)},

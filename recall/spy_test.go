@@ -19,19 +19,18 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Postgres itself tells what was read: each table that holds words of memories is a view over itself, in
-// which every such column passes through a function that says, by a notice, of which memory it is. A
-// statement that reads a column of a row says so whatever code it comes from, and one that does not, does
-// not: Postgres evaluates what is used alone. The function is dear, so that a condition on such a column is
-// looked at when the cheap ones, the filter's, have passed. That the same conditions are searched for in an
-// index otherwise is left out of account: an index yields ids.
+// Postgres itself reports what was read: each table with words of memories is replaced by a view, and every column
+// with words passes through a function that sends a notice with the id of the memory. Postgres evaluates only the
+// columns that a statement uses, so there is a notice for each read and for no other column. The function has a high
+// cost, so that a condition on such a column is evaluated after the cheap ones of the filter. An index search is not
+// reported: an index returns ids only.
 //
-// It is declared STABLE, which it is but for the notice, for the planner to treat it as a column.
+// The function is declared STABLE, which is true except for the notice. The planner then treats it as a column.
 const spySQL = `CREATE FUNCTION spy(what text, id text, value anyelement) RETURNS anyelement LANGUAGE plpgsql STABLE COST 100000
 	AS $$ BEGIN RAISE NOTICE 'read % %', what, id; RETURN value; END $$`
 
-// spied are the columns with words of a memory in them, by table, and what tells the memory, or of an artifact
-// its address.
+// spied lists, by table, the columns with words of a memory, and the column with the id of the memory or the address
+// of the artifact.
 var spied = []struct {
 	table, id string
 	columns   []string
@@ -54,7 +53,7 @@ var spied = []struct {
 // watched on the wire.
 var unspied = []string{"memory_hint_search", "claim_search", "artifact_search"}
 
-// plantSpies turns the tables into views. Nothing must be written to them any more.
+// plantSpies turns the tables into views. After that, nothing must be written to them.
 func plantSpies(t testing.TB, owner *pgx.Conn) {
 	t.Helper()
 	exec := func(sql string) {
@@ -72,7 +71,7 @@ func plantSpies(t testing.TB, owner *pgx.Conn) {
 		exec(fmt.Sprintf(`ALTER TABLE %[1]s RENAME TO %[1]s_kept; CREATE VIEW %[1]s WITH (security_invoker = true) AS SELECT %[2]s FROM %[1]s_kept;
 			GRANT SELECT ON %[1]s TO mneme_app`, s.table, strings.Join(columns, ", ")))
 	}
-	for _, v := range views { // what they named tables are views now
+	for _, v := range views { // the tables that they named are views now
 		if !slices.Contains(unspied, v.Name) {
 			exec(`CREATE OR REPLACE VIEW ` + v.Name + ` AS ` + v.Definition)
 		}
@@ -92,7 +91,7 @@ func viewsOf(t testing.TB, owner *pgx.Conn) []view {
 	return views
 }
 
-// watch is what was read while one request was answered, and what came back from Postgres for it.
+// watch records what Postgres read and returned for one request.
 type watch struct {
 	mu    sync.Mutex
 	reads map[string]map[string]int // how often, by memory and by table and column
@@ -152,7 +151,7 @@ func (s *watcher) notice(conn *pgconn.PgConn, n *pgconn.Notice) {
 	w.reads[fields[2]][fields[1]]++
 }
 
-// openWatched opens a store whose reads are told to the watch of their context.
+// openWatched opens a store that reports its reads to the watch of their context.
 func openWatched(t testing.TB, databaseURL string) *store.Store {
 	t.Helper()
 	var w watcher
@@ -165,7 +164,7 @@ func openWatched(t testing.TB, databaseURL string) *store.Store {
 	return s
 }
 
-// The spies tell of what is read, and of nothing else.
+// The spies report what is read, and nothing else.
 func TestSpiesTellWhatIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

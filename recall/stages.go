@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
+	"github.com/mneme/mneme/store/search"
 )
 
 // Limits of the shaping stages. A stage that misses its deadline is skipped and named in meta.degraded.
@@ -261,32 +262,40 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence) ([]ra
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	best := slices.Clone(q.best(evidence))
-	successors, err := q.successors(ctx, best, evidence)
+	chain, supersessions, err := q.Store.Currentness(ctx, q.readable(), idsOf(best))
 	if err != nil {
 		return nil, err
 	}
-	best, evidence = append(best, successors...), slices.Concat(evidence, successors)
+	successors, err := q.successors(ctx, chain, evidence)
+	if err != nil {
+		return nil, err
+	}
+	known := len(best) // of supersessions
+	best, evidence = append(best, successors...), append(evidence, successors...)
 	if q.superseded() {
 		older, err := q.predecessors(ctx, best, evidence)
 		if err != nil {
 			return nil, err
 		}
-		best, evidence = append(best, older...), slices.Concat(evidence, older)
+		best, evidence = append(best, older...), append(evidence, older...)
 	}
-	supersessions, err := q.Store.Supersessions(ctx, q.readable(), idsOf(best))
-	if err != nil {
-		return nil, err
+	if more := best[known:]; len(more) > 0 {
+		found, err := q.Store.Supersessions(ctx, q.readable(), idsOf(more))
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(supersessions, found)
 	}
 	return rank.Current(evidence, supersessions), nil
 }
 
-// successors gives the successors of the best candidates the scores of their predecessors, because often only the
+// successors gives the successors of the best candidates, in the chain, the scores of their predecessors, because often only the
 // older statement has the words of the question. It returns the successors that are not in evidence yet, and raises
 // the scores of the others in place.
-func (q *query) successors(ctx context.Context, best, evidence []rank.Evidence) ([]rank.Evidence, error) {
-	chain, err := q.Store.Successors(ctx, q.readable(), idsOf(best))
-	if err != nil || len(chain) == 0 {
-		return nil, err
+func (q *query) successors(ctx context.Context, chain []search.Succession, evidence []rank.Evidence) ([]rank.Evidence,
+	error) {
+	if len(chain) == 0 {
+		return nil, nil
 	}
 	at := make(map[uuid.UUID]int, len(evidence))
 	for i, e := range evidence {

@@ -218,7 +218,7 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded = true })), oldest.String())
 }
 
-// An episode of which what was learnt does not hold any more is marked, as far as the asker may know.
+// An episode is marked if a fact learned from it no longer holds and the asker may know that.
 func TestAnEpisodeIsAsCurrentAsItsFacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

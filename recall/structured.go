@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	"github.com/mneme/mneme/memory/rank"
@@ -18,15 +19,49 @@ const (
 	timeDeadline   = 500 * time.Millisecond
 )
 
+// structuredDeadline is that of hints, claims and the graph together. When it passes, each is asked by itself, in the
+// time that is left of its own.
+const structuredDeadline = graphDeadline / 2
+
+// structured asks hints, claims and the graph together, once. The first of them to come asks, and the others wait for
+// its answer. It returns nil where they are to be asked one by one: some are switched off, or one of them failed, and
+// must not take the others along.
+func (q *query) structured(ctx context.Context) func(search.Question) *search.Structured {
+	if q.off(rank.ChannelHints) || q.off(rank.ChannelClaims) || q.off(rank.ChannelGraph) {
+		return func(search.Question) *search.Structured { return nil }
+	}
+	var once sync.Once
+	var found *search.Structured
+	return func(question search.Question) *search.Structured {
+		once.Do(func() {
+			ctx, cancel := q.within(ctx, structuredDeadline)
+			defer cancel()
+			if all, err := q.Store.SearchStructured(ctx, q.filter, question, q.width()); err == nil {
+				found = &all
+			}
+		})
+		return found
+	}
+}
+
 func (q *query) searchHints(ctx context.Context, question search.Question) ([]search.Hit, error) {
+	if all := q.together(question); all != nil {
+		return all.Hints, nil
+	}
 	return q.Store.SearchHints(ctx, q.filter, question, q.width())
 }
 
 func (q *query) searchClaims(ctx context.Context, question search.Question) ([]search.Hit, error) {
+	if all := q.together(question); all != nil {
+		return all.Claims, nil
+	}
 	return q.Store.SearchClaims(ctx, q.filter, question, q.width())
 }
 
 func (q *query) searchGraph(ctx context.Context, question search.Question) ([]search.Hit, error) {
+	if all := q.together(question); all != nil {
+		return all.Graph, nil
+	}
 	return q.Store.SearchGraph(ctx, q.filter, question, q.width())
 }
 

@@ -40,7 +40,7 @@ func from(predicate string, target uuid.UUID) schema.Relation {
 	return schema.Relation{Predicate: predicate, TargetID: target.String(), Weight: 1}
 }
 
-// split parts an answer into results and supplements, which stand below them.
+// split divides an answer into results and the supplements after them.
 func split(t *testing.T, out schema.RecallResponse) (results, extra []schema.RecallResult) {
 	t.Helper()
 	for i, r := range out.Results {
@@ -49,7 +49,7 @@ func split(t *testing.T, out schema.RecallResponse) (results, extra []schema.Rec
 			extra = append(extra, r)
 			continue
 		}
-		require.Empty(t, extra, "no supplement stands above a result")
+		require.Empty(t, extra, "no supplement ranks above a result")
 		results = append(results, out.Results[i])
 	}
 	for i, x := range extra {
@@ -119,7 +119,7 @@ func TestExpandAddsWhatStandsBehindResults(t *testing.T) {
 	require.ElementsMatch(t, []string{w.decision.String(), w.lone.String(), w.log.String()}, ids(plain))
 
 	results, extra := split(t, w.answer(w.request()))
-	require.Equal(t, ids(plain), ids(schema.RecallResponse{Results: results}), "where there is room, results are what they were")
+	require.Equal(t, ids(plain), ids(schema.RecallResponse{Results: results}), "with room for all, the results do not change")
 	by := kinds(extra)
 	require.Equal(t, w.reason.String(), by[schema.SupplementRationale].ID)
 	require.Equal(t, []string{w.decision.String()}, by[schema.SupplementRationale].Supplement.Of)
@@ -135,7 +135,7 @@ func TestExpandAddsWhatStandsBehindResults(t *testing.T) {
 	card := by[schema.SupplementCard]
 	require.Contains(t, card.Content, "counts five heads")
 	require.Contains(t, strings.ToLower(card.Content), "household: ")
-	require.Len(t, extra, 5, "the picture is no text, and the source in the transcript has no row of its own")
+	require.Len(t, extra, 5, "the picture is not a text, and the source in the transcript has no row of its own")
 
 	// Reading supplements is not tracked, and the retrieval has results alone.
 	var tracked, retrieved []string
@@ -319,7 +319,7 @@ func TestRescue(t *testing.T) {
 			require.Empty(t, out.Results, query)
 		}
 	}
-	require.Empty(t, w.answer(schema.RecallRequest{Query: "photosynthetic", Tags: []string{"x"}}).Results, "it is narrowed as the search is")
+	require.Empty(t, w.answer(schema.RecallRequest{Query: "photosynthetic", Tags: []string{"x"}}).Results, "it has the same filters as the search")
 	require.Empty(t, w.answer(schema.RecallRequest{Query: "photosynthetic", Without: []string{"rescue"}}).Results)
 	w.exec(`REVOKE SELECT ON artifacts FROM mneme_app`)
 	out = w.recall("photosynthetic")
@@ -327,7 +327,7 @@ func TestRescue(t *testing.T) {
 	require.Contains(t, out.Meta.Degraded, "rescue_artifacts")
 }
 
-// Of a long text that a result refers to, the part is shown that the question is about.
+// Of a long text that a result refers to, the relevant part is shown.
 func TestArtifactsAreShownWhereTheyFit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -57,7 +57,7 @@ func TestAboveTheLimitIsRedactedAsThePolicySays(t *testing.T) {
 	require.Equal(t, []string{open.String()}, ids(w.asked(func(*schema.RecallRequest) {})), "withheld without a policy")
 	w.obey("trust: {above_limit: {high: summary, hyper: summary}}")
 	out := w.asked(func(*schema.RecallRequest) {})
-	require.ElementsMatch(t, []string{open.String(), high.String()}, ids(out), "of hyper no one learns who is not authenticated")
+	require.ElementsMatch(t, []string{open.String(), high.String()}, ids(out), "hyper is hidden from callers who are not authenticated")
 	require.Equal(t, map[schema.Redaction]int{schema.RedactedSummary: 1}, out.Meta.Redacted)
 	for _, r := range out.Results {
 		if r.ID != high.String() {
@@ -78,7 +78,7 @@ func TestAboveTheLimitIsRedactedAsThePolicySays(t *testing.T) {
 	require.Len(t, w.asked(func(r *schema.RecallRequest) { r.Limit = 1 }).Results, 1)
 
 	w.obey("trust: {above_limit: {high: metadata}}")
-	require.Equal(t, []string{open.String()}, ids(w.asked(func(*schema.RecallRequest) {})), "no query finds what is not shown")
+	require.Equal(t, []string{open.String()}, ids(w.asked(func(*schema.RecallRequest) {})), "no query finds a hidden memory")
 	out = w.asked(func(r *schema.RecallRequest) { r.Categories = []schema.Category{schema.CategoryDecision} })
 	require.Equal(t, map[schema.Redaction]int{schema.RedactedMetadata: 2}, out.Meta.Redacted)
 	require.Len(t, out.Results, 2)
@@ -100,8 +100,8 @@ func (w *world) state() (v string) {
 	return v
 }
 
-// Whether a word stands in a memory above the limit cannot be asked: what is found of it is the same for a
-// word of its content and for a word of no one's. Both are words that the lexicon lacks.
+// A query cannot find out whether a memory above the limit has a word: the answer is the same for a word of its
+// content and for a word that no memory has. The lexicon has neither.
 func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,7 +121,7 @@ func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 			require.Equal(t, answers("salary Zyzzyva"), answers("salary Quuxotic"), policy)
 			require.Equal(t, answers("zyzzyva zyzzyvas zyzzyvan"), answers("Dana earns ninety thousand")[:len(answers("zyzzyva"))], policy)
 		}
-		// Nor by what it is narrowed by and does not show.
+		// Filters on fields that are not shown do not find it either.
 		for _, narrow := range []func(*schema.RecallRequest){
 			func(r *schema.RecallRequest) { r.Tags = []string{"secret-tag"} }, func(r *schema.RecallRequest) { r.Who = "Mallory" },
 			func(r *schema.RecallRequest) { pinned := false; r.Pinned = &pinned }, func(r *schema.RecallRequest) { r.ImportanceMin = 0.4; r.Query = "Dana" },
@@ -133,8 +133,8 @@ func TestNoQueryTellsWhatIsAboveTheLimit(t *testing.T) {
 	}
 }
 
-// A safe summary is found by its own words, whatever the contents of the tenant hold: were it found only where
-// a content has the word as well, it would tell so.
+// A safe summary is found by its own words, regardless of other contents: if it were found only when a content has
+// the word too, that would tell about the content.
 func TestASummaryIsFoundByItsOwnWordsAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -172,7 +172,7 @@ func TestExtraScopesAreRead(t *testing.T) {
 	require.Equal(t, []string{"hr"}, out.Meta.Trust.Scopes)
 }
 
-// What a channel found and the asker may not see is not counted either.
+// Hidden results of a channel are not counted either.
 func TestMetaCountsNothingHidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

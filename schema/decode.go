@@ -36,7 +36,7 @@ const (
 // is too large is not built at all, which validation reports too.
 //
 // A record that does not say so has full salience, trusted sources, the importance of an explicit
-// memory, a gain from being reinforced, and relations of weight 1. An id that is no UUID becomes the external id.
+// memory, a gain from being reinforced, and relations of weight 1. An id that is not a UUID becomes the external id.
 func (m *MemoryRecord) UnmarshalJSON(data []byte) error {
 	d := decode(data, m)
 	m.problems, m.unbuilt = d.Fields, d.broken

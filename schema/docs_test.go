@@ -20,7 +20,8 @@ func TestStatusesAreDocumented(t *testing.T) {
 	require.NoError(t, err)
 	sources, err := filepath.Glob("*.go")
 	require.NoError(t, err)
-	documented := map[string]int{"PutStatus": 0, "ReviseStatus": 0, "ReviseAction": 0, "PatchStatus": 0, "RecoverStatus": 0, "ReviewStatus": 0, "ForgetMode": 0}
+	documented := map[string]int{"PutStatus": 0, "ReviseStatus": 0, "ReviseAction": 0, "PatchStatus": 0,
+		"RecoverStatus": 0, "ReviewStatus": 0, "ForgetMode": 0}
 	inspect := func(n ast.Node) bool {
 		constant, ok := n.(*ast.ValueSpec)
 		if !ok || len(constant.Values) != 1 {
@@ -55,7 +56,8 @@ func TestSourcesAreCitedByName(t *testing.T) {
 	t.Parallel()
 	const page = "../docs/sources.md"
 	numbered := regexp.MustCompile(`(?i)\bdocument\s+00[1-4]`)
-	for _, pattern := range []string{"../README.md", "../docs/*.md", "../docs/reference/*.md", "jsonschema/*.json", "../deploy/grafana/dashboards/*.json"} {
+	for _, pattern := range []string{"../README.md", "../docs/*.md", "../docs/reference/*.md", "jsonschema/*.json",
+		"../deploy/grafana/dashboards/*.json"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files, pattern)

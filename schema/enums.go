@@ -297,7 +297,7 @@ const (
 	TrustTokenInvalid    TrustProblem = "token_invalid" // not signed with the key, or not a token
 	TrustTokenExpired    TrustProblem = "token_expired"
 	TrustTokenOther      TrustProblem = "token_other"     // signed for another principal
-	TrustTokenUnchecked  TrustProblem = "token_unchecked" // there is no key to check it with: its bearer is believed
+	TrustTokenUnchecked  TrustProblem = "token_unchecked" // there is no key to check it with: it is accepted
 	TrustUnauthenticated TrustProblem = "unauthenticated" // more than medium was asked for, which needs authentication
 	TrustEnvironment     TrustProblem = "environment"     // the policy lowers the limit in this environment
 	TrustCeiling         TrustProblem = "max_sensitivity" // more was asked for than the trust context allows

@@ -89,9 +89,9 @@ type FeedbackResultItem struct {
 	MemoryID string         `json:"memory_id"`
 	Status   FeedbackStatus `json:"status"`
 	Verdict  Verdict        `json:"verdict"`            // the current verdict; if there is none, the one that was given
-	Corrects Verdict        `json:"corrects,omitempty"` // that stood before
+	Corrects Verdict        `json:"corrects,omitempty"` // the verdict before this one
 
-	// Salience for now, [0,1], before and after. Nil where the memory was not looked at.
+	// Salience for now, [0,1], before and after. Nil where the memory was not read.
 	SalienceBefore *float64 `json:"salience_before,omitempty"`
 	SalienceAfter  *float64 `json:"salience_after,omitempty"`
 	// How often a procedure or a plan has worked and failed, and its confidence in [0,1], after. Nil for others.

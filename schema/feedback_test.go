@@ -47,7 +47,8 @@ func TestFeedbackRequestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := schema.FeedbackRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, RetrievalID: uuid.NewString(),
-				Items: []schema.FeedbackItem{{MemoryID: one, Verdict: schema.VerdictSucceeded}, {MemoryID: two, Verdict: schema.VerdictUnused}}}
+				Items: []schema.FeedbackItem{{MemoryID: one, Verdict: schema.VerdictSucceeded},
+					{MemoryID: two, Verdict: schema.VerdictUnused}}}
 			if test.change != nil {
 				test.change(&r)
 			}

@@ -41,7 +41,7 @@ func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 
 // Selector chooses memories to forget. Conditions narrow each other.
 //
-// Ids name memories that the principal may look at, in whatever state; force and erase leave those of
+// Ids name memories that the principal may read, in any state; force and erase leave those of
 // other agents alone. A query finds live memories of the principal's own that match it in full text:
 // words that must all be there, "a phrase", or, and -not next to a word that must be there. Filters alone find
 // the principal's own in its project and scope: for soft what is not forgotten yet, archived and
@@ -96,7 +96,7 @@ type ForgetPreview struct {
 	Total      int         `json:"total"`               // ids named, or memories selected
 	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
 	Pinned     int         `json:"pinned"`              // soft leaves these alone
-	// Other agents' that the principal may look at: force and erase leave these alone.
+	// Other agents' memories that the principal may read: force and erase leave them alone.
 	NotOwner int `json:"not_owner,omitempty"`
 	// Of a world or linked to an action: force leaves these alone, erase empties them.
 	MustStay int      `json:"must_stay,omitempty"`

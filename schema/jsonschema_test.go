@@ -168,7 +168,8 @@ func TestTheDocumentsRequireWhatTheRFCRequires(t *testing.T) {
 	} {
 		require.ElementsMatch(t, strings.Fields(want), readSchema(t, name).Required, name)
 	}
-	for field, want := range map[string]string{"type": "episodic working semantic competence plan_graph", "sensitivity": "public low medium high hyper"} {
+	for field, want := range map[string]string{"type": "episodic working semantic competence plan_graph",
+		"sensitivity": "public low medium high hyper"} {
 		var got []string
 		for _, v := range readSchema(t, "MemoryRecord").Properties[field].Enum {
 			got = append(got, v.(string)) //nolint:forcetypeassert // an enumeration of strings

@@ -142,7 +142,7 @@ const (
 	PolicyContest RevisionPolicy = "contest"
 )
 
-// Revision is where a semantic memory stands in its chain of revisions.
+// Revision is the place of a semantic memory in its chain of revisions.
 type Revision struct {
 	Supersedes   string `json:"supersedes,omitempty"`
 	SupersededBy string `json:"superseded_by,omitempty"`
@@ -256,7 +256,7 @@ const (
 
 	AuditArchive   AuditAction = "archive"   // it faded or its window is over, and it stays out of sight
 	AuditKeep      AuditAction = "keep"      // it fell due, and a policy says that it stays
-	AuditPurge     AuditAction = "purge"     // its row is gone for good
+	AuditPurge     AuditAction = "purge"     // its row is removed
 	AuditReinforce AuditAction = "reinforce" // it helped
 	AuditPenalise  AuditAction = "penalise"  // it was recalled without use
 )

@@ -16,12 +16,15 @@ type WriteCounts struct {
 	Skipped int `json:"skipped"`
 	Blocked int `json:"blocked"`
 	Stale   int `json:"stale"` // to be decided again
+	// Decided are the decisions of the range where writing decided some again by itself.
+	Decided *DecideCounts `json:"decided,omitempty"`
 }
 
-// Add returns the sum of two counts. Stale is not summed: it is a state, not an outcome.
+// Add returns the sum of two counts. Stale and Decided are not summed: they are a state, not an outcome.
 func (w WriteCounts) Add(v WriteCounts) WriteCounts {
 	return WriteCounts{Added: w.Added + v.Added, Updated: w.Updated + v.Updated, Deleted: w.Deleted + v.Deleted,
-		Skipped: w.Skipped + v.Skipped, Blocked: w.Blocked + v.Blocked, Stale: v.Stale}
+		Skipped: w.Skipped + v.Skipped, Blocked: w.Blocked + v.Blocked, Stale: v.Stale,
+		Decided: v.Decided}
 }
 
 // ExtractCounts counts what a range yielded, over all attempts.
@@ -136,7 +139,7 @@ type ReviewRequest struct {
 	Operation
 	ProposalID string   `json:"proposal_id"` // UUID
 	Decision   Decision `json:"decision"`
-	// TargetVersion is the version of the target that the reviewer looked at, where that is not the one
+	// TargetVersion is the version of the target that the reviewer read, where that is not the one
 	// that the proposal was decided on. Approve only; 0 means the proposal's.
 	TargetVersion int `json:"target_version,omitempty"`
 
@@ -165,7 +168,7 @@ type ReviewResult struct {
 	MemoryID       string        `json:"memory_id,omitempty"`       // written, already there or removed
 	Superseded     []string      `json:"superseded,omitempty"`      // memories that the written one replaces
 	CurrentVersion int           `json:"current_version,omitempty"` // of the target, on a version conflict
-	// What stood in the way, or who decided before; ids, never content.
+	// What prevented it, or who decided before; ids, never content.
 	Why string `json:"why,omitempty"`
 }
 
@@ -180,7 +183,7 @@ func (r ReviewResult) Changed() []string {
 	return append([]string{r.MemoryID}, r.Superseded...)
 }
 
-// ReviewFilter selects proposals by where their review stands.
+// ReviewFilter selects proposals by the state of their review.
 type ReviewFilter string
 
 // The review filters.
@@ -215,7 +218,7 @@ type ReviewItem struct {
 	TargetVersion     int           `json:"target_version,omitempty"` // that the proposal was decided on
 	TargetNow         *Side         `json:"target_now,omitempty"`     // as it is now; absent when it is gone
 	MemoryID          string        `json:"memory_id,omitempty"`      // written, or what made the claim already
-	Offered           []Target      `json:"offered,omitempty"`        // what else was looked at, in which version
+	Offered           []Target      `json:"offered,omitempty"`        // what else it was compared with, in which version
 	DecidedAt         time.Time     `json:"decided_at"`
 	ExpiresAt         time.Time     `json:"expires_at,omitzero"` // absent when no review run waits
 	ReviewedBy        string        `json:"reviewed_by,omitempty"`
@@ -233,7 +236,7 @@ const (
 type Contradiction struct {
 	Kind       string    `json:"kind"`
 	Left       Side      `json:"left"`  // the younger of two memories, or the proposal's fact
-	Right      Side      `json:"right"` // the older, or the memory that stands
+	Right      Side      `json:"right"` // the older, or the stored memory
 	Reason     string    `json:"reason,omitempty"`
 	ProposalID string    `json:"proposal_id,omitempty"`
 	Since      time.Time `json:"since"`

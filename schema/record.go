@@ -12,7 +12,7 @@ import (
 // documents add. It is what list, get and export show.
 type MemoryRecord struct {
 	ID          string      `json:"id"`                    // UUID
-	ExternalID  string      `json:"external_id,omitempty"` // the id under which it came, when that is no UUID
+	ExternalID  string      `json:"external_id,omitempty"` // the id under which it came, when that is not a UUID
 	Type        MemoryType  `json:"type"`
 	Sensitivity Sensitivity `json:"sensitivity"`
 	Confidence  float64     `json:"confidence"` // [0,1]
@@ -62,7 +62,7 @@ type MemoryRecord struct {
 	WorldVersion string     `json:"world_version,omitempty"`
 	Interaction  string     `json:"agent_interaction_id,omitempty"`
 
-	// SafeSummary is what may be told of the memory to whom its content may not be shown (document 004
+	// SafeSummary is what may be told of the memory to those who may not read its content (document 004
 	// §13). Nothing makes it: the writer of the record answers for it.
 	SafeSummary string `json:"safe_summary,omitempty"`
 
@@ -248,7 +248,7 @@ const (
 	PutCreated   PutStatus = "created"
 	PutUpdated   PutStatus = "updated"            // working memory replaced, or an episode that grew
 	PutDiscarded PutStatus = "discarded"          // working memory whose task is done
-	PutUnchanged PutStatus = "unchanged"          // the record stands as it was put
+	PutUnchanged PutStatus = "unchanged"          // the record is stored as it was put
 	PutDuplicate PutStatus = "duplicate"          // the id is that of the live memory with this content
 	PutConflict  PutStatus = "active_fact_exists" // another active fact makes the claim: revise it
 	// Another record has this id, or had it until it was forgotten by force; or the record would supersede a live memory.
@@ -273,7 +273,7 @@ func (s PutStatus) Stands() bool {
 
 // PutItem is the outcome of one record.
 type PutItem struct {
-	ID         string    `json:"id"` // of the record, or of the one that stands in its way
+	ID         string    `json:"id"` // of the record, or of the one that conflicts with it
 	ExternalID string    `json:"external_id,omitempty"`
 	Status     PutStatus `json:"status"`
 	Version    int       `json:"version,omitempty"`

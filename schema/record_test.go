@@ -47,11 +47,12 @@ func TestARecordSurvivesBothShapes(t *testing.T) {
 func TestTheCanonicalShapeHasTheNamesOfTheCanonicalSchemas(t *testing.T) {
 	t.Parallel()
 	want := map[schema.MemoryType][]string{
-		schema.TypeEpisodic:   {"timeline", "tool_graph", "environment", "outcome", "artifact_refs"},
-		schema.TypeWorking:    {"task_id", "state", "active_constraints", "next_actions", "open_questions", "last_updated"},
-		schema.TypeSemantic:   {"subject", "predicate", "object", "validity", "evidence", "revision_policy"},
-		schema.TypeCompetence: {"skill_name", "triggers", "procedure", "required_tools", "failure_modes", "fallbacks", "performance"},
-		schema.TypePlanGraph:  {"intent", "nodes", "edges", "input_schema", "output_schema", "constraints", "metrics", "version"},
+		schema.TypeEpisodic: {"timeline", "tool_graph", "environment", "outcome", "artifact_refs"},
+		schema.TypeWorking:  {"task_id", "state", "active_constraints", "next_actions", "open_questions", "last_updated"},
+		schema.TypeSemantic: {"subject", "predicate", "object", "validity", "evidence", "revision_policy"},
+		schema.TypeCompetence: {"skill_name", "triggers", "procedure", "required_tools", "failure_modes", "fallbacks",
+			"performance"},
+		schema.TypePlanGraph: {"intent", "nodes", "edges", "input_schema", "output_schema", "constraints", "metrics", "version"},
 	}
 	for _, file := range goldens(t, "canonical_*.json") {
 		m, err := schema.DecodeRecord(read(t, file))
@@ -60,7 +61,8 @@ func TestTheCanonicalShapeHasTheNamesOfTheCanonicalSchemas(t *testing.T) {
 		require.NoError(t, err)
 		var record map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(encoded, &record))
-		for _, name := range []string{"id", "type", "sensitivity", "confidence", "salience", "created_at", "last_reinforced_at", "decay_profile", "scope", "provenance",
+		for _, name := range []string{"id", "type", "sensitivity", "confidence", "salience", "created_at",
+			"last_reinforced_at", "decay_profile", "scope", "provenance",
 			"relationships", "payload", "audit_log"} {
 			require.Contains(t, record, name, file)
 		}
@@ -422,7 +424,8 @@ func TestWhatASchemaCannotSay(t *testing.T) {
 			requireFields(t, schema.ValidatePayload(c.kind, json.RawMessage(c.payload)), c.field)
 		})
 	}
-	for _, ok := range []string{semantic(`{"mode":"timeboxed","start":"2026-01-02T00:00:00Z"}`), semantic(`{"mode":"timeboxed","end":"2026-01-02T00:00:00Z"}`),
+	for _, ok := range []string{semantic(`{"mode":"timeboxed","start":"2026-01-02T00:00:00Z"}`),
+		semantic(`{"mode":"timeboxed","end":"2026-01-02T00:00:00Z"}`),
 		semantic(`{"mode":"conditional","conditions":{"a":[1,2]},"end":"2026-01-02T00:00:00Z"}`)} {
 		require.NoError(t, schema.ValidatePayload(schema.TypeSemantic, json.RawMessage(ok)))
 	}
@@ -622,7 +625,8 @@ func TestThePointsOfACurve(t *testing.T) {
 
 func TestDurations(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]int64{"P7D": 604800, "PT1H30M": 5400, "P2W": 1209600, "PT45S": 45, "P1DT1S": 86401, "36h": 129600, "90m0s": 5400} {
+	for text, want := range map[string]int64{"P7D": 604800, "PT1H30M": 5400, "P2W": 1209600, "PT45S": 45,
+		"P1DT1S": 86401, "36h": 129600, "90m0s": 5400} {
 		record := tree(t, "testdata/canonical_semantic.json")
 		record["decay_profile"].(map[string]any)["half_life"] = text //nolint:forcetypeassert // the file has it
 		encoded, err := json.Marshal(record)
@@ -631,7 +635,8 @@ func TestDurations(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, m.Lifecycle.Decay.HalfLifeSeconds, text)
 	}
-	for _, text := range []string{"P", "PT", "P1Y", "P1M", "1500ms", "-5h", "P1DT", "forever", "P99999999999999999999W", strings.Repeat("9", 100) + "h", "PT0S"} {
+	for _, text := range []string{"P", "PT", "P1Y", "P1M", "1500ms", "-5h", "P1DT", "forever", "P99999999999999999999W",
+		strings.Repeat("9", 100) + "h", "PT0S"} {
 		record := tree(t, "testdata/canonical_semantic.json")
 		record["decay_profile"].(map[string]any)["half_life"] = text //nolint:forcetypeassert // the file has it
 		requireProblem(t, decodeTree(t, record), "decay_profile.half_life")
@@ -692,7 +697,8 @@ func TestPayloadBombsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
 			}
 		})
 	}
-	for _, ok := range []string{nested(schema.MaxPayloadDepth - 1), "[" + many(schema.MaxPayloadItems, "0") + "]", `"\ud83d\ude00 \\ud83d \ufffd"`, `0e-999`, `1e308`, `-0.0`,
+	for _, ok := range []string{nested(schema.MaxPayloadDepth - 1), "[" + many(schema.MaxPayloadItems, "0") + "]",
+		`"\ud83d\ude00 \\ud83d \ufffd"`, `0e-999`, `1e308`, `-0.0`,
 		`"` + strings.Repeat("x", schema.MaxContentBytes) + `"`} {
 		_, err := schema.DecodeRecord(bomb(ok))
 		require.NoError(t, err)
@@ -733,7 +739,8 @@ func TestDecodingNeverPanicsAndNeverQuotes(t *testing.T) {
 				to := min(len(encoded), at+rapid.IntRange(1, 40).Draw(t, "cut"))
 				encoded = append(bytes.Clone(encoded[:at]), encoded[to:]...)
 			default:
-				encoded = bytes.Replace(encoded, []byte(`"`+hidden+`"`), rapid.SampledFrom([][]byte{[]byte(`null`), []byte(`[]`), []byte(`{}`), []byte(`-1`), []byte(`1e400`)}).Draw(t, "value"), at%5+1)
+				encoded = bytes.Replace(encoded, []byte(`"`+hidden+`"`),
+					rapid.SampledFrom([][]byte{[]byte(`null`), []byte(`[]`), []byte(`{}`), []byte(`-1`), []byte(`1e400`)}).Draw(t, "value"), at%5+1)
 			}
 			if len(encoded) == 0 {
 				return

@@ -300,7 +300,7 @@ func (o *Operation) requireReason(p *check.Problems) {
 	}
 }
 
-// By is whom history names.
+// By is the name in history.
 func (o *Operation) By() string {
 	if o.Actor != "" {
 		return o.Actor

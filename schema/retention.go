@@ -17,7 +17,7 @@ const (
 	RetainWorld         RetentionDomain = "world"          // tombstones of memories with a world_id (document 003 D2)
 	RetainHistory       RetentionDomain = "history"        // history of memories
 	RetainJobsCompleted RetentionDomain = "jobs_completed" // jobs that were done, and what sweeps did
-	RetainJobsDead      RetentionDomain = "jobs_dead"      // jobs that failed for good
+	RetainJobsDead      RetentionDomain = "jobs_dead"      // jobs that failed permanently
 	RetainRetrievals    RetentionDomain = "retrievals"     // what recalls returned, and the feedback on it
 	RetainIngest        RetentionDomain = "ingest"         // batches, their candidates and proposals
 	RetainForgetRuns    RetentionDomain = "forget_runs"    // what runs of Forget selected and did
@@ -42,7 +42,7 @@ type OnExpiry string
 
 // What may become of it.
 const (
-	ExpiryPurge   OnExpiry = "purge"   // it goes for good
+	ExpiryPurge   OnExpiry = "purge"   // it is removed permanently
 	ExpiryArchive OnExpiry = "archive" // the row stays, out of sight and beyond recovery (document 003 D10)
 )
 
@@ -56,7 +56,7 @@ type RetentionPolicy struct {
 	Tier     Tier            `json:"tier"`     // or Any
 	Typology Typology        `json:"typology"` // or Any
 
-	KeepSeconds int64    `json:"keep_seconds"` // 0: for good
+	KeepSeconds int64    `json:"keep_seconds"` // 0: without limit
 	OnExpiry    OnExpiry `json:"on_expiry"`
 	// DecayExempt keeps memories of the class from being taken by decay, whatever their salience.
 	DecayExempt bool `json:"decay_exempt,omitempty"`
@@ -92,7 +92,7 @@ func (r *RetentionPolicy) Validate() error {
 	case r.KeepSeconds < 0 || r.KeepSeconds > MaxDurationSeconds:
 		p.Add("keep_seconds", "must be between 0 and %d", MaxDurationSeconds)
 	case r.KeepSeconds > 0 && time.Duration(r.KeepSeconds)*time.Second < MinRetention:
-		p.Add("keep_seconds", "must be at least %d, or 0 to keep it for good", int64(MinRetention.Seconds()))
+		p.Add("keep_seconds", "must be at least %d, or 0 to keep it without limit", int64(MinRetention.Seconds()))
 	}
 	switch {
 	case r.OnExpiry != ExpiryPurge && r.OnExpiry != ExpiryArchive:
@@ -136,7 +136,7 @@ type Sweep string
 const (
 	SweepDecay     Sweep = "decay"
 	SweepRetention Sweep = "retention"
-	// SweepHistory is what a retention purge takes of history. It asks by itself: what is admitted of memories
+	// SweepHistory is what a retention purge takes of history. It asks separately: what is confirmed of memories
 	// says nothing of history, nor the other way round.
 	SweepHistory Sweep = "history"
 )

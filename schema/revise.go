@@ -45,7 +45,7 @@ type ReviseRequest struct {
 	// Record is the new truth: required by supersede, fork, merge, contest and reconcile; an alternative
 	// to winner for resolve; none for retract. A record that has an id and neither payload nor content
 	// names a memory that exists already (supersede, merge and contest); its version, when given, must
-	// be the one that stands.
+	// be the current one.
 	//
 	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it or a rule names a
 	// visibility. What another agent owns is revised in the open only: the record is then as visible as the least
@@ -103,7 +103,7 @@ const (
 	ReviseInvalid  ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
 )
 
-// RevisedMemory is a target after the revision, or what stood in its way.
+// RevisedMemory is a target after the revision, or what prevented it.
 type RevisedMemory struct {
 	ID      string `json:"id"`
 	Version int    `json:"version"`
@@ -114,7 +114,7 @@ type RevisedMemory struct {
 type ReviseResult struct {
 	Status ReviseStatus `json:"status"`
 	Action ReviseAction `json:"action"`
-	Why    string       `json:"why,omitempty"` // reconcile: which rule chose; a refusal: what stood in the way
+	Why    string       `json:"why,omitempty"` // reconcile: which rule chose; a refusal: what prevented it
 	// Ids of new memories: the record first, then what a fork leaves of its target.
 	Created []string        `json:"created,omitempty"`
 	Targets []RevisedMemory `json:"targets,omitempty"` // in the order of the request; a refusal lists the current ones

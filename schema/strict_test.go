@@ -95,7 +95,8 @@ func TestRequestsRoundTrip(t *testing.T) {
 	require.NoError(t, read.Validate())
 	require.Equal(t, ingest, read)
 
-	recall := schema.RecallRequest{Principal: ingest.Principal, ReadPolicy: schema.ReadGroup, Query: "q", Limit: 3, Types: []schema.MemoryType{schema.TypeEpisodic}, Categories: []schema.Category{"fact"},
+	recall := schema.RecallRequest{Principal: ingest.Principal, ReadPolicy: schema.ReadGroup, Query: "q", Limit: 3,
+		Types: []schema.MemoryType{schema.TypeEpisodic}, Categories: []schema.Category{"fact"},
 		Tags: []string{"t"}, Who: "w", Pinned: &yes, ImportanceMin: 0.5, Since: &at, MaxSensitivity: "low", Context: json.RawMessage(`{"a":1}`), ValidAt: &at, Superseded: true,
 		Task: &schema.Task{Intent: "i", BudgetTokens: 5}, Layers: true, Expand: true, KeywordQuery: "k", Traversal: schema.TraversalFlat, Without: []string{"text"}, With: []string{"dampen"},
 		Explain: true, Trust: &schema.TrustContext{Authenticated: true, Scopes: []string{"s"}}, IDsOnly: true, Payload: true}

@@ -55,7 +55,7 @@ func Layers() []LayerName {
 	return []LayerName{LayerWorking, LayerSemantic, LayerCompetence, LayerPlan, LayerEpisodic}
 }
 
-// LayerOf is the layer in which memories of a type stand; an unknown type stands with the episodes.
+// LayerOf is the layer of memories of a type; an unknown type is in the layer of episodes.
 func LayerOf(t MemoryType) LayerName {
 	switch t {
 	case TypeWorking:

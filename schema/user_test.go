@@ -54,14 +54,17 @@ func TestUserNames(t *testing.T) {
 		r := schema.RecallRequest{Principal: schema.Principal{Tenant: "acme", Agent: "support", User: name}, Query: "where"}
 		return problemsOf(t, r.Validate())["principal.user"]
 	}
-	for _, name := range []string{"maya", "Maya", "maya@acme.example", "auth0|64f0c1", "6f1c…", "李雷", "user:17", "a.b-c_d~e+f=g", strings.Repeat("x", schema.MaxUserLength)} {
+	for _, name := range []string{"maya", "Maya", "maya@acme.example", "auth0|64f0c1", "6f1c…", "李雷", "user:17",
+		"a.b-c_d~e+f=g", strings.Repeat("x", schema.MaxUserLength)} {
 		require.Empty(t, problem(name), name)
 	}
-	for _, name := range []string{" maya", "maya ", "may a", "a/b", "/", "a\tb", "a\nb", "a\x00b", "\xff", "may\u200ba", "\ufffd", "\u202eayam", "a\u00a0b",
+	for _, name := range []string{" maya", "maya ", "may a", "a/b", "/", "a\tb", "a\nb", "a\x00b", "\xff", "may\u200ba",
+		"\ufffd", "\u202eayam", "a\u00a0b",
 		strings.Repeat("x", schema.MaxUserLength+1)} {
 		require.NotEmpty(t, problem(name), "%q", name)
 	}
-	require.Len(t, []rune(schema.UserScope(strings.Repeat("x", schema.MaxUserLength))), schema.MaxNameLength, "the scope is a name as well")
+	require.Len(t, []rune(schema.UserScope(strings.Repeat("x", schema.MaxUserLength))), schema.MaxNameLength,
+		"the scope is a name as well")
 }
 
 func TestWhatAUserReadsAndChanges(t *testing.T) {

@@ -16,8 +16,8 @@ type Payload interface {
 	EpisodicPayload | WorkingPayload | SemanticPayload | CompetencePayload | PlanGraphPayload
 }
 
-// PayloadOf reads a payload as its type. What is not of that shape is a *ValidationError under the path
-// payload.
+// PayloadOf decodes the payload of a type. It returns a *ValidationError under the path payload if the shape is
+// wrong.
 func PayloadOf[T Payload](payload json.RawMessage) (T, error) {
 	var v T
 	if err := decodeStrict(payload, &v); err != nil {
@@ -43,10 +43,9 @@ func underPath(path string, err error) error {
 	return invalid
 }
 
-// ValidatePayload checks a payload that is about to be written as that of a record of a type: its size
-// and nesting, its JSON Schema (document 004 §15A), and what a schema cannot say. It is given in the
-// names of the schema appendix, as MemoryRecord holds it. Errors are a *ValidationError with paths such
-// as payload.timeline[0].t.
+// ValidatePayload checks the payload of a record before it is written: its size and nesting, its JSON Schema
+// (document 004 §15A), and what a schema cannot say. The payload has the names of the schema appendix, as in
+// MemoryRecord. Errors are a *ValidationError with paths such as payload.timeline[0].t.
 func ValidatePayload(t MemoryType, payload json.RawMessage) error {
 	var p check.Problems
 	if !t.Valid() {
@@ -280,7 +279,7 @@ func checkPlanGraph(p *check.Problems, path string, v *PlanGraphPayload) {
 	}
 }
 
-// graph is a directed graph by the names of its nodes.
+// graph is a directed graph. Its nodes are names.
 type graph struct {
 	out map[string][]string
 	in  map[string]int
@@ -314,8 +313,8 @@ func (g *graph) edge(from, to string) bool {
 	return true
 }
 
-// cyclic reports whether some nodes depend on each other in a circle: whether taking away what depends
-// on nothing, again and again, leaves something.
+// cyclic reports whether some nodes depend on each other in a circle. It removes nodes without dependencies
+// until there are none: what remains is in a circle or depends on one.
 func (g *graph) cyclic() bool {
 	waiting := maps.Clone(g.in)
 	var free []string

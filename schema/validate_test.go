@@ -15,7 +15,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// canary stands in every bad value; no error may quote it.
+// canary is in every bad value; no error may quote it.
 const canary = "XyzzyCanary"
 
 func ptr[T any](v T) *T { return &v }
@@ -180,7 +180,8 @@ func TestRecallRequestNamesEveryBadField(t *testing.T) {
 	t.Parallel()
 	since := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	good := func() schema.RecallRequest {
-		return schema.RecallRequest{Principal: schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "g"}, ReadPolicy: schema.ReadGroup, Query: "q", Limit: 1_000_000,
+		return schema.RecallRequest{Principal: schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "g"},
+			ReadPolicy: schema.ReadGroup, Query: "q", Limit: 1_000_000,
 			Types: []schema.MemoryType{schema.TypeSemantic}, Categories: []schema.Category{schema.CategoryFact}, Tags: []string{"x"}, ImportanceMin: 1,
 			Since: &since, Until: ptr(since.Add(time.Second)), MaxSensitivity: schema.SensitivityHigh}
 	}
@@ -312,11 +313,13 @@ func TestSensitivityAtMost(t *testing.T) {
 
 func TestValidKnowsOnlyTheEnumerations(t *testing.T) {
 	t.Parallel()
-	for _, ok := range []bool{schema.TypePlanGraph.Valid(), schema.CategoryIssue.Valid(), schema.SensitivityHyper.Valid(), schema.VisibilityGlobal.Valid(),
+	for _, ok := range []bool{schema.TypePlanGraph.Valid(), schema.CategoryIssue.Valid(),
+		schema.SensitivityHyper.Valid(), schema.VisibilityGlobal.Valid(),
 		schema.ReadGroup.Valid(), schema.SourceMemory.Valid(), schema.ModeShadow.Valid(), schema.JobDead.Valid()} {
 		require.True(t, ok)
 	}
-	for _, v := range []interface{ Valid() bool }{schema.MemoryType("x"), schema.Category(""), schema.Sensitivity("Low"), schema.Visibility(" private"),
+	for _, v := range []interface{ Valid() bool }{schema.MemoryType("x"), schema.Category(""),
+		schema.Sensitivity("Low"), schema.Visibility(" private"),
 		schema.ReadPolicy("all"), schema.SourceKind("tool"), schema.WriteMode("on"), schema.JobState("done")} {
 		require.False(t, v.Valid(), fmt.Sprintf("%T %q", v, v))
 	}

@@ -34,7 +34,7 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(strings.Repeat("x", pipeline.MaxArtifactBytes+1)), "", "", w.now)
 	require.ErrorIs(t, err, pipeline.ErrArtifactTooLarge)
-	// The database holds to it by itself.
+	// The database enforces it too.
 	_, err = w.owner.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', sha256('a'), 'x', 1, 'b', 'a', now())`)
 	require.ErrorContains(t, err, "check constraint")
 

@@ -49,7 +49,7 @@ var bounds = map[string]bound{
 
 	"event_marks": steady, "event_vectors": steady, "token_budgets": steady, "token_reservations": steady,
 
-	"learning_attempts": perMemory, "learned": perMemory, "solution_outcomes": perMemory, "duplicate_keys": perMemory,
+	"learning_attempts": perMemory, "learned": perMemory, "solution_outcomes": perMemory, "outcome_reports": perMemory, "duplicate_keys": perMemory,
 	"advice": steady, "learning_watermarks": few, "learning_groups": few, "learning_drafts": few,
 
 	"topics": few, "topic_answers": few, "topic_drafts": few,
@@ -198,6 +198,7 @@ func (y *steadyYear) week(n int) {
 	for _, sql := range []string{
 		`INSERT INTO learning_attempts (tenant, memory_id, ordinal, at) SELECT tenant, id, 0, now() FROM memories WHERE tenant = $1 AND id = $2`,
 		`INSERT INTO solution_outcomes (tenant, memory_id, stats, updated_at) SELECT tenant, id, '{}', now() FROM memories WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO outcome_reports (tenant, memory_id, advice_id, at) SELECT tenant, id, gen_random_uuid(), now() FROM memories WHERE tenant = $1 AND id = $2`,
 		`INSERT INTO duplicate_keys (tenant, memory_id, version, key) SELECT tenant, id, 1, sha256('x') FROM memories WHERE tenant = $1 AND id = $2`,
 		`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at) SELECT tenant, id, 'competence', id, 'error:x', now()
 			FROM memories WHERE tenant = $1 AND id = $2`,

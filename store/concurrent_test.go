@@ -90,7 +90,7 @@ type arena struct {
 	*world
 	agents  []schema.Principal
 	clock   atomic.Int64
-	working map[string][]string // by agent, ids of records that are put again and again
+	working map[string][]string // by agent, ids of records that are put repeatedly
 	grown   map[string][]string
 
 	mu        sync.Mutex
@@ -191,7 +191,7 @@ func (c *caller) pickLive() (schema.MemoryRecord, error) {
 	return one(c, known), nil
 }
 
-// version is the one that the caller saw: not always the one that stands.
+// version is the one that the caller saw: not always the current one.
 func (c *caller) version(id uuid.UUID) (int, error) {
 	m, err := c.Get(ctx, c.p, id)
 	if errors.Is(err, pg.ErrNotFound) {
@@ -383,7 +383,7 @@ func (c *caller) put() error {
 		return err
 	}
 	for _, item := range result.Items {
-		// What is put again and again is not forgotten by force: it would begin a second history under its id.
+		// A record that is put repeatedly is not forgotten by force: it would begin a second history under its id.
 		if !slices.Contains(c.working[c.p.Agent], item.ID) && !slices.Contains(c.grown[c.p.Agent], item.ID) {
 			c.met(item.ID)
 		}
@@ -672,8 +672,8 @@ func (w *world) erasing(ids ...uuid.UUID) func() error {
 	}
 }
 
-// A text comes in again while the memory that has it is being erased: the erasure waits and takes what
-// came in with it, and no copy is left beside an empty row.
+// A text comes in again while the memory that has it is being erased: the erasure waits and removes the
+// new text too, and no copy is left next to an empty row.
 func TestStageMeetsAnErasureOfTheSameText(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.WriteMode{schema.ModeControlled, schema.ModeShadow} {
@@ -706,7 +706,7 @@ func TestLinkMeetsTheEndOfAnEntity(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A fact is being forgotten for good while the graph of its source is written: it gets no place in it.
+// A fact is being erased while the graph of its source is written: it is not added to the graph.
 func TestLinkMeetsAnErasureOfAFact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -722,8 +722,8 @@ func TestLinkMeetsAnErasureOfAFact(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A request that comes again after its memory was forgotten for good brings the text once more. It is
-// answered as before, and the text is not kept.
+// A request that is repeated after its memory was erased brings the text once more. It is answered as
+// before, and the text is not kept.
 func TestReplayedKeyOfWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetErase, schema.ForgetForce} {

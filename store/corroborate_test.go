@@ -171,7 +171,7 @@ func TestOneRecordHasABoundedNumberOfSources(t *testing.T) {
 	require.NoError(t, json.Unmarshal(encoded, &back))
 }
 
-// All that says what was superseded is marked with it, whoever said it.
+// All records that say what was superseded are marked with it, from any source.
 func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -199,7 +199,7 @@ func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 	require.NotContains(t, marks(), fourth)
 }
 
-// An episode whose words a lasting record says is no neighbour to decide on: the record is.
+// If a lasting record repeats an episode, the record is the neighbour to decide on, and not the episode.
 func TestEpisodesThatRecordsSpeakForAreNoNeighbours(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -136,7 +136,7 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// What a policy exempts is looked at again when the policy may have changed.
+// What a policy exempts is checked again when the policy may have changed.
 func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -178,7 +178,7 @@ func TestDecayInterruptedAnywhere(t *testing.T) {
 			require.Error(t, err)
 		})
 		require.Equal(t, before, w.snapshot(), "a batch is all or nothing")
-		// One that is killed behind its commit is begun again, without its place.
+		// One that is killed after its commit begins again, without its position.
 		_, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
 		require.NoError(t, err)
 	}
@@ -227,7 +227,7 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A memory that a pipeline still works on, or that somebody is changing, is left alone; what is behind it is not.
+// A memory that a pipeline still works on, or that somebody is changing, is skipped; those after it are not.
 func TestDecayLeavesWhatIsBusy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,7 +26,7 @@ func (s *Store) SearchText(ctx context.Context, f pg.Filter, query string, limit
 	return ranking.Hits, err
 }
 
-// Add puts another ranking beside this one.
+// Add adds another ranking to this one.
 func Add(r search.TextRanking, other search.TextRanking, limit int) search.TextRanking {
 	r.Add(other, limit)
 	return r

@@ -348,7 +348,7 @@ func TestFeedbackDeliveredAgainHasOneEffect(t *testing.T) {
 }
 
 // Feedbacks on one memory at once all count, whichever order they name it in; of two on one item, the last
-// one stands.
+// one is kept.
 func TestFeedbackAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -390,7 +390,7 @@ func TestFeedbackAtOnce(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A worker whose clock is behind moves salience, and not its time.
+// A worker whose clock is slow changes salience, and not its time.
 func TestFeedbackWithAClockPutBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

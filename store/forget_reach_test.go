@@ -70,7 +70,7 @@ func TestForgetQueryMustLookForAWord(t *testing.T) {
 		"the -zebra":    {german}, // in English nothing is left of it but what must not be there
 		"doors":         {english},
 		"tresor -vault": {german},
-		// A stop word in English, of which French leaves what stands in an English memory.
+		// A stop word in English that French keeps as an English memory has it.
 		"themselves -zebra": nil,
 	} {
 		require.ElementsMatch(t, want, w.chosen(w.selects(w.forgets(schema.ForgetForce, schema.Selector{Query: query}))), query)
@@ -78,7 +78,7 @@ func TestForgetQueryMustLookForAWord(t *testing.T) {
 	require.Equal(t, 0, w.count("forget_runs", "total < 0"))
 }
 
-// A run that was confirmed goes on where it stood when its workflow is run again.
+// A confirmed run continues where it stopped when its workflow is run again.
 func TestSelectForgetTellsWhereTheRunStands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,7 +103,7 @@ func TestSelectForgetTellsWhereTheRunStands(t *testing.T) {
 	require.Equal(t, first, again)
 }
 
-// What a caller calls its record stands in the result of the put, too.
+// The result of the put has the caller's name of its record, too.
 func TestEraseTakesExternalIDsOutOfResults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -496,7 +496,7 @@ func TestForgettingTakesExactlyItsMentionsBack(t *testing.T) {
 	}
 }
 
-// Links and forgetting at once: nothing counts twice, and nothing fails for good.
+// Links and forgetting at once: nothing counts twice, and no run fails.
 func TestForgetWhileLinking(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -153,7 +153,7 @@ func TestLatestIsWhatTheViewShows(t *testing.T) {
 			}
 			list = append(list, e)
 		}
-		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", Events: list, Open: views.GlobalKinds(), Now: time.Now()})
+		err := w.lay(time.Now(), list...)
 		require.NoError(r, err)
 		if rapid.Bool().Draw(r, "erase") {
 			_, err = w.Store.Empty(ctx, "t", []string{list[0].ID}, time.Now())

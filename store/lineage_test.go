@@ -105,7 +105,7 @@ func TestLineageWithholds(t *testing.T) {
 	stranger := schema.Principal{Tenant: "t", Agent: "b"}
 	l, err := w.Lineage(ctx, stranger, open, 0)
 	require.NoError(t, err)
-	require.Equal(t, sorted(open, secret), nodesOf(l), "nothing behind what is withheld")
+	require.Equal(t, sorted(open, secret), nodesOf(l), "nothing after what is withheld")
 	require.Equal(t, read.LineageNode{ID: secret.String(), Distance: 1, Withheld: true}, l.Nodes[1])
 	require.Equal(t, read.LineageEdge{From: open.String(), Predicate: "derived_from", To: secret.String(), Weight: 1}, l.Edges[0])
 	_, err = w.Lineage(ctx, stranger, secret, 0)

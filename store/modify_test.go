@@ -279,7 +279,7 @@ func TestModifyWorkingMemory(t *testing.T) {
 	require.JSONEq(t, `{"kind":"working","task_id":"t1","state":"executing","context_summary":"Nearly there.","next_actions":["go on"]}`, string(w.get(id).Payload))
 }
 
-// What is written into a memory later is looked at as what was handed in.
+// A text that is written into a memory later is checked like one that was handed in.
 func TestModifyRaisesTheSensitivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -309,7 +309,7 @@ func TestModifyKeepsGroundsApart(t *testing.T) {
 	require.Equal(t, 2, out.Updated)
 }
 
-// Two hundred patches of which some conflict: each is settled on its own.
+// Two hundred patches, and some conflict: each has its own result.
 func TestModifyManyOfWhichSomeConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -401,7 +401,7 @@ func TestModifyDeliveredAgainHasOneEffect(t *testing.T) {
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
-// Of two that saw the same version one wins, and the other is told which version stands.
+// Of two that saw the same version one wins, and the other is told the current version.
 func TestTwoModifyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -433,8 +433,7 @@ func TestTwoModifyAtOnce(t *testing.T) {
 	w.requireExactStats()
 }
 
-// Modifications, new memories and the pipeline cross each other; nothing is lost and no one waits for
-// ever.
+// Modifications, new memories and the pipeline run at once: no change is lost, and none waits forever.
 func TestModifyBesideTheOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// An outcome has what the target says, as the owner of the batch may look at it.
+// An outcome has what the target says, as far as the owner of the batch may read it.
 func TestOutcomesTellOfTheTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Of content above the limit nothing is lost: it is an artifact, and the memory begins as it does and refers to it.
+// Content above the limit is kept whole in an artifact. The memory has its beginning and refers to it.
 func TestOversizedContentIsAnArtifact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -240,7 +240,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"list, important": {func() error { return second(s.List(ctx, important, pg.Page{})) }, []string{"memories_pkey", "memory_access_pkey"}},
 		"vector":          {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
 		"vector, planned once": {func() error {
-			for range 10 { // of which the last name their tenant
+			for range 10 { // the last ones name their tenant
 				if _, err := s.SearchVector(ctx, isolated, *vec, 150); err != nil {
 					return err
 				}
@@ -280,7 +280,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			return second(s.SolutionsWith(ctx, shared, []uuid.UUID{nth(200001), nth(200002)}))
 		}, []string{"memories_pkey", "solution_outcomes_pkey", "memory_links_pkey"}},
 		"advice, by what failed": {func() error {
-			return second(s.EpisodesWith(ctx, shared, []string{"cache", "mismatch"}))
+			return second(s.EpisodesWith(ctx, shared, []string{"cache", "mismatch"}, ""))
 		}, []string{"memories_failures"}},
 		"advice, kept and reported": {func() error {
 			given := advising.Advice{ID: uuid.New(), Principal: w.p, Offered: []advising.Offer{{ID: nth(200001).String()}}}
@@ -360,7 +360,7 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"purge":          {func() error { return purges(s, lifecycle.PurgeExpire) }, []string{"memories_tombstones"}},
 		"purge, links":   {func() error { return purges(s, lifecycle.PurgeGraphLinks) }, []string{"memories_purging"}},
 		"purge, vectors": {func() error { return purges(s, lifecycle.PurgeEmbeddings) }, []string{"memories_purging"}},
-		"purge, rows": {func() error { // what the pipeline copied, what lies beside, the rows
+		"purge, rows": {func() error { // copies of the pipeline, dependents, the rows
 			for {
 				b, err := s.Purge(ctx, purge(lifecycle.PurgeTombstones))
 				if err != nil || !b.More {

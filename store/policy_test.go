@@ -173,7 +173,7 @@ func TestFactsAreAsSensitiveAndAsHiddenAsTheirSource(t *testing.T) {
 	second := uuid.MustParse(ack.MemoryIDs[0])
 	w.decided(r, second, idea{fact: lives("Dana lives in Rome", "Dana", "Rome"), action: schema.ActionAdd})
 	require.Equal(t, 1, w.writeUnder(p, r).Blocked)
-	// Elsewhere another may stand.
+	// Under another policy the fact may be active.
 	ack, r = w.stageUnder(nil, schema.Candidate{Content: "Dana says she has moved to Bergen."})
 	elsewhere := uuid.MustParse(ack.MemoryIDs[0])
 	w.decided(r, elsewhere, idea{fact: lives("Dana lives in Bergen", "Dana", "Bergen"), action: schema.ActionAdd})
@@ -206,7 +206,7 @@ rules:
 		metadata := w.createdWith(uuid.MustParse(f.ID))
 		require.Equal(t, p.Hash(), metadata["policy"])
 		require.Equal(t, []any{"towns-are-public"}, metadata["rules"])
-		require.Contains(t, metadata, "proposalId", "beside what the pipeline says")
+		require.Contains(t, metadata, "proposalId", "in addition to what the pipeline says")
 	}
 }
 

@@ -187,7 +187,7 @@ func nonzero(m map[schema.PurgeStep]int) map[schema.PurgeStep]int {
 	return out
 }
 
-// In any other order a step finds nothing that it may remove, and the keys stand behind that.
+// In any other order a step finds nothing that it may remove, and the foreign keys enforce that.
 func TestPurgeInAnotherOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -633,7 +633,7 @@ func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
 	}{{"", 10, []string{"asked", "t", "worked"}}, {"", 2, []string{"asked", "t"}}, {"asked", 1, []string{"t"}}, {"t", 10, []string{"worked"}}, {"worked", 10, nil}, {"", 0, nil}} {
 		tenants, err := w.SweepTenants(ctx, c.after, c.limit)
 		require.NoError(t, err)
-		require.ElementsMatch(t, c.want, tenants, "%d behind %q", c.limit, c.after)
+		require.ElementsMatch(t, c.want, tenants, "%d after %q", c.limit, c.after)
 		require.True(t, slices.IsSorted(tenants))
 	}
 	asked.now = w.now.Add(31 * day)

@@ -109,8 +109,8 @@ func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
 	require.Equal(t, []int{1, edges}, []int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_links", "true")})
 }
 
-// What was proposed from a memory or about it is emptied ahead of it, in parts: neither a source that brought many
-// facts, nor a fact that was said again and again, makes a transaction large.
+// Proposals from a memory or about it are emptied before it, in parts: neither a source with many facts nor a fact
+// that was said many times makes a transaction large.
 func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,7 +169,7 @@ func TestPurgeEmptiesExtractionsOfEmptiedProposals(t *testing.T) {
 	require.Equal(t, []int{0, 0}, []int{w.count("memories", "id = $1", made), w.count("memory_candidates", told)})
 }
 
-// What was evaluated in shadow mode stands beside no memory: it goes with its job, in parts.
+// A shadow evaluation belongs to no memory: it is removed with its job, in parts.
 func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/sweeping"
 )
 
-// A purge looks at a page at a time, however much of a table stays: of a world, of what is needed, of other classes.
+// A purge reads a page at a time, however much of a table stays: of a world, of what is needed, of other classes.
 func TestAPurgeLooksAtAPageAtATime(t *testing.T) {
 	t.Parallel()
 	const stays, limit = 250, 5

@@ -111,7 +111,7 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 	testkit.CheckInvariants(t, w.owner)
 }
 
-// A successor that turns out to be known already is that which stands.
+// If a successor is a duplicate, the stored memory becomes the successor.
 func TestPutSupersededByADuplicate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

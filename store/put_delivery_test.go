@@ -212,7 +212,7 @@ func TestPutMeetsAnIngestOfTheSameContent(t *testing.T) {
 		m.Content = text
 		records = append(records, m)
 	}
-	for i := range records[1:] { // each leads to the one before, whether that is written or stands
+	for i := range records[1:] { // each leads to the one before, whether that is written now or was stored
 		records[i+1].Relations = []schema.Relation{{Predicate: "supports", TargetID: fmt.Sprintf("n%d", i), Weight: 1}}
 	}
 	for i := range records {

@@ -84,7 +84,7 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 	ana := []schema.Ref{{Kind: "human", Ref: "operator:ana"}}
 	first := put("operator:ana", bare("Faro"))
 	require.Equal(t, ana, evidence(first))
-	require.Equal(t, schema.PutUnchanged, put("operator:bob", bare("Faro")).Status, "whoever says it again")
+	require.Equal(t, schema.PutUnchanged, put("operator:bob", bare("Faro")).Status, "another author says it again")
 	require.Equal(t, schema.PutUnchanged, put("", bare("Faro")).Status)
 
 	told := bare("Porto")
@@ -542,7 +542,7 @@ func TestEpisodesGrowAndDoNotChange(t *testing.T) {
 	stale.Version = 1
 	require.Equal(t, schema.PutVersion, w.putAll(stale)[0].Status)
 	require.Equal(t, 2, w.get(uuid.MustParse(id)).Version)
-	// The database holds to it by itself.
+	// The database enforces it too.
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET payload = jsonb_set(payload, '{timeline,0,summary}', '"else"') WHERE id = $1`, id)
 	require.ErrorContains(t, err, "append-only")
 }

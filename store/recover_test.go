@@ -135,7 +135,7 @@ func TestRecoverTwins(t *testing.T) {
 	require.Equal(t, "partial", out.Summary())
 }
 
-// On another ground a claim may hold beside the one that took its place.
+// On another ground a claim may hold next to the one that replaced it.
 func TestRecoverOnAnotherGround(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

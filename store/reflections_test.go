@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/events"
 )
 
@@ -26,6 +29,27 @@ func believed(id, stream, agent, through string, basedOn ...string) ledger.Event
 	payload, _ := json.Marshal(ledger.Reflection{Belief: "belief " + id, BasedOn: basedOn, Through: through})
 	e.Payload = payload
 	return e
+}
+
+// lay appends events without looking at what reflections cite. Ledgers have such events: what they cite was purged since,
+// or they were appended by an earlier version.
+func (w *world) lay(at time.Time, list ...ledger.Event) error {
+	open, ids := views.GlobalKinds(), map[string]bool{}
+	return commit.Write(ctx, w.Store.DB, "t", at, func(c *commit.Change) error {
+		rows := []events.Row{}
+		for _, e := range list {
+			require.False(w.t, ids[e.ID])
+			ids[e.ID] = true
+			rows = append(rows, events.Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent, PolicyGroup: e.PolicyGroup, Kind: e.Kind,
+				Turn: e.Turn, Visibility: ledger.VisibilityOf(e, open), Sensitivity: cmp.Or(e.Sensitivity, schema.SensitivityLow),
+				Payload: e.Payload, OccurredAt: e.OccurredAt, RecordedAt: at.UTC()})
+		}
+		batch := &pgx.Batch{}
+		if err := events.Queue(batch, rows); err != nil {
+			return err
+		}
+		return c.Tx.SendBatch(ctx, batch).Close()
+	})
 }
 
 // What is read for a reflection is what package views finds pending in the whole stream.
@@ -51,7 +75,7 @@ func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
 			}
 			list = append(list, e)
 		}
-		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", Events: list, Open: views.GlobalKinds(), Now: time.Now()})
+		err := w.lay(time.Now(), list...)
 		require.NoError(r, err)
 		if rapid.Bool().Draw(r, "erase") {
 			_, err = w.Store.Empty(ctx, "t", []string{rapid.SampledFrom(list).Draw(r, "erased").ID}, time.Now())
@@ -175,6 +199,69 @@ func TestAppendReflection(t *testing.T) {
 	require.Equal(t, "the cache lies", r.Belief)
 }
 
+// A reflection that is appended as any event must have evidence, too: events that are in the ledger or come before it in
+// the request, that its agent sees, and that were not erased. Otherwise nothing of the request is appended.
+func TestAppendedReflectionsNeedEvidence(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	high, grouped := said("high", "run/x", "ann", ledger.KindAgentSpoke), said("grouped", "run/x", "bob", ledger.KindAgentSpoke)
+	high.Sensitivity, grouped.Visibility = schema.SensitivityHigh, schema.VisibilityGroup
+	w.append(w.now, said("own", "run/x", "ann", ledger.KindAgentSpoke), high, grouped, said("private", "run/x", "bob", ledger.KindAgentThought),
+		said("world", "run/y", "bob", ledger.KindWorldObserved), said("erased", "run/x", "ann", ledger.KindAgentSpoke))
+	_, err := w.Store.Empty(ctx, "t", []string{"erased"}, w.now)
+	require.NoError(t, err)
+	first, later := said("first", "run/x", "ann", ledger.KindAgentSpoke), said("later", "run/x", "ann", ledger.KindAgentSpoke)
+	silent := said("r", "run/x", "ann", ledger.KindAgentReflected)
+	silent.Payload = nil
+	for problem, r := range map[string]ledger.Event{
+		"based_on[0]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "private", "own"),
+		"based_on[1]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "own", "invented"),
+		"based_on[2]: was erased":                          believed("r", "run/x", "ann", "", "own", "world", "erased"),
+		"based_on[3]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "own", "own", "own", "later"),
+		"based_on[4]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "own", "own", "own", "own", "r"),
+		"through: was erased":                              believed("r", "run/x", "ann", "erased", "own"),
+		"belief: is required":                              silent,
+	} {
+		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", PolicyGroup: "g", Events: []ledger.Event{first, r, later}, Now: w.now})
+		var invalid *schema.ValidationError
+		require.True(t, errors.As(err, &invalid), "%s: %v", problem, err)
+		require.Equal(t, "events[1].payload."+problem, invalid.Fields[0].Error())
+	}
+	require.Equal(t, 6, w.count("events", "TRUE"), "nothing of a refused request is appended")
+
+	done := w.append(w.now, first, believed("r", "run/x", "ann", "first", "own", "high", "grouped", "world", "first"),
+		believed("on a belief", "run/x", "ann", "", "r"))
+	require.Equal(t, []bool{true, true, true}, []bool{done[0].Added, done[1].Added, done[2].Added})
+	require.Equal(t, []string{"high", "high"}, testkit.Strings(t, w.owner, `SELECT sensitivity FROM events WHERE kind = 'agent.reflected'`),
+		"as its evidence, also of a belief on a belief")
+
+	_, err = w.Store.Empty(ctx, "t", []string{"first"}, w.now)
+	require.NoError(t, err)
+	again := w.append(w.now, believed("r", "run/x", "ann", "first", "own", "high", "grouped", "world", "first"))
+	require.False(t, again[0].Added, "a retry finds it, though its evidence was erased since")
+}
+
+// A belief that is appended and an erasure of its evidence that meet: no belief stays on what is erased.
+func TestAppendedReflectionMeetsErasure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range 30 {
+		a, b := fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i)
+		w.append(w.now, said(a, "run/x", "ann", ledger.KindAgentSpoke), said(b, "run/x", "ann", ledger.KindAgentSpoke))
+		done := make(chan error, 1)
+		go func() {
+			_, err := w.Store.Empty(ctx, "t", []string{b, a}, w.now)
+			done <- err
+		}()
+		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", Events: []ledger.Event{believed(fmt.Sprintf("r%d", i), "run/x", "ann", b, a, b)},
+			Open: views.GlobalKinds(), Now: w.now})
+		var invalid *schema.ValidationError
+		require.True(t, err == nil || errors.As(err, &invalid), "%v", err)
+		require.NoError(t, <-done)
+	}
+	require.Zero(t, w.count("events", "kind = 'agent.reflected' AND erased_at IS NULL"))
+}
+
 // Erasing events empties the beliefs that rest on nothing else, and those that rest on these; a belief with other
 // evidence stays, and the view says that it has lost support.
 func TestErasingEmptiesBeliefs(t *testing.T) {
@@ -226,6 +313,7 @@ func TestReflections(t *testing.T) {
 	w := newWorld(t)
 	private := believed("private", "run/x", "bob", "", "y")
 	private.Visibility = schema.VisibilityPrivate
+	w.append(w.now, said("y", "world/w", "cas", ledger.KindWorldObserved))
 	w.append(w.now, believed("1", "run/x", "ann", "", "y"), private, believed("2", "run/x", "bob", "", "y"), believed("3", "run/y", "ann", "", "y"))
 	of := func(stream string) []string {
 		found, err := w.Store.Reflections(ctx, events.ReflectionsInput{Principal: schema.Principal{Tenant: "t", Agent: "ann"}, Stream: stream, Limit: 10})
@@ -246,7 +334,8 @@ func TestErasingAMemoryEmptiesBeliefs(t *testing.T) {
 	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
 	ids := testkit.Strings(t, w.owner, `SELECT id FROM events WHERE memory_id IS NOT NULL`)
 	require.Len(t, ids, 1)
-	w.append(w.now, said("a", "run/x", "ann", ledger.KindAgentSpoke), believed("belief", "run/x", "ann", "", ids[0]), believed("other", "run/x", "ann", "", "a", ids[0]))
+	w.append(w.now, said("a", "run/x", w.p.Agent, ledger.KindAgentSpoke), believed("belief", "run/x", w.p.Agent, "", ids[0]),
+		believed("other", "run/x", w.p.Agent, "", "a", ids[0]))
 	receipt := w.forgetAll(w.forgets(schema.ForgetErase, named(uuid.MustParse(ack.MemoryIDs[0]))))
 	require.Equal(t, 2, receipt.Removed["events"], "the belief is in the receipt")
 	require.Equal(t, []string{"other"}, testkit.Strings(t, w.owner, `SELECT id FROM events WHERE kind = 'agent.reflected' AND erased_at IS NULL`))

@@ -280,7 +280,7 @@ func TestExportSelects(t *testing.T) {
 	scoped.Filter.Principal.Tenant = "t2"
 	require.Empty(t, contents(scoped))
 
-	// A part restores by itself; what it points at is missing and said to be.
+	// A part can be restored alone; its missing targets are reported.
 	to := newWorld(t)
 	got := to.restore("t", w.export(transfer.ExportSelection{Filter: pg.Filter{Principal: w.p, Types: []schema.MemoryType{schema.TypeSemantic}}}), 10)
 	require.Empty(t, got.Conflicts)
@@ -415,7 +415,7 @@ func TestSupersessionCheck(t *testing.T) {
 	require.False(t, cyclic)
 }
 
-// A file from before a column has the default for it, not nothing; beside lines that have it.
+// A line from before a column was added gets the column's default, next to lines that have the column.
 func TestRestoreFillsInWhatAFileLacks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

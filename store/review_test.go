@@ -367,7 +367,7 @@ func TestOneReviewerOfManyDecides(t *testing.T) {
 	require.Equal(t, 1, w.count("memory_history", "metadata->>'reviewed' = 'true' AND event = 'none'"))
 }
 
-// Reviewers of one claim, and the pipeline, meet: one fact stands at the end, and no one fails.
+// Reviewers of one claim and the pipeline meet: one fact is active at the end, and none of them fails.
 func TestApprovalsOfOneClaimAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -616,7 +616,7 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	require.Equal(t, target.String(), out[3].Right.ID)
 	require.Len(t, w.reviews(pipeline.ReviewFilter{Contradictions: true}), 2)
 
-	// What is resolved or forgotten is no contradiction any more.
+	// What is resolved or forgotten is not a contradiction any more.
 	w.exec(`UPDATE memories SET status = 'active' WHERE id IN ($1, $2)`, a, b)
 	w.forget(c)
 	w.settle(item, schema.DecisionReject)

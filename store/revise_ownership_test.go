@@ -98,7 +98,7 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 		win.Winner = shown.String()
 		require.Equal(t, schema.ReviseApplied, b.revise(win).Status, "what everybody sees may win")
 	})
-	t.Run("of whom nobody sees", func(t *testing.T) {
+	t.Run("seen by its owner only", func(t *testing.T) {
 		t.Parallel()
 		a := newWorld(t)
 		b := a.another("b")
@@ -337,7 +337,7 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 	})
 }
 
-// What leads to a memory that the asker may not look at is not shown, nor why it was made.
+// What leads to a memory that the asker may not read is not shown, nor why it was made.
 func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
 	t.Parallel()
 	a := newWorld(t)

@@ -54,7 +54,7 @@ func (w *world) keep(m schema.MemoryRecord) uuid.UUID {
 	return id
 }
 
-// as names a memory in the version in which it stands.
+// as names a memory in its current version.
 func (w *world) as(ids ...uuid.UUID) []schema.Target {
 	w.t.Helper()
 	out := make([]schema.Target, len(ids))
@@ -450,7 +450,7 @@ func TestReviseByAMemoryThatExists(t *testing.T) {
 	c := w.keep(claims("Cleo", "Rome", ""))
 	w.applied(w.revision(schema.ReviseSupersede, named(c, 0), w.as(b)...))
 	w.refused(schema.ReviseCycle, w.revision(schema.ReviseSupersede, named(a, 0), w.as(c)...))
-	// Even where a cycle stands already, the walk ends.
+	// Even where a cycle exists already, the walk ends.
 	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, c, a)
 	w.refused(schema.ReviseCycle, w.revision(schema.ReviseSupersede, named(a, 0), w.as(c)...))
 	w.exec(`UPDATE memories SET superseded_by = NULL WHERE id = $1`, c)
@@ -461,7 +461,7 @@ func TestReviseByAMemoryThatExists(t *testing.T) {
 	require.Equal(t, schema.StatusContested, w.get(d).Status)
 }
 
-// TestReviseOwnership: the successor belongs to whom the target belonged, and is seen by no more.
+// TestReviseOwnership: the successor has the target's owner, and no additional readers.
 func TestReviseOwnership(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -490,8 +490,8 @@ func TestReviseOwnership(t *testing.T) {
 	require.Equal(t, schema.VisibilityShared, w.get(uuid.MustParse(result.Created[0])).Visibility, "unless it says so")
 }
 
-// TestReviseAtOnce has eight writers revise the same fact: one does, the others learn that another
-// version stands.
+// TestReviseAtOnce has eight writers revise the same fact: one succeeds, the others learn that another
+// version is the current one.
 func TestReviseAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest, schema.ReviseRetract, schema.ReviseReconcile} {
@@ -745,7 +745,7 @@ func (d draw) run(w *world, p schema.Principal) error {
 	if d.action == "" {
 		_, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"},
 			Request: schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}}, Policy: w.policy, Now: time.Now()})
-		return err // what stands in its way is a status
+		return err // a refusal is a status
 	}
 	known, err := w.List(ctx, pg.Filter{Principal: p}, pg.Page{})
 	if err != nil || len(known) == 0 {

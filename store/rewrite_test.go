@@ -74,7 +74,7 @@ func TestReviseRefusesWhatItCannotRewrite(t *testing.T) {
 	for id, predicate := range map[uuid.UUID]string{twice: "lives_in", absent: "works_in"} {
 		req := w.revision(schema.ReviseSupersede, moves(predicate, "Oslo"), w.as(id)...)
 		require.Contains(t, w.refused(schema.ReviseInvalid, req).Why, "content")
-		// What stands in the way first is told first.
+		// The first obstacle is reported first.
 		req.Targets[0].IfVersion++
 		w.refused(schema.ReviseVersionConflict, req)
 		req.Targets[0].IfVersion--

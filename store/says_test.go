@@ -371,7 +371,7 @@ func TestEverywhereLeavesPinnedAndChangedAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{1, 1, 1}, []any{receipt.Forgotten, receipt.Skipped[lifecycle.OutcomeVersionConflict], receipt.StillSaid})
 
-	// What was erased by itself still leads to its source.
+	// A fact that was erased alone still leads to its source.
 	receipt = w.forgetAll(w.forgets(schema.ForgetErase, named(facts[0])))
 	require.Equal(t, map[string]int{lifecycle.OutcomeErased: 1}, receipt.Skipped)
 	require.Equal(t, []string{source.String()}, receipt.IDs)

@@ -554,8 +554,8 @@ func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
 	require.Equal(t, mine, ranking.Hits[0].ID)
 }
 
-// Where a fact was drawn from is told to whom sees that as well: of what is hidden no id leaves the store, and it
-// takes no part in what is collapsed.
+// The source of a fact is told only to those who may read it: the id of a hidden source does not leave the store, and
+// is not used to collapse results.
 func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

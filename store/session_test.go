@@ -66,7 +66,7 @@ func TestSessionTurns(t *testing.T) {
 	}
 	require.Len(t, turns, 3)
 
-	// What is gone or hidden is no neighbour, and lends nothing.
+	// A memory that is gone or hidden is not a neighbour, and lends nothing.
 	w.exec(`UPDATE memories SET deleted_at = now() WHERE id = $1`, one[1])
 	w.exec(`UPDATE memories SET sensitivity = 'hyper' WHERE id = $1`, one[3])
 	require.Equal(t, map[int]uuid.UUID{-1: one[0], 1: one[4]}, w.around(isolated, one[2], one[2], 1))
@@ -122,7 +122,7 @@ func TestRankTextIsBM25(t *testing.T) {
 	}
 }
 
-// What a person says in a sentence stands above a long answer that has the same words, whatever the others' length.
+// What a person says in a sentence ranks above a long answer that has the same words, whatever the others' length.
 func TestRankTextPrefersTheShortAmongLongTexts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

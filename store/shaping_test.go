@@ -138,7 +138,7 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 	for word, address := range texts {
 		require.Equal(t, []string{address}, find(word), word)
 	}
-	require.Empty(t, find("saffr"), "behind what is indexed")
+	require.Empty(t, find("saffr"), "after the indexed part")
 	require.Equal(t, []string{texts["quoin"], texts["kestr"]}, find("quoin", "kind", "kestr"), "those with most of the words first")
 	w.forget(id)
 	require.Empty(t, find("kestr"))

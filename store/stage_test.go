@@ -221,7 +221,7 @@ func TestStageKeepsTextThatOnlyAReplayedCandidateRepeats(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.stage(schema.Candidate{Content: "what came first", IdempotencyKey: "k"})
-	// The keyed candidate is not written; so the one behind it, of the same words, has to be.
+	// The keyed candidate is not written; so the one after it, of the same words, has to be.
 	ack, _ := w.stage(schema.Candidate{Content: "words not seen yet", IdempotencyKey: "k"}, schema.Candidate{Content: "words not seen yet"},
 		schema.Candidate{Content: "Words not seen yet."})
 	require.Equal(t, []int{0, 2}, ack.Deduped)
@@ -277,8 +277,8 @@ func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
 	require.Contains(t, h[0].Reason, "recall")
 }
 
-// What no one could forget, since it stands beside no memory, is not kept: neither what recall handed out nor what
-// is delivered again of a memory that is gone.
+// Text that belongs to no memory could not be forgotten, and is not kept: neither what recall handed out nor a second
+// delivery of a memory that is gone.
 func TestStageKeepsNoTextBesideNoMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -399,7 +399,7 @@ func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
 	require.ErrorContains(t, err, "no tenant")
 }
 
-// Who gives up waiting leaves the statement behind at the server, unless the server gives up too.
+// A client that stops waiting leaves the statement running at the server, unless the server cancels it too.
 func TestStatementTimeoutEndsAtTheServer(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)

@@ -154,7 +154,7 @@ func (p planNode) tree(depth int) string {
 	return out
 }
 
-// read is how many rows a plan's scans of tables and its joins looked at.
+// read is how many rows a plan's scans of tables and its joins read.
 func (p planNode) read() float64 {
 	n := p.Loops * p.Joined
 	if p.Relation != "" || p.Index != "" {

@@ -168,7 +168,7 @@ func TestOvertakenDraftIsDropped(t *testing.T) {
 	require.Equal(t, storetopics.State{Refs: []rules.Ref{}}, state)
 }
 
-// Forgetting and publishing at the same time leave no answer that repeats the memory, whoever comes first.
+// Forgetting and publishing at the same time leave no answer that repeats the memory, in either order.
 func TestPublishWhileForgetting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// Every look at single memories is bounded as recall is, unless the caller says how far it may go.
+// Every read of single memories has the limit of recall, unless the caller gives another limit.
 func TestLooksAreBoundedBySensitivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

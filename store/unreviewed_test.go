@@ -131,7 +131,7 @@ func TestAnUnreviewedContradictionThatIsKnown(t *testing.T) {
 	require.Equal(t, 1, w.count("memories", "content = 'Ana does not like green tea'"))
 }
 
-// The pipeline's own contestation finds the other side where it stands, too.
+// The pipeline's own contestation finds the other side, too.
 func TestAContestOfWhatIsKnownMarksBoth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

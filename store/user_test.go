@@ -221,7 +221,7 @@ func TestAUserForgetsAndErasesItsOwn(t *testing.T) {
 					require.NotEmpty(t, w.get(id).Content)
 				}
 			}
-			// The agent by itself forgets what belongs to no user.
+			// The agent without a user forgets what belongs to no user.
 			require.ElementsMatch(t, ids[agent], agent.chosen(agent.selects(agent.forgets(schema.ForgetSoft, sel))))
 		})
 	}
@@ -362,7 +362,7 @@ func TestArtifactsAndExportsOfUsers(t *testing.T) {
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
-// Shadow mode has history and no memory; what is deleted for good does not say which user's it was.
+// Shadow mode has history and no memory; what is purged does not say which user's it was.
 func TestHistoryOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)

@@ -27,7 +27,7 @@ func (w *world) setValidity(id uuid.UUID, v schema.Validity) {
 	w.exec(`UPDATE memories SET validity = $2, conditions = $3::jsonb, valid_from = $4, valid_until = $5 WHERE id = $1`, id, v.Mode, conditions, v.Start, v.End)
 }
 
-// Whatever the validity, the time and the context: no channel, and neither look behind it, returns a
+// For any validity, time and context: no channel, and neither of the two later reads, returns a
 // memory that does not hold, and all of them return one that does or may.
 func TestReadersReturnWhatHolds(t *testing.T) {
 	t.Parallel()
@@ -132,7 +132,7 @@ func TestAnyContextReachesPostgres(t *testing.T) {
 	require.Len(t, hits, 1)
 }
 
-// A fact whose time is over is no ground for a decision; one whose time is to come is.
+// A fact whose time is over is not used for a decision; one whose time is to come is.
 func TestNeighborsHoldAtTheTimeOfTheDecision(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

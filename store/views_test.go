@@ -70,8 +70,7 @@ func TestReadingForAViewGivesTheSameContext(t *testing.T) {
 		}
 		for batch := range slices.Chunk(list, 7) {
 			at := w.now.Add(time.Duration(rapid.IntRange(-50, 50).Draw(r, "clock")) * time.Minute)
-			_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", Events: batch, Open: views.GlobalKinds(), Now: at})
-			require.NoError(r, err)
+			require.NoError(r, w.lay(at, batch...))
 		}
 		if rapid.Bool().Draw(r, "erase") {
 			_, err := w.Store.Empty(ctx, "t", []string{rapid.SampledFrom(list).Draw(r, "erased").ID}, time.Now())
@@ -119,9 +118,8 @@ func TestMarksCanBeRebuilt(t *testing.T) {
 		for i := range rapid.IntRange(1, 20).Draw(r, "events") {
 			list = append(list, randomEvent(r, fmt.Sprintf("%d-%d", time.Now().UnixNano(), i), "run/x", list))
 		}
-		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", Events: list, Open: views.GlobalKinds(), Now: w.now})
-		require.NoError(r, err)
-		_, err = w.Store.Empty(ctx, "t", []string{list[0].ID}, time.Now())
+		require.NoError(r, w.lay(w.now, list...))
+		_, err := w.Store.Empty(ctx, "t", []string{list[0].ID}, time.Now())
 		require.NoError(r, err)
 	})
 	marks := func() (out []string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/read"
 )
 
-// TestMayLookInSQL: who may look at a memory is one rule, in whatever language it is asked: for a memory
+// TestMayLookInSQL: who may read a memory is one rule, in whatever language it is asked: for a memory
 // by its id, for its history, for a list of what is shared, and for a row that a request would change. A
 // principal that acts for a user is held to that user's memories and, to look, those of no scope.
 func TestMayLookInSQL(t *testing.T) {

@@ -99,7 +99,7 @@ func lives(content, who, where string) memory.Fact {
 	return f
 }
 
-// idea is a fact with what is proposed for it; target and the others are offered as they stand.
+// idea is a fact with what is proposed for it; target and the others are offered as they are.
 type idea struct {
 	fact    memory.Fact
 	action  schema.Action
@@ -200,7 +200,7 @@ func (w *world) awaitWaiter() {
 		var held bool
 		err := watch.QueryRow(waiting, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))`, int32(w.owner.PgConn().PID())).Scan(&held)
 		if err == nil && !held {
-			err = errors.New("nobody waits")
+			err = errors.New("no transaction waits")
 		}
 		return err
 	}))

@@ -319,7 +319,7 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 				require.Equal(t, schema.WriteCounts{}, w.write(r), "not before it is decided again")
 				require.Equal(t, schema.ProposalStale, w.outcomes(r)[0].State)
 
-				// Decided again on what stands, it is written.
+				// Decided again on the current version, it is written.
 				due, err := w.LeaseDecide(ctx, r, w.now)
 				require.NoError(t, err)
 				require.Equal(t, []int{0}, due[0].Stale)
@@ -418,7 +418,7 @@ func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
 			require.True(t, out[i].ContradictionRisk)
 		}
 	}
-	require.Equal(t, holder, out[0].MemoryID, "it names the fact that stands")
+	require.Equal(t, holder, out[0].MemoryID, "it names the active fact")
 	require.Equal(t, schema.WriteCounts{Added: 1, Blocked: 2, Stale: 1}, counts)
 	require.Equal(t, schema.StatusActive, w.get(other).Status)
 

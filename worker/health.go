@@ -40,13 +40,13 @@ const (
 // health answers two questions, and they are not the same.
 //
 // Liveness (/livez) is about this process: restarting it is the cure. It fails when the worker's own loop
-// has ended for good, and for nothing that a restart does not fix: with Postgres away, every worker would be
-// restarted over and over, and none would be there when it comes back.
+// has ended, and for nothing that a restart does not fix: with Postgres away, every worker would be
+// restarted repeatedly, and none would be running when it comes back.
 //
 // Readiness (/readyz) is about whether memory is being kept up. Temporal's tasks do not come through this
 // endpoint, so that failing it takes no work from the worker: it goes on trying. It is there for operators,
 // and for rollouts, which should not go on to the next worker while what there is does not get through.
-// Much of what it looks at is the installation's and not this worker's, so that all workers say the same,
+// Much of what it checks is the installation's and not this worker's, so that all workers say the same,
 // and a rollout that is to fix a backlog has to be told to go on. A schedule that an operator paused is no
 // fault: the one who paused it knows.
 type health struct {
@@ -55,12 +55,12 @@ type health struct {
 	schedules mneme.Schedules
 	policies  *config.Policies
 	jobAge    time.Duration // how long a job may wait; 0: without limit
-	indexLag  time.Duration // how far behind the index may be; 0: without limit
+	indexLag  time.Duration // how late the index may be; 0: without limit
 	now       func() time.Time
 
 	died atomic.Pointer[string] // why the worker's loop has ended
 
-	mu      sync.Mutex // one look at a time
+	mu      sync.Mutex // one check at a time
 	looked  time.Time
 	reasons []string
 
@@ -79,7 +79,7 @@ func openHealth(ctx context.Context, database pg.Config) (*store.Store, error) {
 	return store.Open(ctx, database)
 }
 
-// ended notes that the worker's loop has ended for good.
+// ended notes that the worker's loop has ended and does not restart.
 func (h *health) ended(err error) {
 	why := err.Error()
 	h.died.CompareAndSwap(nil, &why)
@@ -117,7 +117,7 @@ func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
 	case err != nil:
 		out = append(out, "the schema's version cannot be read")
 	case version < migrations.Latest():
-		out = append(out, fmt.Sprintf("migrations are behind: the database is at version %d and needs %d",
+		out = append(out, fmt.Sprintf("migrations are missing: the database is at version %d and needs %d",
 			version, migrations.Latest()))
 	}
 	if h.jobAge > 0 {
@@ -134,7 +134,7 @@ func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
 		case err != nil:
 			out = append(out, "the lag of the index cannot be read")
 		case lag.Oldest != nil && h.now().Sub(*lag.Oldest) > h.indexLag:
-			out = append(out, fmt.Sprintf("the index is %s behind with %d changes, longer than MNEME_READY_INDEX_LAG (%s)",
+			out = append(out, fmt.Sprintf("the index lags by %s with %d changes, longer than MNEME_READY_INDEX_LAG (%s)",
 				age(h.now().Sub(*lag.Oldest)), lag.Pending, age(h.indexLag)))
 		}
 	}

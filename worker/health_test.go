@@ -40,7 +40,8 @@ func newProbed(t *testing.T, databaseURL string) *probed {
 	policies, err := config.LoadPolicies("", nil)
 	require.NoError(t, err)
 	p := &probed{t: t, mux: http.NewServeMux(), at: time.Now()}
-	p.health = &health{store: testkit.OpenStore(t, databaseURL), temporal: c, policies: policies, jobAge: 15 * time.Minute, indexLag: 15 * time.Minute, now: p.now,
+	p.health = &health{store: testkit.OpenStore(t, databaseURL), temporal: c, policies: policies,
+		jobAge: 15 * time.Minute, indexLag: 15 * time.Minute, now: p.now,
 		schedules: mneme.Schedules{Client: c, Namespace: namespace, TaskQueue: "none", Index: "pgvector"}}
 	p.register(p.mux)
 	return p
@@ -100,12 +101,13 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	exec(`DELETE FROM goose_db_version WHERE version_id >= $1`, migrations.Latest())
 	behind := p.unready()
 	require.Len(t, behind, 1)
-	require.Contains(t, behind[0], "migrations are behind")
+	require.Contains(t, behind[0], "migrations are missing")
 
 	old := p.now().Add(-20 * time.Minute)
 	exec(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
 		VALUES ('t', $1, 'ingest', 'pending', 'extract', $1, $1, $1, 'w', 3, $2, $2)`, uuid.New(), old)
-	exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'upsert', $2)`, uuid.New(), old)
+	exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'upsert', $2)`,
+		uuid.New(), old)
 	drift := p.temporal.ScheduleClient().GetHandle(ctx, "drift/pgvector")
 	require.NoError(t, drift.Pause(ctx, client.SchedulePauseOptions{Note: "for the night"}))
 	retention := p.temporal.ScheduleClient().GetHandle(ctx, "retention-purge")
@@ -114,7 +116,7 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	require.Len(t, all, 4, all)
 	require.Contains(t, all[1], "the oldest of 1 open jobs has waited 20m")
 	require.Contains(t, all[1], "MNEME_READY_JOB_AGE (15m)")
-	require.Contains(t, all[2], "the index is 20m")
+	require.Contains(t, all[2], "the index lags by 20m")
 	require.Contains(t, all[2], "MNEME_READY_INDEX_LAG (15m)")
 	require.Contains(t, all[3], "schedule retention is paused by a failure")
 	require.NotContains(t, strings.Join(all, " "), "wall", "which is for those who may see the namespace")
@@ -153,7 +155,7 @@ func TestReadinessIsCheap(t *testing.T) {
 	require.Len(t, p.unready(), 1)
 }
 
-// A worker whose loop has ended for good is not alive: restarting it is the cure.
+// A worker whose loop has ended is not alive: restarting it is the cure.
 func TestLivenessOfADeadLoop(t *testing.T) {
 	t.Parallel()
 	p := newProbed(t, testkit.DatabaseURL(t))

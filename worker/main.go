@@ -130,7 +130,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
 		ImportanceDecay:      cfg.ImportanceDecay,
 		ReflectionVisibility: cfg.ReflectionVisibility, ObserveReflection: metrics.ObserveReflection,
-		MemoryIndex: cfg.OpenMemoryIndex(st, brain.Embedder, log),
+		ObserveLearned: metrics.ObserveLearned,
+		MemoryIndex:    cfg.OpenMemoryIndex(st, brain.Embedder, log), SweepMemoryIndex: cfg.SweepMemoryIndex(st),
 		TokenBudget: cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
 	})
 	if err := w.Start(); err != nil {
@@ -162,7 +163,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it look at once. Without a
+// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it check at once. Without a
 // file SIGHUP means what it means to any program.
 func watch(ctx context.Context, policies *config.Policies, path string) (stop func()) {
 	if path == "" {

@@ -38,7 +38,8 @@ func TestTellsHowItDoes(t *testing.T) {
 		"OTEL_BSP_SCHEDULE_DELAY": "3600000"})) // only the end flushes
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The "+canary+" is in here."))
+	started, err := mneme.StartIngest(ctx, at.client, at.queue,
+		testkit.Request(testkit.Principal(), schema.SourceObservation, "The "+canary+" is in here."))
 	require.NoError(t, err)
 	testkit.Wait(t, started.Run)
 

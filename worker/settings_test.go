@@ -35,7 +35,8 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 		require.NoError(t, err)
 	}
 	ingest := func(p schema.Principal) api.IngestResult {
-		started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(p, schema.SourceUserInput, "Nadia works at Corvex. Nadia lives in Bergen."))
+		started, err := mneme.StartIngest(ctx, at.client, at.queue,
+			testkit.Request(p, schema.SourceUserInput, "Nadia works at Corvex. Nadia lives in Bergen."))
 		require.NoError(t, err)
 		return testkit.Wait(t, started.Run)
 	}
@@ -43,7 +44,8 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	const rate, batch = 0.5, 3
 	first := testkit.StartProcess(t, at.with(map[string]string{"MNEME_GRAPH": "false", "MNEME_IMPORTANCE_DECAY": "0.5", "MNEME_SWEEP_BATCH": strconv.Itoa(batch), "MNEME_ACTIVITY_SLOTS": "7", "MNEME_WORKFLOW_CACHE": "1"}))
 	_, metrics := get(t, first, "/metrics")
-	require.Regexp(t, `temporal_worker_task_slots_available\{[^}]*worker_type="ActivityWorker"[^}]*\} 7\n`, metrics, "MNEME_ACTIVITY_SLOTS")
+	require.Regexp(t, `temporal_worker_task_slots_available\{[^}]*worker_type="ActivityWorker"[^}]*\} 7\n`, metrics,
+		"MNEME_ACTIVITY_SLOTS")
 	p := testkit.Principal()
 	result := ingest(p)
 	require.Positive(t, result.Written.Added)
@@ -55,7 +57,8 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	answer, err := mneme.Outcome[schema.RecallResponse](ctx, run)
 	require.NoError(t, err)
 	require.NotEmpty(t, answer.Results)
-	require.InDelta(t, memory.Importance(0.8, 48*time.Hour, rate, false), answer.Results[0].ImportanceNow, 1e-3, "MNEME_IMPORTANCE_DECAY")
+	require.InDelta(t, memory.Importance(0.8, 48*time.Hour, rate, false), answer.Results[0].ImportanceNow, 1e-3,
+		"MNEME_IMPORTANCE_DECAY")
 
 	exec(`CREATE TABLE seen (tx bigint)`)
 	exec(`CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO seen VALUES (txid_current()); RETURN NULL; END $$`)
@@ -72,7 +75,8 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	// What fails is tried again after the delay of its own key: no setting, but a part of the worker likewise.
 	exec(`CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$`)
 	exec(`CREATE TRIGGER broken BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION broken()`)
-	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(p, schema.SourceMemory, "The ferry sails at noon."))
+	started, err := mneme.StartIngest(ctx, at.client, at.queue,
+		testkit.Request(p, schema.SourceMemory, "The ferry sails at noon."))
 	require.NoError(t, err)
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		d, err := at.client.DescribeWorkflowExecution(ctx, started.ID, started.RunID)
@@ -84,13 +88,15 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 				continue
 			}
 			delay := lifecycle.RetryDelay(int(a.GetAttempt())-1, started.ID+"/"+started.RunID+"/"+a.GetActivityId())
-			require.WithinDuration(t, a.GetLastAttemptCompleteTime().AsTime().Add(delay), a.GetNextAttemptScheduleTime().AsTime(), 5*time.Millisecond)
+			require.WithinDuration(t, a.GetLastAttemptCompleteTime().AsTime().Add(delay),
+				a.GetNextAttemptScheduleTime().AsTime(), 5*time.Millisecond)
 			return nil
 		}
 		return context.DeadlineExceeded // none has failed yet
 	}))
 	// Two runs are open now and then, and one has room.
-	second, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(p, schema.SourceMemory, "The ferry rests on Sundays."))
+	second, err := mneme.StartIngest(ctx, at.client, at.queue,
+		testkit.Request(p, schema.SourceMemory, "The ferry rests on Sundays."))
 	require.NoError(t, err)
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		_, metrics := get(t, first, "/metrics")
@@ -131,7 +137,8 @@ func TestTheWorkerAsksAModelAsOftenAsItMay(t *testing.T) {
 	defer cancel()
 	var runs []mneme.Started
 	for i := range 4 {
-		started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceObservation, "Hall "+strconv.Itoa(i)+" is long."))
+		started, err := mneme.StartIngest(ctx, at.client, at.queue,
+			testkit.Request(testkit.Principal(), schema.SourceObservation, "Hall "+strconv.Itoa(i)+" is long."))
 		require.NoError(t, err)
 		runs = append(runs, started)
 	}

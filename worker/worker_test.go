@@ -95,7 +95,8 @@ func TestWorksAndStops(t *testing.T) {
 	require.Equal(t, 1, result.Dead)
 	require.Equal(t, 1, result.Written.Added)
 
-	started, err = mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(principal, schema.SourceObservation, "A slow "+canary+"."))
+	started, err = mneme.StartIngest(ctx, at.client, at.queue,
+		testkit.Request(principal, schema.SourceObservation, "A slow "+canary+"."))
 	require.NoError(t, err)
 	<-asked
 	stopped := make(chan error, 1)
@@ -207,7 +208,8 @@ func TestScheduleDrainsTheOutbox(t *testing.T) {
 	defer cancel()
 	testkit.StartProcess(t, at.settings)
 	db := testkit.Owner(t, url)
-	started, err := mneme.StartIngest(ctx, at.client, at.queue, testkit.Request(testkit.Principal(), schema.SourceMemory, "The outbox is to be drained."))
+	started, err := mneme.StartIngest(ctx, at.client, at.queue,
+		testkit.Request(testkit.Principal(), schema.SourceMemory, "The outbox is to be drained."))
 	require.NoError(t, err)
 	testkit.Wait(t, started.Run)
 	_, err = db.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'upsert', now() FROM memories`)

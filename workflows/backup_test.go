@@ -35,8 +35,8 @@ func (c counted) Embed(ctx context.Context, texts []string) ([][]float32, infere
 	return c.Embedder.Embed(ctx, texts)
 }
 
-// Postgres alone is enough: what pg_dump writes of it, restored into an empty database beside an index with
-// nothing in it, gives the same answers after a rebuild. Every row, sequence, trigger, policy and grant is as it
+// Postgres alone is enough: what pg_dump writes of it, restored into an empty database with an empty
+// index, gives the same answers after a rebuild. Every row, sequence, trigger, policy and grant is as it
 // was, and no text is embedded again.
 func TestADumpOfPostgresIsEnough(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 
 	y.requireGuarded(restored)
 
-	// And life goes on: what is known is known, and what is new comes behind what was.
+	// And life goes on: what is known is recognized, and new ids follow the old ones.
 	var last int64
 	require.NoError(t, restored.QueryRow(ctx, `SELECT max(seq) FROM memory_history`).Scan(&last))
 	started, result := y.Ingest(t, testkit.Request(x.p, schema.SourceUserInput, dumpTexts[0], "The ferry to the island sails on Sundays only."))

@@ -22,6 +22,7 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/vector"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // Two requests of one scope decide at the same time, and both want to replace the same memory. The
@@ -180,9 +181,9 @@ func TestGroundThatKeepsMoving(t *testing.T) {
 	require.Equal(t, 1, result.Written.Blocked)
 	require.Zero(t, result.Written.Added)
 	db := testkit.Owner(t, h.DatabaseURL)
-	require.Equal(t, []string{fmt.Sprintf("%d blocked candidates_changed true", workflows.MaxDecideRounds)}, testkit.Strings(t, db,
+	require.Equal(t, []string{fmt.Sprintf("%d blocked candidates_changed true", flow.MaxDecideRounds)}, testkit.Strings(t, db,
 		`SELECT concat_ws(' ', rounds, state, outcome, CASE WHEN review_needed THEN 'true' END) FROM proposals`))
-	require.Len(t, model.Calls(testkit.Decision), workflows.MaxDecideRounds)
+	require.Len(t, model.Calls(testkit.Decision), flow.MaxDecideRounds)
 	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
 }
 
@@ -259,7 +260,7 @@ func TestModes(t *testing.T) {
 		name       string
 		mode       schema.WriteMode
 		allow      bool
-		newRows    int // beside the seed
+		newRows    int // in addition to the seed
 		outcomes   []string
 		actor      string
 		seedStatus string

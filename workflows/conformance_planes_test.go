@@ -189,7 +189,7 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		golang, python := prefers("go", ""), prefers("python", "")
 		first := putRecord(t, h.Temporal, h.TaskQueue, o.p, golang)
 		_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "imported"}, Records: []schema.MemoryRecord{python}})
-		require.Equal(t, schema.PutItem{ID: first, Status: schema.PutConflict}, result.Items[0], "it names what stands, for a revision to decide")
+		require.Equal(t, schema.PutItem{ID: first, Status: schema.PutConflict}, result.Items[0], "it names the stored record, for a revision to decide")
 		require.Equal(t, []string{first}, o.live())
 		require.Equal(t, golang.Content, o.get(first).Content)
 	})
@@ -251,7 +251,7 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 // put off is put off without a wait.
 var errIndexAway = temporal.NewNonRetryableApplicationError("the index is away", "IndexAway", nil)
 
-// faultyIndex is a vector index of its own that can be away, and that never forgets an id by itself.
+// faultyIndex is a vector index of its own that can be away, and that never drops an id unasked.
 type faultyIndex struct {
 	vector.PGVector // nothing of it is used
 	away            atomic.Bool
@@ -428,7 +428,7 @@ func TestSection15_2PayloadStores(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// TestSection15_2CanonicalStructures: what the pipeline makes by itself is a whole record, too.
+// TestSection15_2CanonicalStructures: what the pipeline makes is a complete record, too.
 func TestSection15_2CanonicalStructures(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -585,7 +585,7 @@ func (e gatedExtractor) Extract(ctx context.Context, src inference.Source) (memo
 	return e.Extractor.Extract(ctx, src)
 }
 
-// TestSection15_5ProcessModel: ingestion answers at once, what is learned from it comes behind.
+// TestSection15_5ProcessModel: ingestion answers at once, what is learned from it comes later.
 func TestSection15_5ProcessModel(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
@@ -673,7 +673,7 @@ func TestSection15_6DistinctSchemas(t *testing.T) {
 	}
 }
 
-// TestSection15_7RevisionGuarantees: whoever reads while revisions run sees each of them whole or not
+// TestSection15_7RevisionGuarantees: a reader sees each running revision whole or not
 // at all.
 func TestSection15_7RevisionGuarantees(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ import (
 // require of the records, as a client of Temporal sees it. docs/reference/conformance.md lists every requirement,
 // also those that tests elsewhere show.
 
-// conforming is one agent's memory behind real workflows.
+// conforming is one agent's memory with real workflows.
 type conforming struct {
 	*testkit.Harness
 	p schema.Principal
@@ -147,7 +147,7 @@ func (c *conforming) recalled(t testing.TB, query, situation string) []string {
 	return ids
 }
 
-// requireHolds checks that all of a JSON object stands in another as it is, lists at full length.
+// requireHolds checks that all of a JSON object is in another unchanged, lists at full length.
 func requireHolds(t testing.TB, want, got string) {
 	t.Helper()
 	var w, g any
@@ -310,7 +310,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(then.Payload), "it builds")
 	})
-	t.Run("nothing that stands is edited, replaced, retracted or taken away", func(t *testing.T) {
+	t.Run("nothing stored is edited, replaced, retracted or removed", func(t *testing.T) {
 		before := c.shown(t, id, schema.ShapeAppendix)
 		for _, edit := range []string{strings.Replace(buildFailure(id, fixed), "ld: cache mismatch", "it never failed", 1), first,
 			withMembers(t, buildFailure(id, fixed), map[string]any{"content": "It never failed."})} {
@@ -342,7 +342,7 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		require.Less(t, learned, fact)
 		require.True(t, due.Before(learnedDue))
 	})
-	t.Run("a fix is written beside the episode, which is its evidence", func(t *testing.T) {
+	t.Run("a fix is written in addition to the episode, which is its evidence", func(t *testing.T) {
 		before := c.get(t, id)
 		skill := withMembers(t, competence("1", "Clear build cache", "macos"), map[string]any{"relations": []any{map[string]any{"predicate": "derived_from", "target_id": id}}})
 		derived := c.made(t, skill)
@@ -454,7 +454,7 @@ func TestSection7SemanticMemory(t *testing.T) {
 			require.Equal(t, want, [2]bool{slices.Contains(found, backend), slices.Contains(found, data)}, situation)
 		}
 	})
-	t.Run("a fork stands beside what it was forked from, also for recall", func(t *testing.T) {
+	t.Run("a fork is active together with what it was forked from, also for recall", func(t *testing.T) {
 		backend := c.made(t, semantic("Bea", "go", onBackends))
 		data := c.applied(t, schema.ReviseFork, semantic("Bea", "python", onData), backend)
 		require.Subset(t, c.recalled(t, "Bea prefers backend language", ""), []string{backend, data})
@@ -568,7 +568,7 @@ func TestSection8CompetenceMemory(t *testing.T) {
 		require.Equal(t, []string{"records[0].confidence"}, c.refused(t, withMembers(t, competence("1", "x", "y"), map[string]any{"confidence": nil})))
 		require.Equal(t, []string{"records[0].confidence"}, c.refused(t, withMembers(t, competence("1", "x", "y"), map[string]any{"confidence": 1.1})))
 	})
-	t.Run("another fix for other conditions is added beside the first", func(t *testing.T) {
+	t.Run("another fix for other conditions is added to the first", func(t *testing.T) {
 		before := c.get(t, first)
 		second := c.applied(t, schema.ReviseFork, competence("1.0", "Switch to the other linker", "linux"), first)
 		third := c.made(t, competence("1.0", "Turn the cache off", "windows"))

@@ -24,6 +24,7 @@ import (
 	storelearning "github.com/mneme/mneme/store/learning"
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/learn"
 )
 
 func scopeOfPrincipal(p schema.Principal) api.LearnScope {
@@ -65,7 +66,7 @@ func TestConsolidateLearnsAProcedure(t *testing.T) {
 
 	in.Shadow = false
 	run, out := consolidate(t, h, in)
-	require.Equal(t, []any{1, 1, api.OutcomeOK, len(workflows.ConsolidateParts)}, []any{out.Groups, out.Added, out.Outcome, len(out.Parts)})
+	require.Equal(t, []any{1, 1, api.OutcomeOK, len(learn.ConsolidateParts)}, []any{out.Groups, out.Added, out.Outcome, len(out.Parts)})
 	require.NotContains(t, historyText(t, h, run), "mismatch")
 	known := learnedBy(t, h, p)
 	require.Len(t, known, 1)
@@ -208,7 +209,7 @@ func TestExtractBranches(t *testing.T) {
 		return out, nil
 	})
 	env.OnActivity(of.WriteDrafts, mock.Anything, mock.Anything).Return(api.LearnResult{Added: 1, Dropped: 1}, nil).Once()
-	env.ExecuteWorkflow(workflows.ExtractCompetence, api.LearnInput{LearnScope: api.LearnScope{Tenant: "t"}})
+	env.ExecuteWorkflow(learn.ExtractCompetence, api.LearnInput{LearnScope: api.LearnScope{Tenant: "t"}})
 	require.NoError(t, env.GetWorkflowError())
 	var out api.LearnResult
 	require.NoError(t, env.GetWorkflowResult(&out))
@@ -226,7 +227,7 @@ func TestConsolidateGoesOnAfterAPartThatFails(t *testing.T) {
 	env.OnWorkflow(api.WorkflowExtractCompetence, mock.Anything, mock.Anything).Return(api.LearnResult{},
 		temporal.NewNonRetryableApplicationError("no", "no", nil))
 	env.OnWorkflow(api.WorkflowExtractPlans, mock.Anything, mock.Anything).Return(api.LearnResult{Added: 2}, nil).Once()
-	env.ExecuteWorkflow(workflows.Consolidate, api.LearnInput{LearnScope: api.LearnScope{Tenant: "t"}})
+	env.ExecuteWorkflow(learn.Consolidate, api.LearnInput{LearnScope: api.LearnScope{Tenant: "t"}})
 	require.Error(t, env.GetWorkflowError())
 	env.AssertExpectations(t)
 }

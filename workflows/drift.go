@@ -9,6 +9,7 @@ import (
 	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // DriftCheck compares the ids and versions of live memories with those of the index, from both sides, and
@@ -16,12 +17,12 @@ import (
 // again by that.
 func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error) {
 	var out api.DriftResult
-	shown := display{lean(ctx)}
-	if !shown.lean {
-		if err := invalidRequest(validate(ctx, &in)); err != nil {
+	shown := flow.Display{Lean: flow.Lean(ctx)}
+	if !shown.Lean {
+		if err := flow.InvalidRequest(flow.Validate(ctx, &in)); err != nil {
 			return out, err
 		}
-	} else if err := invalidRequest(in.MisreadErr()); err != nil {
+	} else if err := flow.InvalidRequest(in.MisreadErr()); err != nil {
 		return out, err
 	}
 	if in.Sofar != nil {
@@ -43,13 +44,13 @@ func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error
 			round, in.Round = *in.Round, nil
 		}
 		out.Looked = round.Found
-		done, err := compareRound(ctx, &round, shown.lean, &out.Looked)
+		done, err := compareRound(ctx, &round, shown.Lean, &out.Looked)
 		if err != nil {
 			return out, err
 		}
 		if !done {
 			in.Sofar, in.Round = &out, &round
-			return out, continueAsNew(ctx, DriftCheck, in)
+			return out, flow.ContinueAsNew(ctx, DriftCheck, in)
 		}
 		drift := round.Found
 		if out.Rounds == 0 {
@@ -62,7 +63,7 @@ func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && out.Rounds < rounds {
 			in.Sofar = &out
-			return out, continueAsNew(ctx, DriftCheck, in)
+			return out, flow.ContinueAsNew(ctx, DriftCheck, in)
 		}
 	}
 	outcome := api.OutcomeOK
@@ -92,7 +93,7 @@ func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, loo
 		side := comparedSides[c.Side]
 		c.Next.Generation, c.Next.MaxPages, c.Next.Repair = c.Generation, pagesPerCompare, c.Repair
 		var page indexing.CompareResult
-		options := buildOptions(side.summary, infrastructureAttempts)
+		options := flow.BuildOptions(side.summary, flow.InfrastructureAttempts)
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), side.fn,
 			c.Next).Get(ctx, &page); err != nil {
 			return false, err
@@ -107,9 +108,9 @@ func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, loo
 	return true, nil
 }
 
-func showDrift(ctx workflow.Context, shown display, out api.DriftResult, more ...temporal.SearchAttributeUpdate) {
+func showDrift(ctx workflow.Context, shown flow.Display, out api.DriftResult, more ...temporal.SearchAttributeUpdate) {
 	l := out.Left
-	shown.show(ctx, api.PhaseCompare,
+	shown.Show(ctx, api.PhaseCompare,
 		fmt.Sprintf("round %d: %d memories and %d points; %d missing, %d behind, %d ahead, %d dead; %d repaired",
 			out.Rounds, l.Memories, l.Points, l.Missing, l.Behind, l.Ahead, l.Dead, out.Repaired), more...)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // stage is a workflow's environment in which every activity succeeds unless a test says otherwise.
@@ -217,7 +218,7 @@ func TestNothingNewSkipsThePipeline(t *testing.T) {
 
 func TestStaleRoundsAreBounded(t *testing.T) {
 	t.Parallel()
-	for stale, rounds := range map[int]int{0: 1, 1: 2, 99: workflows.MaxDecideRounds} {
+	for stale, rounds := range map[int]int{0: 1, 1: 2, 99: flow.MaxDecideRounds} {
 		t.Run(fmt.Sprint(stale), func(t *testing.T) {
 			t.Parallel()
 			writes := 0

@@ -98,7 +98,7 @@ func linkerFailure(n int, os, log string) string {
 }
 
 // The linker example of document 004 §5 and §8: what happened stays as it happened, the fix is a
-// competence that rests on it, and the fix for other conditions stands beside the first.
+// competence that rests on it, and the fix for other conditions is active next to the first.
 func TestLinkerError(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -157,7 +157,7 @@ func TestLinkerError(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(log), "ld: cache mismatch", "the evidence can be looked at")
 
-	// Elsewhere another fix does better: it is learned beside the first.
+	// Elsewhere another fix works better: it is learned in addition to the first.
 	elsewhere := put(linkerFailure(4, "linux", keep(4)))[0]
 	lld := recordOf(t, `{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "fix_linker_cache_error",
 		"triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": "linux"}}], "recipe": [{"step": "Link with lld", "tool": "build", "validation": "the build succeeds"}],
@@ -221,7 +221,7 @@ func TestContradictionRules(t *testing.T) {
 		"replace, and less speaks for the new":                   {policy: "replace", confidence: 1, want: schema.ReviseContest, why: "less speaks for the record"},
 		"replace, by a special case":                             {policy: "replace", confidence: 0.1, conditions: summer, want: schema.ReviseContest, why: "does not hold everywhere"},
 		"fork, where it is said what is left to each":            {policy: "fork", confidence: 1, conditions: summer, left: winter, want: schema.ReviseFork, why: "disjoint"},
-		"fork, where nobody says what is left":                   {policy: "fork", confidence: 0.1, conditions: summer, want: schema.ReviseContest, why: "not disjoint"},
+		"fork, without saying what is left":                      {policy: "fork", confidence: 0.1, conditions: summer, want: schema.ReviseContest, why: "not disjoint"},
 		"contest, whatever speaks for the new":                   {policy: "contest", confidence: 0.1, want: schema.ReviseContest, why: "policy contest"},
 		"disjoint grounds are no contradiction under any policy": {policy: "contest", confidence: 1, ground: `{"season": "winter"}`, conditions: summer, want: schema.ReviseFork, why: "both hold"},
 	} {
@@ -277,7 +277,7 @@ func TestContradictionRules(t *testing.T) {
 		stale := reviseRequest(o.p, schema.ReviseResolve, nil, schema.Target{ID: lisbon, IfVersion: 1}, schema.Target{ID: fresh, IfVersion: 1})
 		stale.Winner = lisbon
 		_, refused := revise(t, h.Temporal, h.TaskQueue, stale)
-		require.Equal(t, schema.ReviseVersionConflict, refused.Status, "whoever has not seen the doubt does not resolve it")
+		require.Equal(t, schema.ReviseVersionConflict, refused.Status, "a caller who has not seen the doubt does not resolve it")
 		require.Len(t, o.contradictions(), 1)
 		result := o.revise(schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = lisbon }, lisbon, fresh)
 		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)

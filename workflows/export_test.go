@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/workflows/agents"
 )
 
 // RenewReview is renewReview, for tests.
@@ -15,7 +16,7 @@ var RenewReview = mneme.RenewReview
 var OfTenant = mneme.OfTenant
 
 // ShortSessions makes sessions continue as new after so many events.
-func ShortSessions(events int) { sessionEventsPerRun = events }
+func ShortSessions(events int) { agents.SessionEventsPerRun = events }
 
 // Cancellable checks that callers may cancel a run, for tests.
 func Cancellable(ctx context.Context, c client.Client, callers Callers, kind, workflowID string) error {

@@ -73,7 +73,7 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 }
 
-// A retrieval that is another's, or no one's, fails at once and leaves nothing behind.
+// A retrieval that is another's, or no one's, fails at once and stores nothing.
 func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

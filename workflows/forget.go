@@ -12,6 +12,7 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 var forgetting *activities.Forgetting
@@ -22,7 +23,7 @@ const forgetBatchesPerRun = 400
 // Forget selects what a request would forget, waits until it is confirmed, and forgets it in batches
 // (document 002 "Forget"). Nothing is changed before the confirmation, which comes by the update or
 // the signal of that name with the token that Store.ForgetToken makes: results and queries do not
-// carry it. The confirmation itself stands in the history with its token, which is good for nothing
+// carry it. The confirmation itself is in the history with its token, which is useless
 // any more. Unconfirmed, the run ends as expired. Cancelled, it stops between two batches: what is
 // forgotten by then stays forgotten, and the receipt counts the rest.
 //
@@ -30,19 +31,19 @@ const forgetBatchesPerRun = 400
 //
 // The request is the history's only content: a query, if there is one.
 func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceipt, error) {
-	run := &forgetRun{display: display{lean(ctx)}, tenant: req.Principal.Tenant, batchSize: req.BatchSize,
+	run := &forgetRun{Display: flow.Display{Lean: flow.Lean(ctx)}, tenant: req.Principal.Tenant, batchSize: req.BatchSize,
 		ifVersion: req.IfVersion}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
 	}
-	if !run.lean {
-		if run.selectErr = invalidRequest(req.Validate()); run.selectErr != nil {
+	if !run.Lean {
+		if run.selectErr = flow.InvalidRequest(req.Validate()); run.selectErr != nil {
 			run.selected = true // an update that came with the start returns it, too
-			drainHandlers(ctx)
+			flow.DrainHandlers(ctx)
 			return schema.ForgetReceipt{}, run.selectErr
 		}
 	}
-	run.begin(ctx, api.PhaseSelect, "choosing what to forget", req.Principal)
+	run.Begin(ctx, api.PhaseSelect, "choosing what to forget", req.Principal)
 	run.selectErr = run.selects(ctx, req)
 	run.selected = true
 	if run.selectErr != nil {
@@ -67,7 +68,7 @@ type ForgetRest struct {
 
 // ContinueForget is the rest of a long Forget, under the same workflow id and without its request.
 func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, error) {
-	run := &forgetRun{display: display{lean(ctx)}, tenant: in.Tenant, preview: in.Preview,
+	run := &forgetRun{Display: flow.Display{Lean: flow.Lean(ctx)}, tenant: in.Tenant, preview: in.Preview,
 		receipt: in.Receipt, selected: true, batchSize: in.BatchSize}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
@@ -77,7 +78,7 @@ func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, 
 
 // forgetRun is one run at work.
 type forgetRun struct {
-	display
+	flow.Display
 	tenant    string
 	batchSize int
 	preview   schema.ForgetPreview
@@ -119,7 +120,7 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 				return
 			}
 			in.DropUnread() // no one waits for the answer to a signal
-			if !run.lean && in.Validate() != nil {
+			if !run.Lean && in.Validate() != nil {
 				continue // as the update's validator refuses it; else the activity does
 			}
 			if _, err := run.confirm(ctx, in); err != nil {
@@ -128,12 +129,14 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 		}
 	})
 	return workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateConfirm, run.confirm, workflow.UpdateHandlerOptions{
-		Validator: func(_ workflow.Context, in schema.ForgetConfirmation) error { return invalidRequest(in.Validate()) },
+		Validator: func(_ workflow.Context, in schema.ForgetConfirmation) error {
+			return flow.InvalidRequest(in.Validate())
+		},
 	})
 }
 
 // confirm has the token checked. It answers a run that goes ahead already, too, and ends before a cancellation
-// is looked at: what Postgres has taken is what the caller is told.
+// is handled: what Postgres has taken is what the caller is told.
 func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -145,7 +148,7 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 	}
 	var out schema.ForgetApproval
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		storeOptions("check the confirmation", infrastructureAttempts)), forgetting.ConfirmForget,
+		flow.StoreOptions("check the confirmation", flow.InfrastructureAttempts)), forgetting.ConfirmForget,
 		activities.ConfirmForgetRequest{Run: run.ref(), Confirmation: in}).Get(ctx, &out)
 	run.confirmed = run.confirmed || err == nil
 	return out, err
@@ -153,9 +156,9 @@ func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation
 
 // selects stages the request and has it selected.
 func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) error {
-	ref, err := accept(ctx, operation{kind: api.KindForget, common: req.Operation, request: &req}, run.lean)
+	ref, err := accept(ctx, operation{kind: api.KindForget, common: req.Operation, request: &req}, run.Lean)
 	if err == nil {
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, selectOptions()), forgetting.SelectForget,
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SelectOptions()), forgetting.SelectForget,
 			ref).Get(ctx, &run.preview)
 		if err != nil && ctx.Err() != nil {
 			err = ctx.Err() // whatever the attempt ended with
@@ -176,7 +179,7 @@ func (run *forgetRun) selects(ctx workflow.Context, req schema.ForgetRequest) er
 // wait waits for the confirmation, until the token expires or the run is cancelled; then the run has
 // ended. The database has the last word: a confirmation that came in time counts.
 func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
-	run.display.wait(ctx, api.PhaseConfirm,
+	run.Display.Wait(ctx, api.PhaseConfirm,
 		fmt.Sprintf("%d memories selected to be forgotten (%s); waits for its confirmation until %s",
 			run.preview.Total, run.preview.Mode, run.preview.ExpiresAt.UTC().Format("2006-01-02 15:04:05 MST")))
 	confirmed, err := workflow.AwaitWithTimeout(ctx, run.preview.ExpiresAt.Sub(workflow.Now(ctx)), func() bool {
@@ -208,8 +211,8 @@ func (run *forgetRun) wait(ctx workflow.Context) (ended bool, err error) {
 
 // goAhead shows that the run does not wait for a person any more.
 func (run *forgetRun) goAhead(ctx workflow.Context) {
-	if run.lean {
-		run.display.wait(ctx, api.PhaseForget, run.described())
+	if run.Lean {
+		run.Display.Wait(ctx, api.PhaseForget, run.described())
 	}
 }
 
@@ -249,13 +252,13 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 	for n := 0; ; n++ {
 		run.show(ctx)
 		if n == forgetBatchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			drainHandlers(ctx)
-			return continueAsNew(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview,
+			flow.DrainHandlers(ctx)
+			return flow.ContinueAsNew(ctx, ContinueForget, ForgetRest{Tenant: run.tenant, Preview: run.preview,
 				Receipt: run.receipt, BatchSize: run.batchSize})
 		}
 		var receipt schema.ForgetReceipt
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-			storeOptions("forget a batch", infrastructureAttempts)), forgetting.ForgetBatch,
+			flow.StoreOptions("forget a batch", flow.InfrastructureAttempts)), forgetting.ForgetBatch,
 			activities.ForgetBatchRequest{ForgetRef: run.ref(), BatchSize: run.batchSize}).Get(ctx, &receipt)
 		if err != nil {
 			return err
@@ -275,9 +278,9 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 		return nil
 	}
 	ref := run.ref()
-	run.display.show(ctx, api.PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
+	run.Display.Show(ctx, api.PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		embedOptions("delete from the index", indexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
+		flow.EmbedOptions("delete from the index", flow.IndexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err) // the outbox keeps it; SyncIndex makes up for it
 		pending = append(pending, "index")
@@ -288,9 +291,9 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 	for from := 0; ; {
 		var out activities.ForgetRunsResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-			embedOptions("delete the runs that carried it", infrastructureAttempts)),
-			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from, CancelAfter: forgetCancelAfter,
-				TerminateAfter: forgetTerminateAfter}).Get(ctx, &out)
+			flow.EmbedOptions("delete the runs that carried it", flow.InfrastructureAttempts)),
+			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from, CancelAfter: flow.ForgetCancelAfter,
+				TerminateAfter: flow.ForgetTerminateAfter}).Get(ctx, &out)
 		if err != nil {
 			workflow.GetLogger(ctx).Warn("runs not deleted", "error", err)
 			return append(pending, "temporal_runs")
@@ -303,7 +306,7 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 
 func (run *forgetRun) close(ctx workflow.Context, state schema.ForgetState, pending []string) error {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		storeOptions("close the run", infrastructureAttempts)), forgetting.CloseForget,
+		flow.StoreOptions("close the run", flow.InfrastructureAttempts)), forgetting.CloseForget,
 		activities.CloseForgetRequest{Run: run.ref(), State: state, Pending: pending}).Get(ctx, &run.receipt)
 }
 
@@ -317,8 +320,8 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 	if err == nil {
 		outcome = run.receipt.Summary()
 	}
-	run.display.show(ctx, api.PhaseDone, run.described(), mneme.AttrOutcome.ValueSet(outcome))
-	drainHandlers(ctx)
+	run.Display.Show(ctx, api.PhaseDone, run.described(), mneme.AttrOutcome.ValueSet(outcome))
+	flow.DrainHandlers(ctx)
 	if err != nil {
 		return schema.ForgetReceipt{}, err
 	}
@@ -326,7 +329,7 @@ func (run *forgetRun) finish(ctx workflow.Context, err error) (schema.ForgetRece
 }
 
 func (run *forgetRun) show(ctx workflow.Context) {
-	run.display.show(ctx, api.PhaseForget, run.described())
+	run.Display.Show(ctx, api.PhaseForget, run.described())
 }
 
 func (run *forgetRun) described() string {

@@ -149,7 +149,7 @@ func TestEraseReachesEarlierPreviews(t *testing.T) {
 	gone(t, h.Temporal, expired.GetID(), "")
 }
 
-// A request that is not carried out leaves no body behind, however its run ends.
+// A request that is not carried out leaves no body stored, however its run ends.
 func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 	t.Parallel()
 	t.Run("cancelled", func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 	require.Equal(t, []string{"young"}, testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT id FROM staged_requests`))
 }
 
-// A signal that no validator has looked at does not keep the next one waiting.
+// A signal without a validator does not keep the next one waiting.
 func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -295,8 +295,8 @@ func TestFailedForgetGoesOnWhereItStood(t *testing.T) {
 	requireForgottenOnce(t, h, 70)
 }
 
-// Two workers are killed, each when a batch has committed and Temporal has not learned of it: the run goes
-// on from what stands, forgets nothing twice, and tells how far it has come.
+// Two workers are killed, each when a batch has committed and Temporal has not learned of it: the run
+// continues from what is committed, forgets nothing twice, and tells its progress.
 func TestForgetKilledTwice(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)

@@ -194,7 +194,7 @@ func crowd(t testing.TB, h *testkit.Harness, p schema.Principal, n int) {
 	}
 }
 
-// hook lets a test stand before and behind each activity.
+// hook lets a test run code before and after each activity.
 type hook struct {
 	interceptor.WorkerInterceptorBase
 	around func(ctx context.Context, name string, run func() (any, error)) (any, error)

@@ -18,7 +18,7 @@ import (
 )
 
 // A memory is forgotten at the version that the request names, or the request fails with a typed error and nothing
-// is changed: whoever asks, and whenever the memory was changed.
+// is changed, for any caller and at any time of the change.
 func TestForgetGuardedByItsVersion(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -10,12 +10,13 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // Get reads records by id, for clients that speak only Temporal. The query QueryRecord returns one of them, as long
 // as the run is kept. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
 //
-// As of Recall, the answer is content and stands in the history: in the marker of the local activity and in the
+// As of Recall, the answer is content and is in the history: in the marker of the local activity and in the
 // result.
 func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error) {
 	var out activities.GetResult
@@ -30,21 +31,21 @@ func Get(ctx workflow.Context, req schema.GetRequest) (schema.GetResponse, error
 	}); err != nil {
 		return schema.GetResponse{}, err
 	}
-	shown := display{lean: true} // there are no runs of the first form
-	shown.begin(ctx, api.PhaseRecall, "reading", req.Principal)
-	options := recallOptions
+	shown := flow.Display{Lean: true} // there are no runs of the first form
+	shown.Begin(ctx, api.PhaseRecall, "reading", req.Principal)
+	options := flow.RecallOptions
 	options.Summary = "get"
 	in := activities.GetRequest{Request: req, Misread: req.Misread(), Unknown: req.Unknown()}
 	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options),
 		recalling.GetRecords, in).Get(ctx, &out)
 	if err == nil {
-		err = invalidRequest(out.Err())
+		err = flow.InvalidRequest(out.Err())
 	}
 	outcome := api.OutcomeOK
 	if err != nil {
 		outcome = api.OutcomeFailed
 	}
-	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)),
+	shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%d of %d records", len(out.Records), len(req.IDs)),
 		mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.GetResponse{}, err

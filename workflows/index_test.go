@@ -345,7 +345,7 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	require.Contains(t, answer.Meta.Degraded, rank.ChannelVector)
 }
 
-// The worker goes at every step of a rebuild: the next one takes it up, and nothing is lost.
+// The worker goes at every step of a rebuild: the next one continues it, and no change is lost.
 func TestReindexIsTakenUp(t *testing.T) {
 	t.Parallel()
 	x := newIndexed(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // References to activities by method, so that a renamed activity does not compile.
@@ -33,7 +34,7 @@ var (
 // the candidates are durable. An invalid request fails the run with ErrTypeInvalidRequest before
 // anything is written.
 func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, error) {
-	run := &ingest{display: display{lean(ctx)}, principal: req.Principal,
+	run := &ingest{Display: flow.Display{Lean: flow.Lean(ctx)}, principal: req.Principal,
 		progress: api.Progress{Phase: api.PhaseStage, Total: len(req.Candidates)}}
 	if err := run.setup(ctx); err != nil {
 		return api.IngestResult{}, err
@@ -43,7 +44,7 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, e
 	clear(req.Candidates)
 	if err == nil {
 		if batch, parseErr := uuid.Parse(run.result.BatchID); parseErr != nil {
-			err = invalidRequest(fmt.Errorf("batch_id: %w", parseErr))
+			err = flow.InvalidRequest(fmt.Errorf("batch_id: %w", parseErr))
 		} else {
 			err = run.pipeline(ctx, ranges(run.principal.Tenant, batch, 0, run.progress.Total))
 		}
@@ -54,25 +55,25 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, e
 
 // ResumeIngest replays a dead job from the phase it died in: what earlier attempts achieved is kept.
 func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, error) {
-	run := &ingest{display: display{lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant},
+	run := &ingest{Display: flow.Display{Lean: flow.Lean(ctx)}, principal: schema.Principal{Tenant: in.Tenant},
 		progress: api.Progress{Phase: api.PhaseStage, Total: 1}}
 	if err := run.setup(ctx); err != nil {
 		return api.IngestResult{}, err
 	}
-	if !run.lean {
-		if err := invalidRequest(validate(ctx, &in)); err != nil {
+	if !run.Lean {
+		if err := flow.InvalidRequest(flow.Validate(ctx, &in)); err != nil {
 			return api.IngestResult{}, err
 		}
 		run.show(ctx, api.PhaseStage, mneme.AttrTenant.ValueSet(in.Tenant))
 	} else {
-		if err := invalidRequest(in.MisreadErr()); err != nil {
+		if err := flow.InvalidRequest(in.MisreadErr()); err != nil {
 			return api.IngestResult{}, err
 		}
-		run.display.begin(ctx, api.PhaseStage, run.details(), run.principal)
+		run.Display.Begin(ctx, api.PhaseStage, run.details(), run.principal)
 	}
 	var r schema.Range
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		storeOptions("put the dead job back", infrastructureAttempts)),
+		flow.StoreOptions("put the dead job back", flow.InfrastructureAttempts)),
 		jobs.ReviveJob, activities.ReviveRequest{Tenant: in.Tenant, JobID: in.JobID, Actor: in.Actor,
 			Operation: workflow.GetInfo(ctx).FirstRunID}).Get(ctx, &r)
 	run.staged, run.stageErr = true, err
@@ -87,7 +88,7 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 
 // ingest is one run at work.
 type ingest struct {
-	display
+	flow.Display
 	principal schema.Principal // of a replayed job the tenant alone
 	progress  api.Progress
 	result    api.IngestResult
@@ -113,27 +114,27 @@ func (run *ingest) setup(ctx workflow.Context) error {
 func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	defer func() { run.staged = true }()
 	in := activities.StageRequest{OperationID: operationID(ctx, req),
-		WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Compact: run.lean}
+		WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID, Compact: run.Lean}
 	if req.IdempotencyKey != "" {
 		in.OtherIDs = api.EarlierOperationKeys(in.OperationID, api.KindIngest, req.Principal, req.IdempotencyKey)
 	}
-	if run.lean {
+	if run.Lean {
 		in.Misread, in.Unknown = req.Misread(), req.Unknown()
 		if len(in.Unknown) > 0 {
 			workflow.GetLogger(ctx).Warn("fields of the request left out", "fields", in.Unknown)
 		}
-	} else if run.stageErr = invalidRequest(validate(ctx, &req)); run.stageErr != nil {
+	} else if run.stageErr = flow.InvalidRequest(flow.Validate(ctx, &req)); run.stageErr != nil {
 		return run.stageErr
 	}
 	in.Request = req
 	in.Request.Candidates = slices.Clone(req.Candidates)
-	run.begin(ctx, api.PhaseStage, run.details(), req.Principal)
+	run.Begin(ctx, api.PhaseStage, run.details(), req.Principal)
 	var staged activities.StageResult
-	run.stageErr = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, stageOptions),
+	run.stageErr = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.StageOptions),
 		staging.StageCandidates, in).
 		Get(ctx, &staged)
 	if run.stageErr == nil {
-		run.stageErr = invalidRequest(staged.Err())
+		run.stageErr = flow.InvalidRequest(staged.Err())
 	}
 	if run.stageErr == nil {
 		run.result.IngestAck = staged.Ack()
@@ -156,13 +157,13 @@ func operationID(ctx workflow.Context, req schema.IngestRequest) string {
 // ranges cuts [from, to) into what one activity takes.
 func ranges(tenant string, batch uuid.UUID, from, to int) []schema.Range {
 	var out []schema.Range
-	for ; from < to; from += phaseRange {
-		out = append(out, schema.Range{Tenant: tenant, BatchID: batch, From: from, To: min(to, from+phaseRange)})
+	for ; from < to; from += flow.PhaseRange {
+		out = append(out, schema.Range{Tenant: tenant, BatchID: batch, From: from, To: min(to, from+flow.PhaseRange)})
 	}
 	return out
 }
 
-// pipeline takes each range through all phases. A range whose phase fails for good is buried, and
+// pipeline takes each range through all phases. A range whose phase fails permanently becomes a dead job, and
 // the others go on.
 func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 	if len(run.result.Deduped)+len(run.result.Recalled) == run.progress.Total {
@@ -190,7 +191,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	extracted := schema.ExtractCounts{More: true}
 	for extracted.More { // it reports the range's totals each time
 		extracted = schema.ExtractCounts{}
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, modelOptions("extract facts: "+label(r))),
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.ModelOptions("extract facts: "+label(r))),
 			extraction.ExtractFacts, r).Get(ctx, &extracted)
 		if err != nil {
 			return api.PhaseExtract, err
@@ -202,13 +203,13 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
 	// how many candidates a search could be asked for: the next begins with as many
 	group := 0
-	for round := 1; round <= MaxDecideRounds; round++ {
+	for round := 1; round <= flow.MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)
 		decided := schema.DecideCounts{More: true}
 		for decided.More { // it reports the range's totals each time
 			decided = schema.DecideCounts{}
 			err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-				modelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
+				flow.ModelOptions(fmt.Sprintf("decide, round %d: %s", round, label(r)))),
 				decision.DecideFacts, activities.DecideRequest{Range: r, Group: group}).Get(ctx, &decided)
 			if err != nil {
 				return api.PhaseDecide, err
@@ -221,10 +222,14 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		run.show(ctx, api.PhaseWrite)
 		var written schema.WriteCounts
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-			embedOptions("write proposals: "+label(r), infrastructureAttempts)),
-			writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: MaxDecideRounds}).Get(ctx, &written)
+			flow.EmbedOptions("write proposals: "+label(r), flow.InfrastructureAttempts)),
+			writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: flow.MaxDecideRounds}).Get(ctx, &written)
 		if err != nil {
 			return api.PhaseWrite, err
+		}
+		if again := written.Decided; again != nil { // totals of the range, too
+			run.result.Decided, run.result.Dead = decidedBefore.Add(*again), deadBefore+again.Dead
+			written.Decided = nil
 		}
 		run.result.Written = run.result.Written.Add(written)
 		run.progress.Written = run.result.Written
@@ -240,7 +245,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	}
 	var completed activities.CompleteResult
 	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		storeOptions("complete jobs: "+label(r), infrastructureAttempts)),
+		flow.StoreOptions("complete jobs: "+label(r), flow.InfrastructureAttempts)),
 		jobs.CompleteJobs, activities.CloseRequest{Range: r, Phase: api.PhaseDone}).Get(ctx, &completed)
 	run.result.ToReview += completed.ToReview
 	return api.PhaseDone, err
@@ -250,12 +255,12 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 const changeReview = "start-review"
 
 // startReview starts the run in which people decide on what this one may not apply, and does not wait
-// for it: it goes on by itself for days. A batch that has a review already, as when a dead job is
+// for it: it goes on alone for days. A batch that has a review already, as when a dead job is
 // replayed, keeps that one; after one that has ended a new one starts. An ingest never fails for
 // want of a review: decisions start one as well.
 func (run *ingest) startReview(ctx workflow.Context) {
 	if run.result.ToReview == 0 ||
-		!run.lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		!run.Lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
 	// What a cancelled run has left waits too. The context is never cancelled: that would cancel
@@ -284,7 +289,7 @@ func (run *ingest) startReview(ctx workflow.Context) {
 func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseLink)
 	var linked schema.LinkCounts
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, linkOptions("link entities: "+label(r))),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.LinkOptions("link entities: "+label(r))),
 		linking.LinkEntities, r).Get(ctx, &linked)
 	run.result.Linked = run.result.Linked.Add(linked)
 	return run.tolerate(ctx, r, api.PhaseLink, err)
@@ -295,7 +300,7 @@ func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 func (run *ingest) index(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseIndex)
 	var indexed api.IndexResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index: "+label(r), indexAttempts)),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.EmbedOptions("index: "+label(r), flow.IndexAttempts)),
 		indexer.IndexBatch, r).Get(ctx, &indexed)
 	run.result.Indexed = run.result.Indexed.Add(indexed)
 	return run.tolerate(ctx, r, api.PhaseIndex, err)
@@ -308,11 +313,11 @@ func (run *ingest) tolerate(ctx workflow.Context, r schema.Range, phase string, 
 	}
 	run.result.Deferred = append(run.result.Deferred, phase)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		storeOptions("note that "+phase+" failed", infrastructureAttempts)),
+		flow.StoreOptions("note that "+phase+" failed", flow.InfrastructureAttempts)),
 		jobs.NoteFailure, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(err)}).Get(ctx, nil)
 }
 
-// abandon buries what a cancelled run leaves undone: a job without a run would stay open for good.
+// abandon marks dead what a cancelled run leaves undone: a job without a run would stay open.
 func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase string, cause error) error {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
@@ -328,7 +333,7 @@ func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase stri
 func (run *ingest) bury(ctx workflow.Context, r schema.Range, phase string, cause error) error {
 	var buried activities.BuryResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		storeOptions("bury jobs: "+label(r), infrastructureAttempts)),
+		flow.StoreOptions("bury jobs: "+label(r), flow.InfrastructureAttempts)),
 		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &buried)
 	run.result.Dead += buried.Dead
 	if err != nil {
@@ -347,7 +352,7 @@ func (run *ingest) finish(ctx workflow.Context, err error) (api.IngestResult, er
 		outcome = api.OutcomeDead
 	}
 	run.show(ctx, api.PhaseDone, mneme.AttrOutcome.ValueSet(outcome))
-	drainHandlers(ctx)
+	flow.DrainHandlers(ctx)
 	if err != nil {
 		return api.IngestResult{}, err
 	}
@@ -357,7 +362,7 @@ func (run *ingest) finish(ctx workflow.Context, err error) (api.IngestResult, er
 // attributes are the search attributes of the review that this run starts.
 func (run *ingest) attributes() temporal.SearchAttributes {
 	switch {
-	case !run.lean:
+	case !run.Lean:
 		return temporal.SearchAttributes{} // of the form that older runs have started
 	case run.principal.Agent == "":
 		return mneme.OfTenant(run.principal.Tenant)
@@ -368,7 +373,7 @@ func (run *ingest) attributes() temporal.SearchAttributes {
 // show makes the phase visible: to queries, in the UI's current details, and to search.
 func (run *ingest) show(ctx workflow.Context, phase string, more ...temporal.SearchAttributeUpdate) {
 	run.progress.Phase = phase
-	run.display.show(ctx, phase, run.details(), more...)
+	run.Display.Show(ctx, phase, run.details(), more...)
 }
 
 func (run *ingest) details() string {

@@ -20,6 +20,7 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // echo extracts one fact that says what its source says, in other words.
@@ -159,7 +160,7 @@ func TestModelFailsAndRecovers(t *testing.T) {
 			for i, want := range []struct {
 				state    schema.JobState
 				attempts int
-			}{{schema.JobCompleted, 1}, {schema.JobCompleted, attempts}, {schema.JobDead, workflows.MaxJobAttempts}} {
+			}{{schema.JobCompleted, 1}, {schema.JobCompleted, attempts}, {schema.JobDead, flow.MaxJobAttempts}} {
 				job := byMemory[started.Ack.MemoryIDs[i]]
 				require.Equal(t, want.state, job.State, job)
 				require.Equal(t, want.attempts, job.Attempts, job)
@@ -173,7 +174,7 @@ func TestModelFailsAndRecovers(t *testing.T) {
 	}
 }
 
-// A model that asks for patience gets it, and the wait is no failure.
+// A model that asks for a pause gets it, and the wait does not count as a failure.
 func TestRateLimitedModel(t *testing.T) {
 	t.Parallel()
 	var first, second time.Time

@@ -34,7 +34,7 @@ func project(p schema.Principal) schema.IngestRequest {
 	return req
 }
 
-// landscape is all that the pipeline leaves behind, without ids, times, rounds and the words of a
+// landscape is all that the pipeline has written, without ids, times, rounds and the words of a
 // decision: two landscapes are equal when the same was learned the same number of times.
 func landscape(t testing.TB, db *pgx.Conn) map[string][]string {
 	t.Helper()

@@ -72,7 +72,7 @@ func TestTheLatestFactWins(t *testing.T) {
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
-// What is probably changed is kept beside the change, both marked; what a request has wait, waits for a person.
+// A fact that has probably changed is kept next to the change, both marked. If the request asks for reviews, it waits.
 func TestChangesThatAreNotApplied(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -19,6 +19,9 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/workflows/agents"
+	"github.com/mneme/mneme/workflows/flow"
+	"github.com/mneme/mneme/workflows/learn"
 )
 
 // nexusHandlers are the operations that agents' workflows in other namespaces call. Each takes what the
@@ -179,7 +182,7 @@ func (h nexusHandlers) context(
 		return none, err
 	}
 	temporalnexus.GetLogger(ctx).Warn("context handed over to a workflow", "error", err)
-	return attach(ctx, nc, mneme.ContextStart("", req), Context, req)
+	return attach(ctx, nc, mneme.ContextStart("", req), agents.Context, req)
 }
 
 // advise answers at once where it can, as recall does. The advice has the id of the request.
@@ -207,7 +210,7 @@ func (h nexusHandlers) advise(
 		return none, err
 	}
 	temporalnexus.GetLogger(ctx).Warn("advise handed over to a workflow", "error", err)
-	return attach(ctx, nc, mneme.AdviseStart("", req), Advise, req)
+	return attach(ctx, nc, mneme.AdviseStart("", req), learn.Advise, req)
 }
 
 // report starts Report, or joins the run that has the report, and completes with its result.
@@ -224,7 +227,7 @@ func (h nexusHandlers) report(
 	if err != nil {
 		return temporalnexus.TemporalOperationResult[api.ReportResult]{}, err
 	}
-	return attach(ctx, nc, mneme.ReportStart("", req), Report, req)
+	return attach(ctx, nc, mneme.ReportStart("", req), learn.Report, req)
 }
 
 // neverAccepted is the refusal of a request that fails however often it is made, and nil for any other failure.
@@ -237,9 +240,9 @@ func neverAccepted(err error) error {
 
 // inHandler reads within the time that a handler has.
 func inHandler[I, O any](ctx context.Context, read func(context.Context, I) (O, error), in I) (O, error) {
-	budget := recallInHandler
+	budget := flow.RecallInHandler
 	if deadline, ok := ctx.Deadline(); ok {
-		budget = min(budget, time.Until(deadline)-startMargin)
+		budget = min(budget, time.Until(deadline)-flow.StartMargin)
 	}
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
@@ -247,7 +250,7 @@ func inHandler[I, O any](ctx context.Context, read func(context.Context, I) (O, 
 }
 
 // forget starts Forget and completes with its receipt. What needs a confirmation waits for one, which does
-// not come by Nexus: its token would stand in the caller's history. So a workflow forgets by itself what it
+// not come by Nexus: its token would be in the caller's history. So a workflow forgets without asking what it
 // names, softly, and people confirm the rest.
 func (h nexusHandlers) forget(
 	ctx context.Context,
@@ -384,5 +387,5 @@ func refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: err.Error(), Cause: invalidRequest(err)}
+	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: err.Error(), Cause: flow.InvalidRequest(err)}
 }

@@ -29,8 +29,8 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// agents are workflows of somebody else's, in a namespace of their own.
-type agents struct {
+// callingAgents are workflows of somebody else's, in a namespace of their own.
+type callingAgents struct {
 	temporal  client.Client
 	namespace string
 	queue     string
@@ -88,16 +88,16 @@ func keepDiary(ctx workflow.Context, in diary) (out diaryResult, err error) {
 }
 
 // newAgents starts the worker of the agents, and makes an endpoint that leads to a task queue of Mneme's.
-func newAgents(t testing.TB, served client.Client, namespace, taskQueue string) *agents {
+func newAgents(t testing.TB, served client.Client, namespace, taskQueue string) *callingAgents {
 	t.Helper()
 	return newAgentsWith(t, served, namespace, taskQueue, func(*client.Options) {})
 }
 
 // newAgentsWith is newAgents with options of their client.
-func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue string, change func(*client.Options)) *agents {
+func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue string, change func(*client.Options)) *callingAgents {
 	t.Helper()
 	address := testkit.TemporalAddress(t)
-	a := &agents{namespace: testkit.NewNamespace(t, address), queue: "agents", endpoint: "t-" + uuid.NewString()}
+	a := &callingAgents{namespace: testkit.NewNamespace(t, address), queue: "agents", endpoint: "t-" + uuid.NewString()}
 	a.temporal = testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = a.namespace; change(o) })
 	made, changed, err := mneme.EnsureNexusEndpoint(context.Background(), served, mneme.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue stri
 }
 
 // start has an agent call an operation.
-func (a *agents) start(t testing.TB, operation string, input any) client.WorkflowRun {
+func (a *callingAgents) start(t testing.TB, operation string, input any) client.WorkflowRun {
 	t.Helper()
 	encoded, err := json.Marshal(input)
 	require.NoError(t, err)
@@ -414,7 +414,7 @@ func TestNexusCallersAreBound(t *testing.T) {
 	require.NoError(t, err)
 	h.StartWorker(t)
 	known(t, h, p, "Tea is served hot.")
-	ask := func(by *agents, tenant string) (schema.RecallResponse, error) {
+	ask := func(by *callingAgents, tenant string) (schema.RecallResponse, error) {
 		var out schema.RecallResponse
 		err := within(t, by.start(t, api.OperationRecall, schema.RecallRequest{Principal: schema.Principal{Tenant: tenant, Agent: p.Agent}, Query: "tea"}), &out)
 		return out, err
@@ -424,7 +424,7 @@ func TestNexusCallersAreBound(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, out.Results, 1)
 	}
-	for tenant, by := range map[string]*agents{p.Tenant: foreign, "tenant-of-others": a} {
+	for tenant, by := range map[string]*callingAgents{p.Tenant: foreign, "tenant-of-others": a} {
 		_, err := ask(by, tenant)
 		var refused *nexus.HandlerError
 		require.ErrorAs(t, err, &refused)

@@ -68,7 +68,7 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// A token is not signed: whoever can post a cancellation must not reach any run of the namespace with it.
+// A token is not signed: a caller that can post a cancellation must not reach every run of the namespace with it.
 func TestCancelReachesOwnRunsAlone(t *testing.T) {
 	t.Parallel()
 	bound, err := ParseCallers("*=acme/eu")

@@ -2,7 +2,6 @@ package workflows
 
 import (
 	"encoding/json"
-	"errors"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -12,6 +11,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 var accepting *activities.Accepting
@@ -45,38 +45,38 @@ type outcome interface {
 // only place in the history that carries content.
 func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	var result R
-	shown := display{lean(ctx)}
-	if !shown.lean {
+	shown := flow.Display{Lean: flow.Lean(ctx)}
+	if !shown.Lean {
 		// workflowcheck:ignore: it encodes payloads to measure them, which gives the same every time
-		if err := invalidRequest(op.request.Validate()); err != nil {
+		if err := flow.InvalidRequest(op.request.Validate()); err != nil {
 			return result, err
 		}
 	}
 	p := op.common.Principal
-	shown.begin(ctx, api.PhaseWrite, op.summary, p)
-	ref, err := accept(ctx, op, shown.lean)
+	shown.Begin(ctx, api.PhaseWrite, op.summary, p)
+	ref, err := accept(ctx, op, shown.Lean)
 	op.request = nil // it is in Postgres
 	if op.release != nil {
 		op.release()
 	}
 	if err == nil {
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions(op.summary, infrastructureAttempts)),
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.EmbedOptions(op.summary, flow.InfrastructureAttempts)),
 			op.step, ref).Get(ctx, &result)
 	}
 	if err != nil {
-		shown.show(ctx, api.PhaseDone, op.summary, mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
+		shown.Show(ctx, api.PhaseDone, op.summary, mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 		if ref.ID != "" {
 			drop(ctx, ref)
 		}
 		return result, err
 	}
 	indexChanged(ctx, p.Tenant, result.Changed())
-	shown.show(ctx, api.PhaseDone, op.summary+": "+result.Summary(), mneme.AttrOutcome.ValueSet(result.Summary()))
+	shown.Show(ctx, api.PhaseDone, op.summary+": "+result.Summary(), mneme.AttrOutcome.ValueSet(result.Summary()))
 	return result, nil
 }
 
 // accept stages the request's body and returns the reference that activities take. It ends before a
-// cancellation is looked at: a body that arrives after drop would stay. Of a request that is refused there is
+// cancellation is handled: a body that arrives after drop would stay. Of a request that is refused there is
 // nothing to drop, and the reference is empty.
 func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef, error) {
 	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common),
@@ -92,11 +92,11 @@ func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef
 	if check {
 		in.Misread = op.request.Misread()
 	} else if err := schema.CheckEncodedSize(api.LargeField(op.kind), len(body)); err != nil {
-		return ref, invalidRequest(err)
+		return ref, flow.InvalidRequest(err)
 	}
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
-	options := stageOptions
+	options := flow.StageOptions
 	options.Summary = "accept the request"
 	accepted := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept, in)
 	if !check {
@@ -107,7 +107,7 @@ func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef
 		return ref, err
 	}
 	if err := refusal.Err(); err != nil {
-		return schema.OperationRef{}, invalidRequest(err)
+		return schema.OperationRef{}, flow.InvalidRequest(err)
 	}
 	return ref, nil
 }
@@ -117,7 +117,7 @@ func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef
 func drop(ctx workflow.Context, ref schema.OperationRef) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
-	options := stageOptions
+	options := flow.StageOptions
 	options.Summary = "drop the request"
 	if err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options),
 		accepting.Drop, ref).Get(ctx, nil); err != nil {
@@ -142,20 +142,10 @@ func indexChanged(ctx workflow.Context, tenant string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, embedOptions("index", changedAttempts)),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.EmbedOptions("index", flow.ChangedAttempts)),
 		indexer.IndexMemories,
 		indexing.MemoriesRequest{Tenant: tenant, IDs: ids}).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("index put off", "error", err)
 	}
-}
-
-// invalidRequest turns what Validate says into a failure that is not retried.
-func invalidRequest(err error) error {
-	if err == nil {
-		return nil
-	}
-	var invalid *schema.ValidationError
-	errors.As(err, &invalid)
-	return temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil, invalid)
 }

@@ -84,7 +84,7 @@ func barers(t testing.TB, c client.Client, id, runID, word string) []string {
 }
 
 // talkative is a model whose failures quote what it was asked: the first call of each source fails,
-// that of a poisoned one for good.
+// and every call of a poisoned one.
 func talkative(t *testing.T) *testkit.Model {
 	return stumbleWith(t, func(call testkit.ModelCall, first bool) testkit.ModelReply {
 		quote := "I refuse: " + call.Data

@@ -9,6 +9,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 var recalling *activities.Recalling
@@ -19,29 +20,29 @@ const changeInvalidRecall = "show-invalid-recall"
 // Recall is the read path for clients that speak only Temporal; a program that reaches Postgres calls package
 // recall. An invalid request fails the run with ErrTypeInvalidRequest before anything is read.
 //
-// The request and its answer are content, and stand in the history until it is deleted: the answer twice,
+// The request and its answer are content, and are in the history until it is deleted: the answer twice,
 // in the marker of the local activity and in the result. They are encrypted when the worker has a payload
 // key; a request with ids_only leaves the answer's texts out altogether.
 func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
-	shown := display{lean(ctx)}
-	if !shown.lean {
+	shown := flow.Display{Lean: flow.Lean(ctx)}
+	if !shown.Lean {
 		if err := refuseRecall(ctx, shown, &req); err != nil {
 			return schema.RecallResponse{}, err
 		}
 	}
 	// Its text may be of what is erased later, also when it is refused: an erasure finds runs by their tenant.
-	shown.begin(ctx, api.PhaseRecall, "asking", req.Principal)
+	shown.Begin(ctx, api.PhaseRecall, "asking", req.Principal)
 	var out activities.RecallResult
 	info := workflow.GetInfo(ctx)
 	// The first run id stays the same over retries and resets: the retrieval is recorded once.
 	in := activities.RecallRequest{Key: info.WorkflowExecution.ID + "#" + info.FirstRunID, Request: req}
-	if shown.lean {
+	if shown.Lean {
 		in.Misread, in.Unknown, in.Check = req.Misread(), req.Unknown(), true
 	}
-	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, recallOptions),
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.RecallOptions),
 		recalling.RecallMemories, in).Get(ctx, &out)
 	if err == nil {
-		err = invalidRequest(out.Err())
+		err = flow.InvalidRequest(out.Err())
 	}
 	outcome := api.OutcomeOK
 	switch {
@@ -50,7 +51,7 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	case len(out.Meta.Degraded) > 0:
 		outcome = api.OutcomeDegraded
 	}
-	shown.show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out",
+	shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out",
 		len(out.Results), len(out.Meta.Degraded)), mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.RecallResponse{}, err
@@ -59,10 +60,10 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 }
 
 // refuseRecall says what is wrong with a request, in a run of the first form.
-func refuseRecall(ctx workflow.Context, shown display, req *schema.RecallRequest) error {
-	err := invalidRequest(validate(ctx, req))
+func refuseRecall(ctx workflow.Context, shown flow.Display, req *schema.RecallRequest) error {
+	err := flow.InvalidRequest(flow.Validate(ctx, req))
 	if err != nil && workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
-		shown.show(ctx, api.PhaseDone, "invalid request", append(mneme.Whose(req.Principal),
+		shown.Show(ctx, api.PhaseDone, "invalid request", append(mneme.Whose(req.Principal),
 			mneme.AttrOutcome.ValueSet(api.OutcomeFailed))...)
 	}
 	return err

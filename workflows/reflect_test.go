@@ -124,9 +124,10 @@ func TestReflectWhenDue(t *testing.T) {
 
 	require.False(t, reflectOn(t, h, in).Due, "it has seen nothing since")
 	foreign := []ledger.Event{}
+	appendEvents(t, h.Store, p, says("e1 of other", "other", ledger.KindAgentThought, "x"))
 	for i := range 6 {
 		e := says(fmt.Sprintf("b%d", i), "other", ledger.KindAgentReflected, "")
-		e.Payload = json.RawMessage(`{"belief":"x","based_on":["e1"]}`)
+		e.Payload = json.RawMessage(`{"belief":"x","based_on":["e1 of other"]}`)
 		foreign = append(foreign, e)
 	}
 	appendEvents(t, h.Store, p, foreign...)
@@ -135,7 +136,7 @@ func TestReflectWhenDue(t *testing.T) {
 	require.Equal(t, 7, reflectOn(t, h, in).Covers)
 }
 
-// An agent with much behind it makes several beliefs in one run, the oldest first, and none past the event that it was
+// An agent with many pending events makes several beliefs in one run, the oldest first, and none past the event that it was
 // asked about.
 func TestReflectOnABacklog(t *testing.T) {
 	t.Parallel()
@@ -295,8 +296,8 @@ func TestReflectOnErasedEvidence(t *testing.T) {
 	}
 }
 
-// A belief has at least the class of its evidence and of its own words, and is seen by no one whom the request or the
-// deployment leaves out.
+// A belief has at least the class of its evidence and of its own words, and is not seen by those that the request or the
+// deployment excludes.
 func TestReflectionKeepsToItself(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ most, asked, want schema.Visibility }{

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"context"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -27,6 +28,9 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows/agents"
+	"github.com/mneme/mneme/workflows/flow"
+	"github.com/mneme/mneme/workflows/learn"
 )
 
 // Dependencies is what a worker needs to host everything.
@@ -60,6 +64,8 @@ type Dependencies struct {
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
 	MemoryIndex func(tenant, agent string) views.MemoryIndex // of events, for salience; nil: relevance is by words
+	// SweepMemoryIndex removes from a hosted index what the tenant's ledger has no more; nil: there is no such index.
+	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
 
 	// ObserveAdvice, which may be nil, is told of every answer and report (recall/advising.Adviser).
 	ObserveAdvice func(operation, outcome string, took time.Duration)
@@ -68,8 +74,10 @@ type Dependencies struct {
 
 	// ReflectionVisibility is the most that others see of a belief; empty: every agent of the tenant.
 	ReflectionVisibility schema.Visibility
-	ObserveTidied        func(workflow, outcome string, n int) // is told what became of changes; may be nil
-	ObserveReflection    func(outcome string)                  // is told of every reflection (reflecting.Reflecting); may be nil
+	ObserveReflection    func(outcome string) // is told of every reflection (reflecting.Reflecting); may be nil
+
+	// ObserveLearned, which may be nil, is told what became of changes that runs of learning decided on.
+	ObserveLearned func(workflow, verdict string, n int)
 }
 
 // recaller is the read path that is given, or the plain one.
@@ -102,32 +110,34 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(Review)
 	w.RegisterWorkflow(Recall)
 	w.RegisterWorkflow(Get)
-	w.RegisterWorkflow(Context)
+	w.RegisterWorkflow(agents.Context)
 	w.RegisterWorkflow(DecaySweep)
 	w.RegisterWorkflow(RetentionPurge)
-	w.RegisterWorkflow(Session)
-	w.RegisterWorkflow(RecordSession)
-	w.RegisterWorkflow(EraseEvents)
-	w.RegisterWorkflow(Reflect)
-	w.RegisterWorkflow(Rebuild)
-	w.RegisterWorkflow(RefreshTopic)
-	w.RegisterWorkflow(RefreshTopics)
-	w.RegisterWorkflow(ConsolidateAll)
-	w.RegisterWorkflow(Consolidate)
-	w.RegisterWorkflow(ExtractCompetence)
-	w.RegisterWorkflow(ExtractPlans)
-	w.RegisterWorkflow(ResolveDuplicates)
-	w.RegisterWorkflow(UpdateFacts)
-	w.RegisterWorkflow(CompressEpisodes)
-	w.RegisterWorkflow(Advise)
-	w.RegisterWorkflow(Report)
+	w.RegisterWorkflow(agents.Session)
+	w.RegisterWorkflow(agents.RecordSession)
+	w.RegisterWorkflow(agents.EraseEvents)
+	w.RegisterWorkflow(agents.Reflect)
+	w.RegisterWorkflow(agents.Rebuild)
+	w.RegisterWorkflow(learn.RefreshTopic)
+	w.RegisterWorkflow(learn.RefreshTopics)
+	w.RegisterWorkflow(learn.ConsolidateAll)
+	w.RegisterWorkflow(learn.Consolidate)
+	w.RegisterWorkflow(learn.ExtractCompetence)
+	w.RegisterWorkflow(learn.ExtractPlans)
+	w.RegisterWorkflow(learn.ResolveDuplicates)
+	w.RegisterWorkflow(learn.UpdateFacts)
+	w.RegisterWorkflow(learn.CompressEpisodes)
+	w.RegisterWorkflow(learn.Advise)
+	w.RegisterWorkflow(learn.Report)
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
-		MaxAttempts: MaxJobAttempts, Now: d.Now})
+		MaxAttempts: flow.MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
 		Concurrency: d.Concurrency, Off: d.NoPipeline, Now: d.Now})
-	w.RegisterActivity(&activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder,
-		Concurrency: d.Concurrency, Now: d.Now})
-	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules, Now: d.Now})
+	deciding := &activities.Decision{Store: d.Store, Decider: d.Brain.Decider, Embedder: d.Brain.Embedder,
+		Concurrency: d.Concurrency, Now: d.Now}
+	w.RegisterActivity(deciding)
+	w.RegisterActivity(&activities.Writing{Store: d.Store, Embedder: d.Brain.Embedder, Rules: d.Rules, Again: deciding,
+		Now: d.Now})
 	w.RegisterActivity(&activities.Linking{Store: d.Store, Off: d.NoGraph, Now: d.Now})
 	w.RegisterActivity(&indexing.Indexing{Store: d.Store, Embedder: d.Brain.Embedder, Others: d.Embedders,
 		Index: d.Index, Now: d.Now})
@@ -144,7 +154,7 @@ func Register(w worker.Registry, d Dependencies) {
 		Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
 		Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
-		RenewReview: mneme.RenewReview, Now: d.Now})
+		RenewReview: mneme.RenewReview, SweepMemoryIndex: d.SweepMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
 		Now: d.Now})
@@ -152,7 +162,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&tidying.Tidying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules,
-		Observe: d.ObserveTidied, Now: d.Now})
+		Observe: d.ObserveLearned, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recaller := d.recaller()
 	recalling := &activities.Recalling{Recaller: recaller, Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
@@ -160,7 +170,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(recalling)
 	w.RegisterActivity(&topics.Topics{Store: d.Store, Recaller: recalling.Recaller, Writer: d.Brain.TopicWriter,
 		Budget: d.TokenBudget, Held: d.BudgetHeld, Now: d.Now})
-	w.RegisterActivity(&learning.Learning{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&learning.Learning{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
+		Observe: d.ObserveLearned, Now: d.Now})
 	adviser := &advising.Advising{Adviser: &recalladvising.Adviser{Store: d.Store, Recaller: recaller, Now: d.Now,
 		Observe: d.ObserveAdvice}}
 	w.RegisterActivity(adviser)

@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/store/vector"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // Bounds of a rebuild and of a check.
@@ -18,7 +19,7 @@ const (
 	// pagesPerFill is how many pages of five hundred memories one activity brings to a generation: few
 	// events, and a failed attempt goes on after its last page.
 	pagesPerFill = 20
-	// compareRounds is how often two sides are compared before they count as different for good: what one
+	// compareRounds is how often two sides are compared before they count as different: what one
 	// round repairs, the next finds repaired, and a third has what was written meanwhile.
 	compareRounds = 4
 )
@@ -31,12 +32,12 @@ const (
 // It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
 // that is searched by then: then it leaves what was searched before to the next run.
 func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, error) {
-	run := &reindex{display: display{lean(ctx)}, in: in}
-	if !run.lean {
-		if err := invalidRequest(validate(ctx, &in)); err != nil {
+	run := &reindex{Display: flow.Display{Lean: flow.Lean(ctx)}, in: in}
+	if !run.Lean {
+		if err := flow.InvalidRequest(flow.Validate(ctx, &in)); err != nil {
 			return api.ReindexResult{}, err
 		}
-	} else if err := invalidRequest(in.MisreadErr()); err != nil {
+	} else if err := flow.InvalidRequest(in.MisreadErr()); err != nil {
 		return api.ReindexResult{}, err
 	}
 	if in.Sofar != nil {
@@ -63,7 +64,7 @@ func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, erro
 
 // reindex is one rebuild at work.
 type reindex struct {
-	display
+	flow.Display
 	api.ReindexProgress
 	in api.ReindexInput
 }
@@ -103,7 +104,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 		}
 	}
 	var dropped indexing.DropResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what is not searched any more")),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("drop what is not searched any more")),
 		indexer.DropRetired).Get(ctx, &dropped)
 	run.Dropped += dropped.Dropped
 	return err
@@ -113,7 +114,7 @@ func (run *reindex) begin(ctx workflow.Context) error {
 	run.show(ctx, api.PhaseBegin)
 	var began indexing.BeginReindexResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		buildOptions("begin a generation", infrastructureAttempts)), indexer.BeginReindex,
+		flow.BuildOptions("begin a generation", flow.InfrastructureAttempts)), indexer.BeginReindex,
 		indexing.BeginReindexRequest{Index: run.in.Index, Model: run.in.Model}).Get(ctx, &began)
 	if err != nil {
 		return err
@@ -128,7 +129,7 @@ func (run *reindex) fill(ctx workflow.Context) error {
 	for !run.FilledAll {
 		var page indexing.FillResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-			indexOptions("bring memories to the new generation")), indexer.FillGeneration,
+			flow.IndexOptions("bring memories to the new generation")), indexer.FillGeneration,
 			indexing.FillRequest{Generation: run.Generation.ID, Cursor: run.Cursor, MaxPages: pagesPerFill}).Get(ctx, &page)
 		if err != nil {
 			return err
@@ -147,7 +148,7 @@ func (run *reindex) fill(ctx workflow.Context) error {
 func (run *reindex) goOn(ctx workflow.Context) error {
 	next := run.in
 	next.Sofar = &run.ReindexProgress
-	return continueAsNew(ctx, Reindex, next)
+	return flow.ContinueAsNew(ctx, Reindex, next)
 }
 
 // verify compares the new generation with Postgres until nothing differs, then counts and samples it.
@@ -158,7 +159,7 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		if run.Comparing != nil {
 			round, run.Comparing = *run.Comparing, nil
 		}
-		done, err := compareRound(ctx, &round, run.lean, &run.Drift)
+		done, err := compareRound(ctx, &round, run.Lean, &run.Drift)
 		if err != nil {
 			return err
 		}
@@ -179,24 +180,24 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		}
 	}
 	run.show(ctx, api.PhaseVerify)
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("count and sample the new generation")),
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("count and sample the new generation")),
 		indexer.VerifyGeneration,
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
 
-// switchOver has the new generation searched. It ends before a cancellation is looked at: between the index and
+// switchOver has the new generation searched. It ends before a cancellation is handled: between the index and
 // Postgres, what is searched would be dropped. When it fails, the index goes back to what Postgres says.
 func (run *reindex) switchOver(ctx workflow.Context, generation indexing.GenerationRequest) error {
 	run.show(ctx, api.PhaseSwitch)
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		storeOptions("search the new generation", infrastructureAttempts)),
+		flow.StoreOptions("search the new generation", flow.InfrastructureAttempts)),
 		indexer.ActivateGeneration, generation).Get(ctx, nil)
 	if err == nil {
 		return nil
 	}
-	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("search what is active")),
+	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("search what is active")),
 		indexer.SearchActive).Get(ctx, nil)
 	if backErr != nil {
 		// the drift check fixes it
@@ -209,7 +210,7 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 func (run *reindex) abandon(ctx workflow.Context) {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, indexOptions("drop what was built")),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("drop what was built")),
 		indexer.AbandonGeneration,
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, nil)
 	if err != nil {
@@ -218,12 +219,12 @@ func (run *reindex) abandon(ctx workflow.Context) {
 	}
 }
 
-// show tells the UI where the run stands.
+// show tells the UI the state of the run.
 func (run *reindex) show(ctx workflow.Context, phase string, more ...temporal.SearchAttributeUpdate) {
 	run.Phase = phase
-	run.display.show(ctx, phase,
+	run.Display.Show(ctx, phase,
 		fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
 			run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()), more...)
 }
 
-var rebuildOptions = buildOptions("build the indexes in Postgres again", indexAttempts)
+var rebuildOptions = flow.BuildOptions("build the indexes in Postgres again", flow.IndexAttempts)

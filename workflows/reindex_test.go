@@ -75,7 +75,7 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 	require.Equal(t, 2, again.Dropped, "what a cancelled run left is dropped by the next")
 }
 
-// A switch that fails for good leaves the index where Postgres says, and keeps what was built.
+// A switch that fails leaves the index on the generation that Postgres names, and keeps what was built.
 func TestAFailedSwitchGoesBack(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/mneme/mneme/api"
@@ -26,11 +27,13 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/agents"
+	"github.com/mneme/mneme/workflows/learn"
 )
 
-// histories are the runs whose histories stand in testdata. A change to a workflow has to replay those
-// that are there, or be behind workflow.GetVersion; what it adds gets histories of its own.
-// `make histories` records those that are missing and keeps the others: each stands for the version
+// histories are the runs whose histories are in testdata. A change to a workflow has to replay those
+// that are there, or be guarded by workflow.GetVersion; what it adds gets histories of its own.
+// `make histories` records those that are missing and keeps the others: each represents the version
 // that wrote it.
 var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "ingest-dead-job", "ingest-shadow", "ingest-deferred", "ingest-invalid",
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
@@ -41,6 +44,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"topic-answered", "topic-fresh", "topic-held", "topics-swept",
 	"advise", "report", "report-refused",
+	"consolidate", "consolidate-all", "extract-competence", "extract-plans", "resolve-duplicates", "compress-episodes", "update-facts",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
 	// Of the second form (see lean): started with search attributes, and without.
 	"lean-ingest", "lean-ingest-review", "lean-ingest-invalid", "lean-ingest-plain", "lean-put", "lean-put-invalid", "lean-recall", "lean-recall-invalid",
@@ -49,7 +53,7 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"review-continued", "review-continues", "forget-continued", "forget-continues", "decay-sweep-continued", "decay-sweep-continues",
 	"retention-purge-continued", "retention-purge-continues", "sync-index-continued", "sync-index-continues", "drift-continued", "drift-continues",
 	"reindex-continued", "reindex-continues",
-	"session-continued", "session-continues", "session-recorded", "erase-events",
+	"session-continued", "session-continues", "session-recorded", "erase-events", "erase-events-shown", "rebuild",
 	// Of workers before the second form: a run that a newer client started, and what they continued as new.
 	"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues", "older-retention-purge-continues"}
 
@@ -61,6 +65,7 @@ func TestReplay(t *testing.T) {
 		recordLean(t)
 		recordTopics(t)
 		recordAdvice(t)
+		recordLearning(t)
 		t.Run("continued", recordContinued)
 		recordSessions(t)
 	}
@@ -69,7 +74,15 @@ func TestReplay(t *testing.T) {
 	require.Len(t, files, len(histories))
 	for _, name := range histories {
 		t.Run(name, func(t *testing.T) {
-			require.NoError(t, newReplayer().ReplayWorkflowHistoryFromJSONFile(nil, historyFile(name)))
+			file, err := os.Open(historyFile(name))
+			require.NoError(t, err)
+			defer func() { _ = file.Close() }()
+			run, err := client.HistoryFromJSON(file, client.HistoryJSONOptions{})
+			require.NoError(t, err)
+			// Consolidate names its children after itself.
+			id := run.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowId()
+			require.NoError(t, newReplayer().ReplayWorkflowHistoryWithOptions(nil, run, worker.ReplayWorkflowHistoryOptions{
+				OriginalExecution: workflow.Execution{ID: id}}))
 		})
 	}
 }
@@ -88,7 +101,7 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 		input.Data, err = json.Marshal(members)
 		require.NoError(t, err)
 		replayer := worker.NewWorkflowReplayer()
-		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.DecaySweep, workflows.Recall, workflows.Get, workflows.Context} {
+		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.DecaySweep, workflows.Recall, workflows.Get, agents.Context} {
 			replayer.RegisterWorkflow(fn)
 		}
 		require.NoError(t, replayer.ReplayWorkflowHistory(nil, &captured), name)
@@ -167,19 +180,23 @@ func newReplayer() worker.WorkflowReplayer {
 		workflows.ContinueForget,
 		workflows.Recall,
 		workflows.Get,
-		workflows.Session,
-		workflows.RecordSession,
-		workflows.EraseEvents,
-		workflows.Reflect,
-		workflows.Context,
-		workflows.RefreshTopic,
-		workflows.RefreshTopics,
-		workflows.ConsolidateAll,
-		workflows.Consolidate,
-		workflows.ExtractCompetence,
-		workflows.ExtractPlans,
-		workflows.Advise,
-		workflows.Report,
+		agents.Session,
+		agents.RecordSession,
+		agents.EraseEvents,
+		agents.Rebuild,
+		agents.Reflect,
+		agents.Context,
+		learn.RefreshTopic,
+		learn.RefreshTopics,
+		learn.ConsolidateAll,
+		learn.Consolidate,
+		learn.ExtractCompetence,
+		learn.ExtractPlans,
+		learn.ResolveDuplicates,
+		learn.CompressEpisodes,
+		learn.UpdateFacts,
+		learn.Advise,
+		learn.Report,
 	} {
 		replayer.RegisterWorkflow(fn)
 	}
@@ -220,7 +237,7 @@ func recordLean(t *testing.T) {
 	raw("lean-resume-refused", workflows.ResumeIngest, api.ResumeInput{Tenant: p.Tenant, JobID: uuid.NewString(), Actor: "operator:test"}, false)
 }
 
-// record keeps a run's history, unless one of that name stands already.
+// record keeps a run's history, unless one of that name exists already.
 func record(t *testing.T, h *testkit.Harness, name, id, runID string) {
 	t.Helper()
 	if _, err := os.Stat(historyFile(name)); err == nil {

@@ -97,7 +97,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 	defer cancel()
 	runs := map[string]client.WorkflowRun{}
 	for field, raw := range badRequests() {
-		// Through the client: it validates by itself, and starts nothing.
+		// The client validates the request itself, and starts nothing.
 		encoded, err := json.Marshal(raw)
 		require.NoError(t, err)
 		var req schema.IngestRequest

@@ -13,35 +13,36 @@ import (
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pipeline"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 var reviewing *activities.Reviewing
 
-// Review waits for people to decide on the proposals that an ingest could not apply by itself
+// Review waits for people to decide on the proposals that an ingest could not apply alone
 // (document 002 "Shadow Mode vs. Controlled Writes"): those that a rule held back, and contradictions.
 // The update UpdateDecide carries one decision out and returns what became of it. The run ends when no
 // proposal of the batch is open. Those that no one decided in time are given up, except contradictions: both
 // sides are kept and marked as contested.
 //
-// A run holds no state of its own: what is open stands in Postgres, so that a decision finds its
+// A run holds no state of its own: what is open is in Postgres, so that a decision finds its
 // proposal also when an earlier run has ended or was never there (Decide starts one). The reviewer's
 // words come in once, with the update; no other content passes through the history.
 //
 // A decision that it has accepted is carried out before the run ends, also when the run is cancelled.
 func Review(ctx workflow.Context, in api.ReviewInput) (api.ReviewProgress, error) {
-	run := &review{display: display{lean(ctx)}, in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
+	run := &review{Display: flow.Display{Lean: flow.Lean(ctx)}, in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
 	if err := run.setup(ctx); err != nil {
 		return api.ReviewProgress{}, err
 	}
-	err := invalidRequest(in.MisreadErr())
-	if !run.lean {
-		err = invalidRequest(validate(ctx, &in))
+	err := flow.InvalidRequest(in.MisreadErr())
+	if !run.Lean {
+		err = flow.InvalidRequest(flow.Validate(ctx, &in))
 	}
 	if err == nil {
 		err = run.work(ctx)
 	}
 	if err != nil {
-		drainHandlers(ctx)
+		flow.DrainHandlers(ctx)
 		return api.ReviewProgress{}, err
 	}
 	return run.finish(ctx), nil
@@ -55,15 +56,15 @@ func (run *review) work(ctx workflow.Context) error {
 			return err
 		}
 		if run.progress.Open == 0 {
-			drainHandlers(ctx)
+			flow.DrainHandlers(ctx)
 			if run.moved {
 				continue
 			}
 			return nil
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			drainHandlers(ctx)
-			return continueAsNew(ctx, Review, run.in)
+			flow.DrainHandlers(ctx)
+			return flow.ContinueAsNew(ctx, Review, run.in)
 		}
 		if err := run.wait(ctx); err != nil {
 			return err
@@ -73,7 +74,7 @@ func (run *review) work(ctx workflow.Context) error {
 
 // review is one run at work.
 type review struct {
-	display
+	flow.Display
 	in       api.ReviewInput
 	ref      activities.ReviewRef
 	progress api.ReviewProgress
@@ -98,17 +99,17 @@ func (run *review) check(req schema.ReviewRequest) error {
 		err = &schema.ValidationError{Fields: []schema.FieldError{{Field: "principal.tenant",
 			Problem: "is not that of the review"}}}
 	}
-	return invalidRequest(err)
+	return flow.InvalidRequest(err)
 }
 
-// look learns from Postgres where the review stands.
+// look reads the state of the review from Postgres.
 func (run *review) look(ctx workflow.Context) error {
 	window := run.in.ExpiresAfterSeconds
 	if window <= 0 {
-		window = int64(ReviewWindow / time.Second)
+		window = int64(flow.ReviewWindow / time.Second)
 	}
 	var st pipeline.ReviewState
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, storeOptions("see what is open", reviewAttempts)),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("see what is open", flow.ReviewAttempts)),
 		reviewing.OpenReview,
 		activities.OpenRequest{ReviewRef: run.ref, WindowSeconds: window}).Get(ctx, &st)
 	if err != nil {
@@ -122,8 +123,8 @@ func (run *review) look(ctx workflow.Context) error {
 	}
 	run.shown = true
 	of := schema.Principal{Tenant: run.in.Tenant, Agent: st.Agent, Project: st.Project}
-	if !run.lean || run.progress.Open > 0 {
-		run.display.wait(ctx, api.PhaseReview, run.counts(), mneme.Whose(of)...)
+	if !run.Lean || run.progress.Open > 0 {
+		run.Display.Wait(ctx, api.PhaseReview, run.counts(), mneme.Whose(of)...)
 	}
 	return nil
 }
@@ -153,14 +154,14 @@ func (run *review) wait(ctx workflow.Context) error {
 		}
 	}
 	// What it leaves when its time is over is still open, and over, when the run looks again.
-	options := embedOptions("expire what no one decided", reviewAttempts)
+	options := flow.EmbedOptions("expire what no one decided", flow.ReviewAttempts)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), reviewing.ExpireProposals,
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
 }
 
 // decide carries out one decision. It is keyed by the update's id: a decision delivered again after a
 // lost acknowledgement finds its first result, in this run or in a later one. It ends before a
-// cancellation is looked at.
+// cancellation is handled.
 func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schema.ReviewResult, error) {
 	defer func() { run.moved = true }()
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
@@ -174,7 +175,7 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 		return result, temporal.NewNonRetryableApplicationError("the request cannot be encoded",
 			api.ErrTypeInvalidRequest, nil)
 	}
-	options := stageOptions
+	options := flow.StageOptions
 	options.Summary = "accept the decision"
 	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), accepting.Accept,
 		activities.AcceptRequest{Operation: ref, Kind: api.KindReview, Body: body}).Get(ctx, nil)
@@ -182,7 +183,7 @@ func (run *review) decide(ctx workflow.Context, req schema.ReviewRequest) (schem
 		return result, err
 	}
 	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		embedOptions(string(req.Decision)+" "+req.ProposalID, infrastructureAttempts)),
+		flow.EmbedOptions(string(req.Decision)+" "+req.ProposalID, flow.InfrastructureAttempts)),
 		reviewing.DecideProposal, ref).Get(ctx, &result)
 	if err != nil {
 		drop(ctx, ref)
@@ -206,6 +207,6 @@ func (run *review) finish(ctx workflow.Context) api.ReviewProgress {
 	if run.progress.Expired > 0 {
 		outcome = api.OutcomeExpired
 	}
-	run.display.show(ctx, api.PhaseDone, run.counts(), mneme.AttrOutcome.ValueSet(outcome))
+	run.Display.Show(ctx, api.PhaseDone, run.counts(), mneme.AttrOutcome.ValueSet(outcome))
 	return run.progress
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 var (
@@ -39,7 +40,7 @@ var (
 // desk is a Review in the test environment over proposals that only exist here.
 type desk struct {
 	*testsuite.TestWorkflowEnvironment
-	mu      sync.Mutex // activities run beside each other
+	mu      sync.Mutex // activities run concurrently
 	state   pipeline.ReviewState
 	decided []schema.OperationRef
 	given   []time.Time // up to when proposals were given up
@@ -131,7 +132,7 @@ func (d *desk) run(t *testing.T, in api.ReviewInput) (api.ReviewProgress, error)
 
 func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
 	t.Parallel()
-	for window, in := range map[time.Duration]api.ReviewInput{workflows.ReviewWindow: {}, time.Hour: {ExpiresAfterSeconds: 3600}} {
+	for window, in := range map[time.Duration]api.ReviewInput{flow.ReviewWindow: {}, time.Hour: {ExpiresAfterSeconds: 3600}} {
 		d := newDesk(t, 3)
 		began := d.Now()
 		d.send(time.Minute, "1", rejection("t"))
@@ -162,7 +163,7 @@ func TestReviewGivesUpWhatAnAttemptLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, api.ReviewProgress{Expired: 3}, p)
 	require.Len(t, d.given, 2)
-	require.Equal(t, workflows.ReviewWindow, d.Now().Sub(began).Truncate(time.Second))
+	require.Equal(t, flow.ReviewWindow, d.Now().Sub(began).Truncate(time.Second))
 }
 
 func TestReviewEndsWithTheLastDecision(t *testing.T) {
@@ -408,7 +409,7 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			require.Equal(t, "applied by operator:rita", again.Why)
 			db := testkit.Owner(t, h.DatabaseURL)
 			require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows of it")
-			require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no decision is left behind")
+			require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "no decision is left")
 		})
 	}
 }

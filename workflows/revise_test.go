@@ -116,7 +116,7 @@ func TestPreferenceIsForked(t *testing.T) {
 	require.Equal(t, "evidence", invalid.Fields[0].Field)
 }
 
-// The request's content stands in the history once, as the workflow's input, and in no other event.
+// The request's content is in the history once, as the workflow's input, and in no other event.
 func TestReviseKeepsContentOutOfItsHistory(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

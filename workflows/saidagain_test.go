@@ -62,7 +62,7 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 
 	ask := schema.RecallRequest{Query: "Does Maya prefer Python?", Limit: 10}
 	before := o.recall(ask).Results
-	require.Len(t, before, 1, "it is said once, whoever said it how often: %v", before)
+	require.Len(t, before, 1, "it is stored once, whoever says it and however often: %v", before)
 	require.True(t, before[0].ID == records[0] || sources[before[0].ID], "the fact or what it was drawn from")
 
 	fourth, result := spoken(t, h, o.p, "s4", "I prefer Go now.")

@@ -205,7 +205,7 @@ schedules:
 	elsewhere.Index = "qdrant"
 	require.ErrorIs(t, elsewhere.Pause(ctx, mneme.ScheduleDrift, "x"), mneme.ErrNoSchedule)
 
-	// A schedule of another task queue is moved only by whoever says so.
+	// A schedule of another task queue is moved only on request.
 	other := s
 	other.TaskQueue = "other-" + s.TaskQueue
 	before, _ = touched("decay-sweep")
@@ -264,8 +264,8 @@ func TestSchedulesOfEarlierReleases(t *testing.T) {
 	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged", "drift": "unchanged", "topics": "created", "consolidation": "created"}, outcomes(applied))
 }
 
-// A run that fails for good pauses a schedule that says so, and the status says why. One that goes on is not
-// joined by another.
+// A run that fails pauses a schedule that says so, and the status says why. While a run goes on, no other
+// starts.
 func TestSchedulesRunFailAndPause(t *testing.T) {
 	t.Parallel()
 	ctx, s := newSchedules(t)
@@ -303,7 +303,7 @@ func TestSchedulesRunFailAndPause(t *testing.T) {
 
 	applied, err := s.Apply(ctx, mneme.DefaultSchedules())
 	require.NoError(t, err)
-	require.Equal(t, "unchanged", outcomes(applied)["retention"], "a pause is for whoever looked to end")
+	require.Equal(t, "unchanged", outcomes(applied)["retention"], "only an operator ends a pause")
 
 	run, err = s.Trigger(ctx, mneme.ScheduleDecay)
 	require.NoError(t, err)

@@ -3,6 +3,7 @@ package workflows_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/workflows"
 )
 
 // carrying lists the runs of a tenant's sessions whose histories hold a text.
@@ -91,6 +93,56 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(3), working.Seq)
 	require.Equal(t, "before", working.Working.ContextSummary, "as if it had never been said")
+}
+
+// After an event is erased, no run of Context that showed it is there, also where no session had it, and the hosted index
+// is swept, which is tried again until it succeeds.
+func TestErasedEventsAreInNoContext(t *testing.T) {
+	t.Parallel()
+	var sweeps []string
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.SweepMemoryIndex = func(_ context.Context, tenant string) (int, error) {
+			if sweeps = append(sweeps, tenant); len(sweeps) == 1 {
+				return 0, errors.New("the service answered 503")
+			}
+			return 7, nil
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	p := testkit.Principal()
+	const text = "the third canary sings at dusk"
+	e := canaryEvent("a", text)
+	e.Stream, e.Agent, e.Kind, e.Payload = "world/cage", p.Agent, ledger.KindWorldObserved, json.RawMessage(fmt.Sprintf(`{"text":%q}`, text))
+	appendEvents(t, h.Store, p, e)
+	req := ledger.ContextRequest{Principal: p, Streams: []string{"world/cage"}}
+	run, err := mneme.StartContext(ctx, h.Temporal, h.TaskQueue, req)
+	require.NoError(t, err)
+	var shown ledger.ContextResponse
+	require.NoError(t, run.Get(ctx, &shown))
+	gone := func() error {
+		_, err := h.Temporal.DescribeWorkflowExecution(ctx, run.GetID(), "")
+		if err == nil {
+			return errors.New("the run is there")
+		}
+		return nil
+	}
+	require.Error(t, gone())
+	require.NoError(t, testkit.Eventually(ctx, func() error {
+		listed, err := h.Temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus = 'Completed'", run.GetID())})
+		if err == nil && len(listed.GetExecutions()) == 0 {
+			err = errors.New("not listed yet")
+		}
+		return err
+	}))
+	out, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, api.EraseEventsRequest{Tenant: p.Tenant, IDs: []string{"a"}})
+	require.NoError(t, err)
+	require.Equal(t, 1, out.Erased)
+	require.Zero(t, out.Sessions)
+	require.Equal(t, 7, out.Indexed)
+	require.Equal(t, []string{p.Tenant, p.Tenant}, sweeps)
+	require.NoError(t, testkit.Eventually(ctx, gone))
 }
 
 // After the episode of a session is erased, no history of the session carries what it told, and the session goes on.

@@ -52,6 +52,35 @@ func recordSessions(t *testing.T) {
 	require.NoError(t, err)
 	id = api.EraseEventsWorkflowID(erase)
 	record(t, h, "erase-events", id, runOf(t, h.Temporal, id))
+	recordErasedAndRebuilt(t, h, ref)
+}
+
+// recordErasedAndRebuilt runs what these histories are of: the erasing of an event that no session had, and a rebuild that
+// compares, and makes again what was lost.
+func recordErasedAndRebuilt(t *testing.T, h *testkit.Harness, ref api.SessionRef) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	lone := says("lone", ref.Principal.Agent, ledger.KindAgentThought, "on a stream without a session")
+	appendEvents(t, h.Store, ref.Principal, lone)
+	erase := api.EraseEventsRequest{Tenant: ref.Principal.Tenant, IDs: []string{lone.ID}}
+	_, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, erase)
+	require.NoError(t, err)
+	id := api.EraseEventsWorkflowID(erase)
+	record(t, h, "erase-events-shown", id, runOf(t, h.Temporal, id))
+
+	whole := api.RecordRequest{SessionRef: sessionRef("lost"), Events: append(sessionThoughts("l", 0, 3), runEnded("lost end"))}
+	closed, err := mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, whole)
+	require.NoError(t, err)
+	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `DELETE FROM memories WHERE id = $1`, closed.EpisodeID)
+	require.NoError(t, err)
+	in := api.RebuildRequest{Tenant: whole.Principal.Tenant}
+	run, err := mneme.StartRebuild(ctx, h.Temporal, h.TaskQueue, in)
+	require.NoError(t, err)
+	var out api.RebuildResult
+	require.NoError(t, run.Get(ctx, &out))
+	require.Equal(t, 1, out.Rebuilt)
+	id = api.RebuildWorkflowID(in)
+	record(t, h, "rebuild", id, runOf(t, h.Temporal, id))
 }
 
 // The histories of a session hold its events once: an event that was handed in is in the update or the signal that

@@ -112,6 +112,38 @@ func TestSessionTakesEventsInAndCloses(t *testing.T) {
 	require.Equal(t, schema.OutcomeSuccess, next.Outcome)
 }
 
+// A session refuses a belief on events that its agent does not see, and names the field.
+func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	ref := sessionRef("beliefs")
+	belief := func(id, on string) ledger.Event {
+		e := thought(id)
+		e.Kind, e.Payload = ledger.KindAgentReflected, json.RawMessage(fmt.Sprintf(`{"belief":"x","based_on":[%q]}`, on))
+		return e
+	}
+	var invalid *schema.ValidationError
+	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("a"), belief("b", "unseen")}})
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, "events[1].payload.based_on[0]", invalid.Fields[0].Field)
+	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{belief("c", "unseen")}}))
+	_, err = mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("e"), belief("f", "e")}})
+	require.NoError(t, err)
+	value, err := h.Temporal.QueryWorkflow(ctx, api.SessionWorkflowID(ref), "", api.QueryProgress)
+	require.NoError(t, err)
+	var progress api.SessionProgress
+	require.NoError(t, value.Get(&progress))
+	require.Equal(t, 1, progress.Refused)
+	require.Equal(t, []string{"e", "f"}, requireGapless(t, h, ref))
+
+	_, err = mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, api.RecordRequest{SessionRef: sessionRef("whole"),
+		Events: []ledger.Event{belief("d", "unseen"), runEnded("end")}})
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, "events[0].payload.based_on[0]", invalid.Fields[0].Field)
+}
+
 // A whole session is one request and one episode, however often it is delivered.
 func TestRecordSession(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"github.com/mneme/mneme/activities"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 var sweeping *activities.Sweeping
@@ -26,12 +27,12 @@ const (
 // runSweep has activities sweep until nothing is left of what was due when the run began. It may be cancelled
 // at any time: what is committed stays, and the next run does the rest.
 func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any) (api.SweepResult, error) {
-	shown := display{lean(ctx)}
-	if !shown.lean {
-		if err := invalidRequest(validate(ctx, &in)); err != nil {
+	shown := flow.Display{Lean: flow.Lean(ctx)}
+	if !shown.Lean {
+		if err := flow.InvalidRequest(flow.Validate(ctx, &in)); err != nil {
 			return api.SweepResult{}, err
 		}
-	} else if err := invalidRequest(in.MisreadErr()); err != nil {
+	} else if err := flow.InvalidRequest(in.MisreadErr()); err != nil {
 		return api.SweepResult{}, err
 	}
 	out := api.SweepResult{Counts: map[string]int{}}
@@ -52,36 +53,36 @@ func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any
 		At: at, Tenant: in.Tenant, BatchSize: in.BatchSize, MaxBatches: batchesPerSweep}
 	attributes := []temporal.SearchAttributeUpdate{}
 	if _, ok := workflow.GetTypedSearchAttributes(ctx).GetKeyword(mneme.AttrTenant); in.Tenant != "" &&
-		(!shown.lean || !ok && len(in.Tenant) <= maxAttribute) {
+		(!shown.Lean || !ok && len(in.Tenant) <= flow.MaxAttribute) {
 		attributes = append(attributes, mneme.AttrTenant.ValueSet(in.Tenant))
 	}
-	shown.show(ctx, api.PhaseSweep, what, attributes...)
+	shown.Show(ctx, api.PhaseSweep, what, attributes...)
 	began := out.Batches
 	for !out.Done {
 		if out.Batches-began >= batchesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return out, continueAsNew(ctx, self, api.SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize,
+			return out, flow.ContinueAsNew(ctx, self, api.SweepInput{Tenant: in.Tenant, BatchSize: in.BatchSize,
 				Sofar: &out, At: &at})
 		}
 		request.Cursor = out.Cursor
 		var part api.SweepResult
-		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, sweepOptions(what)),
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions(what)),
 			fn, request).Get(ctx, &part); err != nil {
-			shown.show(ctx, api.PhaseSweep, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
+			shown.Show(ctx, api.PhaseSweep, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 			return out, err
 		}
 		out = out.Add(part) //workflowcheck:ignore: sums over a map are the same in any order
-		shown.show(ctx, api.PhaseSweep, sweepCounts(what, out))
+		shown.Show(ctx, api.PhaseSweep, sweepCounts(what, out))
 	}
 	outcome := api.OutcomeOK
 	if len(out.Held) > 0 {
 		outcome = api.OutcomeHeld
 	}
 	if n := out.Counts["failed"]; n > 0 { // the others are swept; somebody has to look
-		shown.show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
+		shown.Show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 			"%d tenants could not be swept: the worker's log says why", n), api.ErrTypeTenantsFailed, nil, out.Failed)
 	}
-	shown.show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(outcome))
+	shown.Show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(outcome))
 	return out, nil
 }
 
@@ -107,7 +108,7 @@ func DecaySweep(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error
 	return runSweep(ctx, in, "take away what has faded", sweeping.SweepDecay, DecaySweep)
 }
 
-// RetentionPurge removes for good what was kept for as long as its policy says (document 002 "Retention
+// RetentionPurge removes permanently what was kept for as long as its policy says (document 002 "Retention
 // Worker"): tenant by tenant, in the order of lifecycle.PurgeSteps, each batch in a short transaction of its
 // own.
 func RetentionPurge(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {

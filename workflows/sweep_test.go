@@ -104,8 +104,8 @@ func TestSweepsOfEveryTenant(t *testing.T) {
 	require.ErrorContains(t, err, "batch_size")
 }
 
-// A run that is cancelled ends behind the batch that it is at; the next one does the rest, and the end is the
-// same as if no one had cancelled.
+// A cancelled run ends after its current batch; the next one does the rest, and the end is the same as
+// without the cancellation.
 func TestSweepCancelledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
@@ -143,8 +143,8 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	testkit.CheckInvariants(t, owner)
 }
 
-// Killed behind any batch, with or without a heartbeat that tells how far it was, an activity that is begun
-// again comes to the same end.
+// An activity that is killed after any batch and started again has the same result, with or without a heartbeat
+// that tells its position.
 func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -306,7 +306,7 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	require.Equal(t, []int{0, history}, []int{third.Counts["held"], third.Counts["history"]})
 }
 
-// A tenant of which too much would go is left alone; the others are swept, and the run says so.
+// A tenant that would lose too much is skipped; the others are swept, and the run says so.
 func TestSweepHoldsOneTenant(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -401,7 +401,7 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	require.Equal(t, []any{100, 100, 20_000_000, 7, part.Cursor, 20}, []any{calls, in.Sofar.Tenants, in.Sofar.Counts["pruned"], in.BatchSize, in.Sofar.Cursor, len(in.Sofar.Held)})
 	require.NotNil(t, in.At)
 
-	// A failure for good is the run's.
+	// A permanent failure fails the run.
 	env = suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	env.OnActivity(sweepingOf.SweepDecay, mock.Anything, mock.Anything).Return(api.SweepResult{}, temporal.NewNonRetryableApplicationError("broken", api.ErrTypeInvalidRequest, nil))

@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/activities/indexing"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // pagesPerDrain bounds one activity; the workflow runs it until nothing is left.
@@ -30,7 +31,7 @@ func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult
 	}
 	for {
 		var page indexing.DrainResult
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, drainOptions), indexer.DrainOutbox,
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.DrainOptions), indexer.DrainOutbox,
 			indexing.DrainRequest{MaxPages: pagesPerDrain, After: after}).Get(ctx, &page)
 		if err != nil {
 			return api.SyncIndexResult{}, err
@@ -46,7 +47,7 @@ func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult
 			return api.SyncIndexResult{IndexResult: total}, nil
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return api.SyncIndexResult{}, continueAsNew(ctx, SyncIndex, api.SyncIndexInput{Sofar: total, After: after})
+			return api.SyncIndexResult{}, flow.ContinueAsNew(ctx, SyncIndex, api.SyncIndexInput{Sofar: total, After: after})
 		}
 	}
 }

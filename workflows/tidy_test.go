@@ -18,10 +18,11 @@ import (
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/edit"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/learn"
 )
 
-// learn runs one workflow of learning over a principal's private memories.
-func learn(t testing.TB, h *testkit.Harness, workflow any, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
+// learnNow runs one workflow of learning over a principal's private memories.
+func learnNow(t testing.TB, h *testkit.Harness, workflow any, in api.LearnInput) (client.WorkflowRun, api.LearnResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -89,11 +90,11 @@ func TestResolveDuplicates(t *testing.T) {
 
 	in := privateOf(p)
 	in.Shadow = true
-	_, out := learn(t, h, workflows.ResolveDuplicates, in)
+	_, out := learnNow(t, h, learn.ResolveDuplicates, in)
 	require.Equal(t, 2, out.Merged)
 	require.Equal(t, 5, testkit.Rows(t, db, "memories", "live"), "shadow mode changes nothing")
 
-	run, out := learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	run, out := learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
 	require.Equal(t, api.LearnResult{Groups: 1, Updated: 1, Replaced: 2, Merged: 2, Outcome: api.OutcomeOK, Read: out.Read},
 		out)
 	require.NotContains(t, historyText(t, h, run), "xyzzycanary")
@@ -107,14 +108,14 @@ func TestResolveDuplicates(t *testing.T) {
 	testkit.CheckInvariants(t, db)
 
 	before := testkit.Digest(t, db, "memories", "true")
-	_, out = learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	_, out = learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
 	require.Zero(t, out.Groups)
-	_, out = learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	_, out = learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
 	require.Zero(t, out.Read, "nothing is read twice")
 	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 }
 
-// Records that differ in a negation, a number, a name, a date, a condition or whom they are about are never merged.
+// Records that differ in a negation, a number, a name, a date, a condition or a person are never merged.
 func TestAdversarialPairsAreNotMerged(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -153,14 +154,14 @@ func TestAdversarialPairsAreNotMerged(t *testing.T) {
 	insert(t, h, p, schema.VisibilityPrivate, about("Ana"), about("Bea"))
 
 	before := contents(t, h, "true")
-	_, out := learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	_, out := learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
 	require.Zero(t, out.Merged)
 	require.NotZero(t, out.Read)
 	require.Equal(t, before, contents(t, h, "true"))
 }
 
-// A pinned record is kept, and one that is trusted less neither goes nor takes trust from another. Records of several
-// agents are merged where all of them read both.
+// A pinned record is kept. A less trusted record is not merged into another. Records of several agents are merged
+// if all of the agents may read both.
 func TestWhatDuplicatesKeep(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -175,7 +176,7 @@ func TestWhatDuplicatesKeep(t *testing.T) {
 	insert(t, h, p, schema.VisibilityShared, states("Lunch is at noon.", 0.8, "evt://4"))
 	insert(t, h, b, schema.VisibilityShared, states("The lunch is at noon", 0.9, "evt://5"))
 
-	_, out := learn(t, h, workflows.ResolveDuplicates, privateOf(p))
+	_, out := learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
 	require.Equal(t, 1, out.Merged)
 	require.Equal(t, map[string]int{"less_trusted": 1}, out.Refused)
 	require.Equal(t, []string{"The office opens at 8.", "The office really opens at 8."},
@@ -185,7 +186,7 @@ func TestWhatDuplicatesKeep(t *testing.T) {
 
 	in := privateOf(p)
 	in.Agent = ""
-	_, out = learn(t, h, workflows.ResolveDuplicates, in)
+	_, out = learnNow(t, h, learn.ResolveDuplicates, in)
 	require.Equal(t, 1, out.Merged)
 	require.Equal(t, []string{"The lunch is at noon"}, contents(t, h, "visibility = 'shared'"))
 }
@@ -213,11 +214,11 @@ func TestCompressEpisodes(t *testing.T) {
 
 	in := privateOf(p)
 	in.Shadow = true
-	_, out := learn(t, h, workflows.CompressEpisodes, in)
+	_, out := learnNow(t, h, learn.CompressEpisodes, in)
 	require.Equal(t, 1, out.Added, "%+v", out)
 	require.Zero(t, testkit.Rows(t, db, "memories", "type = 'semantic'"))
 
-	run, out := learn(t, h, workflows.CompressEpisodes, privateOf(p))
+	run, out := learnNow(t, h, learn.CompressEpisodes, privateOf(p))
 	require.Equal(t, api.LearnResult{Read: 8, Groups: 1, Added: 1, Updated: 6, Outcome: api.OutcomeOK}, out)
 	require.NotContains(t, historyText(t, h, run), "xyzzycanary")
 	summary := contents(t, h, "type = 'semantic'")
@@ -236,9 +237,9 @@ func TestCompressEpisodes(t *testing.T) {
 	for range 2 { // nothing is compressed twice
 		again := privateOf(p)
 		again.Full = true
-		_, out = learn(t, h, workflows.CompressEpisodes, again)
+		_, out = learnNow(t, h, learn.CompressEpisodes, again)
 		require.Zero(t, out.Added)
-		_, out = learn(t, h, workflows.CompressEpisodes, privateOf(p))
+		_, out = learnNow(t, h, learn.CompressEpisodes, privateOf(p))
 		require.Zero(t, out.Groups)
 	}
 
@@ -251,7 +252,7 @@ func TestCompressEpisodes(t *testing.T) {
 	require.Empty(t, contents(t, h, "type = 'semantic'"), "the summary repeats what was erased")
 	again := privateOf(p)
 	again.Full = true
-	_, out = learn(t, h, workflows.CompressEpisodes, again)
+	_, out = learnNow(t, h, learn.CompressEpisodes, again)
 	require.Equal(t, 1, out.Added)
 	require.NotContains(t, contents(t, h, "type = 'semantic'")[0], "4000")
 }
@@ -283,11 +284,11 @@ func TestPreferencesForkByProjectKind(t *testing.T) {
 	}
 	in := privateOf(p)
 	in.Shadow = true
-	_, out := learn(t, h, workflows.UpdateFacts, in)
+	_, out := learnNow(t, h, learn.UpdateFacts, in)
 	require.Equal(t, 2, out.Added)
 	require.Empty(t, contents(t, h, "type = 'semantic'"))
 
-	run, out := learn(t, h, workflows.UpdateFacts, privateOf(p))
+	run, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
 	require.Equal(t, 2, out.Added, "%+v", out)
 	require.NotContains(t, historyText(t, h, run), "gofmt")
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -308,16 +309,16 @@ func TestPreferencesForkByProjectKind(t *testing.T) {
 	}
 
 	before := testkit.Digest(t, db, "memories", "true")
-	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	_, out = learnNow(t, h, learn.UpdateFacts, privateOf(p))
 	require.Equal(t, api.LearnResult{Outcome: api.OutcomeOK}, out)
 	full := privateOf(p)
 	full.Full = true
-	_, out = learn(t, h, workflows.UpdateFacts, full)
+	_, out = learnNow(t, h, learn.UpdateFacts, full)
 	require.Zero(t, out.Added+out.Updated+out.Replaced+out.Contested, "%+v", out)
 	require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
 
 	insert(t, h, p, schema.VisibilityPrivate, sessionEpisode(t, "go-9", "I prefer gofmt for formatting.", "go", at))
-	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	_, out = learnNow(t, h, learn.UpdateFacts, privateOf(p))
 	require.Equal(t, 1, out.Updated, "%+v", out)
 	require.Zero(t, out.Added)
 }
@@ -335,9 +336,9 @@ func TestARepeatedFalsehoodIsNoFact(t *testing.T) {
 	for i := range 50 {
 		insert(t, h, p, schema.VisibilityPrivate, said("Mallory", fmt.Sprint("m-", i)))
 	}
-	_, out := learn(t, h, workflows.UpdateFacts, privateOf(p))
+	_, out := learnNow(t, h, learn.UpdateFacts, privateOf(p))
 	require.Equal(t, api.LearnResult{Read: 1, Outcome: api.OutcomeOK}, out)
 	insert(t, h, p, schema.VisibilityPrivate, said("Ana", "a-1"), said("Bea", "b-1"))
-	_, out = learn(t, h, workflows.UpdateFacts, privateOf(p))
+	_, out = learnNow(t, h, learn.UpdateFacts, privateOf(p))
 	require.Equal(t, 1, out.Added)
 }

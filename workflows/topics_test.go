@@ -31,6 +31,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 	storetopics "github.com/mneme/mneme/store/topics"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/learn"
 )
 
 const billing = "What do we know about the billing service?"
@@ -337,7 +338,7 @@ func TestRefreshTopicBranches(t *testing.T) {
 				activity.PublishTopicResult{Outcome: test.published, Number: number}, nil).Maybe()
 			env.OnActivity(of.HoldTopic, mock.Anything, activity.HoldTopicRequest{TopicRef: activity.TopicRef{Tenant: "t", Topic: firstNamed},
 				Changed: 2, Why: "token_budget"}).Return(nil).Maybe()
-			env.ExecuteWorkflow(workflows.RefreshTopic, api.RefreshTopicInput{Tenant: "t", Topic: firstNamed})
+			env.ExecuteWorkflow(learn.RefreshTopic, api.RefreshTopicInput{Tenant: "t", Topic: firstNamed})
 			require.NoError(t, env.GetWorkflowError())
 			var out api.RefreshTopicResult
 			require.NoError(t, env.GetWorkflowResult(&out))
@@ -363,7 +364,7 @@ func sweepStage() *testsuite.TestWorkflowEnvironment {
 		}
 		return out, nil
 	})
-	env.OnWorkflow(workflows.RefreshTopic, mock.Anything, mock.Anything).Return(
+	env.OnWorkflow(learn.RefreshTopic, mock.Anything, mock.Anything).Return(
 		api.RefreshTopicResult{Outcome: api.TopicAnswered, Tokens: 2}, nil).After(time.Second)
 	return env
 }
@@ -372,7 +373,7 @@ func sweepStage() *testsuite.TestWorkflowEnvironment {
 func TestTopicSweepContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	env := sweepStage()
-	env.ExecuteWorkflow(workflows.RefreshTopics, api.RefreshTopicsInput{Tenant: "t"})
+	env.ExecuteWorkflow(learn.RefreshTopics, api.RefreshTopicsInput{Tenant: "t"})
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
 	var in api.RefreshTopicsInput
@@ -386,7 +387,7 @@ func TestTopicSweepCancelled(t *testing.T) {
 	t.Parallel()
 	env := sweepStage()
 	env.RegisterDelayedCallback(env.CancelWorkflow, 5*time.Second)
-	env.ExecuteWorkflow(workflows.RefreshTopics, api.RefreshTopicsInput{})
+	env.ExecuteWorkflow(learn.RefreshTopics, api.RefreshTopicsInput{})
 	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()), env.GetWorkflowError())
 }
 
@@ -396,7 +397,7 @@ func TestRefreshTopicRefusesWhatIsWrong(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for topic, problem := range map[string]string{"x": "must be the id of a topic", uuid.NewString(): "not found"} {
-		run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("topic", h.TaskQueue), workflows.RefreshTopic,
+		run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("topic", h.TaskQueue), learn.RefreshTopic,
 			api.RefreshTopicInput{Tenant: "t", Topic: topic})
 		require.NoError(t, err)
 		require.ErrorContains(t, run.Get(ctx, nil), problem)

@@ -14,6 +14,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 	"github.com/mneme/mneme/store/pipeline"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 // A contradiction that waits for a person, and that no one reviews, ends after its 14 days in contestation: both
@@ -48,11 +49,11 @@ func TestAContradictionThatNobodyReviewsIsContested(t *testing.T) {
 			}
 			y.at(y.start.Add(time.Hour), say(texts[0]))
 			y.at(y.start.Add(2*time.Hour), say(texts[1]))
-			y.at(y.start.Add(2*time.Hour+workflows.ReviewWindow-time.Minute), func(workflow.Context) {
+			y.at(y.start.Add(2*time.Hour+flow.ReviewWindow-time.Minute), func(workflow.Context) {
 				require.Len(t, waiting(), 1)
 				require.Empty(t, testkit.Rows(t, y.db, "memories", "status = 'contested'"))
 			})
-			y.at(y.start.Add(3*time.Hour+workflows.ReviewWindow), func(ctx workflow.Context) {
+			y.at(y.start.Add(3*time.Hour+flow.ReviewWindow), func(ctx workflow.Context) {
 				require.Empty(t, waiting())
 				var answer schema.RecallResponse
 				y.must(y.child(ctx, workflows.Recall, schema.RecallRequest{Principal: y.p, Query: "Which language does Dana prefer for backend services?"}).Get(ctx, &answer))

@@ -191,7 +191,7 @@ func whatLived(t *testing.T, s *store.Store) lived {
 }
 
 // requireWithinWindow holds that an agent's memory is its beliefs and at most a window of other events, and that every
-// event that it saw is there or has a belief there that stands for it.
+// event that it saw is there or has a belief there that summarizes it.
 func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 	t.Helper()
 	v := views.Viewer{Agent: name}

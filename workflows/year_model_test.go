@@ -71,7 +71,7 @@ type yearDecay struct {
 
 type yearPolicy struct {
 	domain, tier, typology string
-	keep                   time.Duration // 0: for good
+	keep                   time.Duration // 0: without limit
 	archives, exempt       bool
 }
 
@@ -154,7 +154,7 @@ func (d yearDecay) reaches(share float64) (time.Duration, bool) {
 	return seconds(d.halfLife.Seconds() * math.Log2(1/share))
 }
 
-// at is the salience at a time. Out of sight it stands still: no one could use the memory.
+// at is the salience at a time. It does not change while the memory is hidden: no one could use it.
 func (m *yearMemory) at(now time.Time) float64 {
 	for _, went := range []*time.Time{m.deleted, m.archived} {
 		if went != nil && went.Before(now) {
@@ -437,7 +437,7 @@ func (y *yearModel) recover(id string, now time.Time) schema.RecoverStatus {
 		m.note("none", now)
 		return status
 	}
-	switch { // it comes back as what it was, and its curve goes on where it stood still
+	switch { // it comes back as what it was, and its curve continues where it stopped
 	case m.deleted != nil && m.archived != nil:
 		m.deleted = nil
 	case m.deleted != nil:

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// invent makes up a record, and what the model is to know of it.
+// invent makes a random record, and the model's entry for it.
 func (y *year) invent(now time.Time) (map[string]any, *yearMemory) {
 	c, name := y.chance, y.name()
 	one := func(n int) bool { return c.IntN(n) == 0 }
@@ -65,7 +65,7 @@ func (y *year) invent(now time.Time) (map[string]any, *yearMemory) {
 	return record, m
 }
 
-// fadingOfAWorld is an episode of a world that fades within weeks, while a policy has tombstones of its class go.
+// fadingOfAWorld is an episode of a world that fades within weeks, while a policy purges tombstones of its class.
 func (y *year) fadingOfAWorld(now time.Time) (map[string]any, *yearMemory) {
 	m := &yearMemory{name: y.name(), kind: schema.TypeEpisodic, world: true, deletionPolicy: schema.DeleteAutoPrune, created: now, since: now, importance: 0.5, salience: 0.8, firstTrust: 0.9,
 		decay: yearDecay{curve: schema.CurveExponential, halfLife: 5 * yearDay, threshold: 0.1, gain: 0.05}}
@@ -108,7 +108,7 @@ func (y *year) payload(m *yearMemory) map[string]any {
 	}
 }
 
-// learnNew gives the model what an ingest has made, as it is.
+// learnNew adds the new memories of an ingest to the model.
 func (y *year) learnNew(ctx context.Context) error {
 	rows, err := y.db.Query(ctx, `SELECT m.id::text, m.type, m.tier, m.typology, m.pinned, m.deletion_policy, m.created_at, m.importance, m.salience, m.salience_at, m.confidence,
 			m.decay_curve, extract(epoch FROM m.half_life)::bigint, coalesce(extract(epoch FROM m.max_age)::bigint, 0), m.min_salience, m.decay_floor, m.reinforcement_gain, m.content,
@@ -187,7 +187,7 @@ func (y *year) check(ctx workflow.Context) {
 	y.checked = true
 }
 
-// stored is the state of all memories of which there is a row or a history.
+// stored is the state of all memories that have a row or a history.
 func (y *year) stored(ctx context.Context, now time.Time) (map[string]yearState, error) {
 	rows, err := y.db.Query(ctx, `SELECT id::text, coalesce(m.erased_at IS NOT NULL, false), coalesce(m.retained_at IS NOT NULL, false), m.id IS NULL, m.deleted_at, m.archived_at, m.decay_due_at,
 			coalesce(m.salience, 0), coalesce(m.salience_at, 'epoch'), coalesce(m.pinned, false), coalesce(m.decay_curve, ''), coalesce(extract(epoch FROM m.half_life)::bigint, 0),
@@ -279,7 +279,7 @@ func (y *year) total(ctx context.Context) (yearTotals, error) {
 	return t, err
 }
 
-// differs lists in what a state differs from the one that was predicted.
+// differs lists the differences between a state and the predicted one.
 func (s yearState) differs(from yearState) []string {
 	var out []string
 	text := func(what, got, want string) {

@@ -254,7 +254,7 @@ func (y *year) planPolicies() {
 	skills := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierPersistent, Typology: schema.TypologyProcedural, KeepSeconds: 40 * day, OnExpiry: schema.ExpiryPurge, DecayExempt: true}
 	facts := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.TypologySemantic, KeepSeconds: 20 * day, OnExpiry: schema.ExpiryArchive}
 	worlds := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 0, OnExpiry: schema.ExpiryArchive}
-	// An operator may have what somebody deleted of a world go for good; what fades is archived all the same.
+	// An operator may have deleted memories of a world purged; those that fade are archived all the same.
 	episodes := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierSession, Typology: schema.TypologyEpisodic, KeepSeconds: 15 * day, OnExpiry: schema.ExpiryPurge}
 	jobs := schema.RetentionPolicy{Domain: schema.RetainJobsCompleted, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 40 * day, OnExpiry: schema.ExpiryPurge}
 	retrievals := schema.RetentionPolicy{Domain: schema.RetainRetrievals, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 12 * day, OnExpiry: schema.ExpiryPurge}

@@ -121,7 +121,7 @@ type FillRequest struct {
 
 // FillResult counts what was brought, and says where to go on.
 type FillResult struct {
-	Memories int64           `json:"memories"` // that were looked at
+	Memories int64           `json:"memories"` // that were checked
 	Embedded int64           `json:"embedded"` // of them had no vector of the model
 	Refused  int64           `json:"refused"`  // of them the embedder does not take: the outbox has them
 	Cursor   api.IndexCursor `json:"cursor"`
@@ -176,8 +176,8 @@ type rebuilt struct {
 	Parts int `json:"parts"`
 }
 
-// RebuildIndexes builds what an index keeps of a generation besides its points again. Only Postgres has
-// such a thing. Run again, it goes on after what is built.
+// RebuildIndexes rebuilds what an index keeps of a generation in addition to its points. Only Postgres has
+// indexes of that kind. Run again, it continues after those that are built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
 	work, ctx := step.StartWork(ctx, rebuilt{})
 	defer work.Stop()

@@ -84,11 +84,20 @@ func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideRe
 		}
 		if time.Since(began) > goOnFor && i+1 < len(waiting) {
 			out.More = true
+			a.told(in, out)
 			return out, nil
 		}
 	}
 	out.More = len(waiting) == groupsPage
+	a.told(in, out)
 	return out, nil
+}
+
+// told tells what was refused or dropped. What a shadow run would change is not told.
+func (a *Learning) told(in DecideRequest, out DecideResult) {
+	if !in.Shadow {
+		a.observe(in.Kind, api.LearnResult{Dropped: out.Result.Dropped, Refused: out.Result.Refused})
+	}
 }
 
 // counted counts what deltas would change.
@@ -185,8 +194,8 @@ func procedures(g *promote.Group, known []learning.Known, p evidence.Policy) ([]
 			return nil, nil, fmt.Errorf("procedure: %w", err)
 		}
 		out = append(out, learning.Delta{Action: string(d.Action), Target: d.Target, Payload: encoded,
-			Confidence: d.Confidence, Stats: d.Stats, Agents: d.Agents, Evidence: d.Evidence, Hash: d.Hash,
-			Sensitivity: d.Sensitivity, Why: d.Why})
+			Confidence: d.Confidence, Stats: d.Stats, Outcomes: d.Outcomes, Agents: d.Agents, Evidence: d.Evidence,
+			Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
 	}
 	return out, refused, nil
 }
@@ -223,8 +232,8 @@ func plans(g *promote.Group, known []learning.Known, skills []plan.Skill, p evid
 			return nil, nil, fmt.Errorf("plan: %w", err)
 		}
 		out = append(out, learning.Delta{Action: string(d.Action), Target: d.Target, Payload: encoded,
-			Confidence: d.Confidence, Stats: planStats(d, known), Agents: d.Agents, Evidence: d.Evidence, Hash: d.Hash,
-			Sensitivity: d.Sensitivity, Why: d.Why})
+			Confidence: d.Confidence, Stats: planStats(d, known), Outcomes: d.Outcomes, Agents: d.Agents,
+			Evidence: d.Evidence, Hash: d.Hash, Sensitivity: d.Sensitivity, Why: d.Why})
 	}
 	return out, refused, nil
 }

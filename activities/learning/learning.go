@@ -22,8 +22,9 @@ import (
 type Learning struct {
 	Store    *store.Store
 	Policy   proposals.WritePolicy
-	Rules    func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
-	Evidence evidence.Policy       // that a promotion needs; the zero value: evidence.Default
+	Rules    func() *policy.Policy                 // classification rules in force; nil, or a nil policy, for the defaults
+	Evidence evidence.Policy                       // that a promotion needs; the zero value: evidence.Default
+	Observe  func(workflow, verdict string, n int) // is told what became of changes; may be nil
 	Now      func() time.Time
 }
 
@@ -39,6 +40,20 @@ func (a *Learning) rules() *policy.Policy {
 		return nil
 	}
 	return a.Rules()
+}
+
+// observe tells what became of changes of a kind.
+func (a *Learning) observe(kind schema.MemoryType, r api.LearnResult) {
+	if a.Observe == nil {
+		return
+	}
+	workflow := api.WorkflowExtractCompetence
+	if kind == schema.TypePlanGraph {
+		workflow = api.WorkflowExtractPlans
+	}
+	for verdict, n := range r.Verdicts() {
+		a.Observe(workflow, verdict, n)
+	}
 }
 
 func scopeOf(s api.LearnScope) learning.Scope {
@@ -69,7 +84,7 @@ type ScopesResult struct {
 // place is what a cursor of scopes holds.
 type place struct {
 	Passed string          `json:"passed,omitempty"` // the tenant that was done last
-	At     *learning.Scope `json:"at,omitempty"`     // the scope of the next tenant that was looked at last
+	At     *learning.Scope `json:"at,omitempty"`     // the scope of the next tenant that was visited last
 }
 
 // ListScopes lists scopes with evidence that no run has taken in, of one tenant or of all.
@@ -252,5 +267,6 @@ func (a *Learning) WriteDrafts(ctx context.Context, in WriteRequest) (api.LearnR
 		at.Result = at.Result.Plus(api.LearnResult{Added: written.Added, Updated: written.Updated,
 			Replaced: written.Replaced, Dropped: written.Dropped, Refused: written.Refused})
 	}
+	a.observe(in.Kind, at.Result)
 	return at.Result, nil
 }

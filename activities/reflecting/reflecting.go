@@ -30,7 +30,7 @@ type Reflecting struct {
 	Now        func() time.Time
 }
 
-// Outcomes of a reflection, as Observe is told them.
+// Outcomes of a reflection, as Observe gets them.
 const (
 	OutcomeMade    = "made"
 	OutcomeRefused = "refused"
@@ -84,7 +84,7 @@ type BeliefRequest struct {
 	Span  Span             `json:"span"`
 }
 
-// Belief says where a belief is, or why there is none. It never says what the belief is.
+// Belief says where a belief is, or why there is none. It never has its content.
 type Belief struct {
 	EventID string `json:"event_id,omitempty"`
 	Seq     int64  `json:"seq,omitempty"`

@@ -28,7 +28,7 @@ type Sessions struct {
 	Store  *store.Store
 	Policy proposals.WritePolicy
 	Rules  func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
-	// Tell tells a session, which it starts if need be, that the ledger has events up to a number.
+	// Tell tells a session that the ledger has events up to a number. It starts the session if it does not run.
 	Tell func(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput, seq int64) error
 	Now  func() time.Time
 }
@@ -52,7 +52,7 @@ func keyOf(r api.SessionRef) sessions.Key {
 		WorkflowID: api.SessionWorkflowID(r)}
 }
 
-// stateOf leaves the state of the work out where the run has it: known is the event that last changed what it has.
+// stateOf omits the state of the work if the run has the current one: known is the last event that changed the run's.
 func stateOf(st sessions.State, known int64) State {
 	out := State{FirstSeq: st.FirstSeq, LastSeq: st.LastSeq, Events: st.Events, Ended: st.Ended,
 		Task: st.Working.Payload.State, LastUpdated: st.Working.Payload.LastUpdated, Changed: st.Changed}
@@ -74,8 +74,8 @@ func (a *Sessions) OpenSession(ctx context.Context, in api.SessionInput) (State,
 	return stateOf(st, -1), nil
 }
 
-// AppendRequest hands events to the ledger and takes in what the stream has then. Each part is from one caller, whose
-// answer it is: one that is refused keeps no other from being appended.
+// AppendRequest hands events to the ledger and takes in what the stream has then. Each part is from one caller
+// and has its own answer: a refused part does not prevent the others.
 type AppendRequest struct {
 	Session api.SessionRef   `json:"session"`
 	Parts   [][]ledger.Event `json:"parts,omitempty"`
@@ -91,13 +91,13 @@ type AppendResult struct {
 // Part says where the events of one part are in the session's stream, or why they are not.
 type Part struct {
 	Seqs []int64 `json:"seqs,omitempty"`
-	// There are the events, by their place in the part, that were in the ledger already. An earlier attempt of this
-	// request may have appended them without its answer being received.
+	// There lists the events, by their place in the part, that were in the ledger already. An earlier attempt of this
+	// request may have appended them, and its answer was lost.
 	There   []int                   `json:"there,omitempty"`
 	Refused *schema.ValidationError `json:"refused,omitempty"`
 }
 
-// AppendSessionEvents appends the parts and takes them in. Delivered again, it answers with the same numbers.
+// AppendSessionEvents appends the parts and takes them in. Delivered again, it returns the same numbers.
 func (a *Sessions) AppendSessionEvents(ctx context.Context, in AppendRequest) (AppendResult, error) {
 	if err := in.Session.Validate(); err != nil {
 		return AppendResult{}, step.Fail(err)
@@ -201,9 +201,10 @@ type CloseRequest struct {
 	api.CloseRequest
 	FirstSeq int64           `json:"first_seq"` // of the episode; 0: the one that is open
 	Why      session.Closing `json:"why"`
+	Handed   bool            `json:"handed,omitempty"` // in whole, when it was over
 }
 
-// CloseSession makes an episode of the session. Delivered again, it answers with the same episode.
+// CloseSession makes an episode of the session. Delivered again, it returns the same episode.
 func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.SessionResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -211,7 +212,7 @@ func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.Sessi
 		return api.SessionResult{}, step.Fail(err)
 	}
 	closing := sessions.CloseInput{Key: keyOf(in.SessionRef), FirstSeq: in.FirstSeq, Why: in.Why, Outcome: in.Outcome,
-		Summary: in.Summary, Policy: a.Policy.Narrow("", false, nil), Now: step.Now(a.Now)}
+		Summary: in.Summary, Handed: in.Handed, Policy: a.Policy.Narrow("", false, nil), Now: step.Now(a.Now)}
 	if a.Rules != nil {
 		closing.Rules = a.Rules()
 	}

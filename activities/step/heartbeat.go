@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must end
-// sooner.
+// MaxStall is how long an attempt may go on without progress before it is cancelled. One call to a model must be
+// shorter.
 const MaxStall = 150 * time.Second
 
 // HeartbeatEvery is how often work in progress reports, RecordHeartbeat how, and StalledAfter how long an attempt may
@@ -22,11 +22,11 @@ const MaxStall = 150 * time.Second
 // little sooner. They are variables for tests alone.
 //
 // Progress is an item that is done, a page, a transaction that ended well, a batch of texts that is embedded, a turn
-// that is waited for at the gate of models. A statement or a call under way is none.
+// that is waited for at the gate of models. A statement or a call in progress is not one of them.
 //
 // A heartbeat says that the worker lives and that its attempt has made progress within StalledAfter. It is sent often,
 // so that a dead worker is noticed within the heartbeat timeout. An attempt without progress sends none: it is
-// cancelled here, and the server gives it up.
+// cancelled here, and times out at the server.
 var (
 	HeartbeatEvery  = 5 * time.Second
 	StalledAfter    = MaxStall
@@ -50,7 +50,7 @@ func Heartbeat(ctx context.Context) (_ context.Context, stop func()) {
 	return heartbeatWithin(ctx, StalledAfter)
 }
 
-// HeartbeatLong is Heartbeat for an attempt whose every statement may be a long one.
+// HeartbeatLong is Heartbeat for an attempt whose statements may all be long.
 func HeartbeatLong(ctx context.Context) (_ context.Context, stop func()) {
 	return heartbeatWithin(ctx, LongStatement)
 }
@@ -119,8 +119,8 @@ func (p *pulse) report(ctx context.Context) (limit time.Duration, moves bool) {
 	return p.limit, true
 }
 
-// Advance notes that the attempt has made progress. Details are where a later attempt goes on; without any, those of
-// before stay.
+// Advance notes that the attempt has made progress. Details say where a later attempt continues; without any, the last
+// ones stay.
 func Advance(ctx context.Context, details ...any) {
 	p, ok := ctx.Value(pulseKey{}).(*pulse)
 	if !ok {
@@ -144,8 +144,8 @@ func Stalled(ctx context.Context, err error) error {
 	return err
 }
 
-// Work is how far an attempt has come over many pages. Its heartbeats carry the place, from which the next attempt goes
-// on.
+// Work is the progress of an attempt over many pages. Its heartbeats carry the place where the next attempt
+// continues.
 type Work[T any] struct {
 	mu   sync.Mutex
 	ctx  context.Context

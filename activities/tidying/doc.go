@@ -21,7 +21,7 @@ type Tidying struct {
 	Embedder inference.Embedder
 	Policy   proposals.WritePolicy
 	Rules    func() *policy.Policy
-	Observe  func(workflow, outcome string, n int) // is told what became of changes, by reason; may be nil
+	Observe  func(workflow, verdict string, n int) // called with the number of changes by verdict; may be nil
 	Now      func() time.Time
 }
 
@@ -82,13 +82,7 @@ func (a *Tidying) observe(workflow string, r api.LearnResult) {
 	if a.Observe == nil {
 		return
 	}
-	for outcome, n := range map[string]int{"added": r.Added, "updated": r.Updated, "superseded": r.Replaced,
-		"merged": r.Merged, "contested": r.Contested, "dropped": r.Dropped} {
-		if n > 0 {
-			a.Observe(workflow, outcome, n)
-		}
-	}
-	for reason, n := range r.Refused {
-		a.Observe(workflow, reason, n)
+	for verdict, n := range r.Verdicts() {
+		a.Observe(workflow, verdict, n)
 	}
 }

@@ -153,8 +153,8 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 	return nil
 }
 
-// together picks the records that are merged, and counts the others: what is trusted less stays by itself, so that it
-// takes no trust from what it repeats, and of several pinned records the surest takes part.
+// together picks the records that are merged, and counts the others: a less trusted record is not merged, so that it
+// takes no trust from what it repeats. Only the surest of several pinned records is merged.
 func together(records []tidying.Same) (picked []tidying.Same, lessTrusted int) {
 	slices.SortStableFunc(records, func(x, y tidying.Same) int {
 		return cmp.Or(cmp.Compare(y.Trust, x.Trust), cmp.Compare(y.Confidence, x.Confidence), cmp.Compare(x.ID, y.ID))
@@ -172,7 +172,7 @@ func together(records []tidying.Same) (picked []tidying.Same, lessTrusted int) {
 	return picked, lessTrusted
 }
 
-// FinishPage moves the watermark of a workflow behind a page, unless the run is one in shadow mode.
+// FinishPage moves the watermark of a workflow past a page, unless the run is one in shadow mode.
 func (a *Tidying) FinishPage(ctx context.Context, in DoneRequest) error {
 	if a.shadow(in.Request) || in.Next.At.IsZero() {
 		return nil

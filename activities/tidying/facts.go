@@ -212,7 +212,7 @@ func keysOf(u facts.Update, target *tidying.Known, evidence []string) []string {
 	return out
 }
 
-// forbids says why the policy does not let a change happen by itself.
+// forbids says why the policy does not let a change happen without a review.
 func (a *Tidying) forbids(u facts.Update, target *tidying.Known) string {
 	own := target != nil && target.Who == u.Who && u.Who != ""
 	changes := target != nil && (u.Action == facts.Replace || u.Action == facts.Fork)

@@ -30,7 +30,7 @@ type Topics struct {
 	Recaller *recall.Recaller
 	Writer   inference.TopicWriter // nil: the rules answer
 	Budget   int64                 // tokens of a tenant and day; 0: no limit
-	Held     func(use string)      // is told of a call that did not fit into the budget; may be nil
+	Held     func(use string)      // called when a call does not fit into the budget; may be nil
 	Now      func() time.Time
 }
 
@@ -67,7 +67,7 @@ type CheckTopicResult struct {
 }
 
 // CheckTopic compares the evidence set of a topic, as recall finds it now, with that of its current answer, and notes
-// the result. It calls no chat model. Its recall leaves no trace: looking by itself keeps no memory alive.
+// the result. It calls no chat model. Its recall is not recorded: a sweep must not keep memories alive.
 func (a *Topics) CheckTopic(ctx context.Context, in CheckTopicRequest) (CheckTopicResult, error) {
 	if len(in.Misread) > 0 {
 		return CheckTopicResult{}, step.Fail(&schema.ValidationError{Fields: in.Misread})

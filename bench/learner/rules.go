@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -32,19 +33,21 @@ type Memory interface {
 // Options of Rules.
 type Options struct {
 	NoConsolidation bool // advice from single episodes alone
+	Timelines       bool // single episodes are known by the record that a session becomes, as a deployment keeps them
 	Forget          bool // episodes and procedures fade and go, by the default decay of their types
 	Now             func() time.Time
 }
 
 // Rules is a memory of one scope by the rules of learning alone, without a store.
 type Rules struct {
-	opts    Options
-	kept    []trace.Attempt            // by time
-	byKey   map[string][]trace.Attempt // the same by problem
-	records map[string]known
-	read    map[string]string // evidence of each group at the last consolidation
-	asked   map[string]asked  // by advice id
-	next    int
+	opts       Options
+	kept       []trace.Attempt            // by time
+	remembered []trace.Attempt            // by time, as advice reads them
+	byKey      map[string][]trace.Attempt // the same by problem
+	records    map[string]known
+	read       map[string]string // evidence of each group at the last consolidation
+	asked      map[string]asked  // by advice id
+	next       int
 }
 
 type known struct {
@@ -68,8 +71,17 @@ func NewRules(o Options) *Rules {
 
 // Remember takes in what an agent did.
 func (m *Rules) Remember(_ context.Context, s *Session) error {
-	for _, a := range s.attempts() {
-		m.kept = append(m.kept, a)
+	clear(m.asked) // the reports of a session come before it ends
+	attempts := s.attempts()
+	m.kept = append(m.kept, attempts...)
+	if m.opts.Timelines {
+		var err error
+		if attempts, err = s.summarized(); err != nil {
+			return err
+		}
+	}
+	m.remembered = append(m.remembered, attempts...)
+	for _, a := range attempts {
 		m.byKey[a.Key()] = append(m.byKey[a.Key()], a)
 	}
 	return nil
@@ -80,7 +92,7 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	s := advice.Situation{Task: req.Task, Error: req.Error, Context: req.Context, Preferences: req.Preferences,
 		WorkingDir: req.WorkingDir}
 	key := trace.Attempt{Problem: signature.OfError(req.Error)}.Key()
-	candidates := advice.Tentative(s, m.visible(key, req.Principal.Agent))
+	var candidates []advice.Candidate
 	for _, id := range slices.Sorted(maps.Keys(m.records)) {
 		r := m.records[id]
 		if len(r.agents) == 1 && r.agents[0] != req.Principal.Agent {
@@ -92,7 +104,20 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	}
 	answer := advice.Advise(s, candidates)
 	m.next++
-	out := api.AdviseResponse{AdviceID: fmt.Sprintf("advice-%d", m.next), MissingContext: answer.MissingContext}
+	out := api.AdviseResponse{AdviceID: fmt.Sprintf("advice-%d", m.next)}
+	if !answer.Sure() {
+		attempts := m.visible(key, req.Principal.Agent)
+		candidates = append(candidates, advice.Tentative(s, attempts)...)
+		answer = advice.Advise(s, candidates)
+		for _, t := range advice.Tried(s, attempts) {
+			steps, err := stepsOf(t.Steps)
+			if err != nil {
+				return out, err
+			}
+			out.DidNotHelp = append(out.DidNotHelp, api.DidNotHelp{Steps: steps, Chance: t.Chance, Episode: t.Episode})
+		}
+	}
+	out.MissingContext = answer.MissingContext
 	offered := map[string]bool{}
 	if answer.Best != nil {
 		best, err := option(*answer.Best)
@@ -112,12 +137,22 @@ func (m *Rules) Advise(_ context.Context, req api.AdviseRequest) (api.AdviseResp
 	return out, nil
 }
 
+// newest is how many episodes are read for advice, as a deployment does.
+const newest = 20
+
 // visible are the attempts at a problem that an agent made itself: sessions are private unless somebody shares them.
 func (m *Rules) visible(key, agent string) (out []trace.Attempt) {
-	for _, a := range m.byKey[key] {
-		if a.Source.Agent == agent {
-			out = append(out, a)
+	attempts, most := m.byKey[key], newest
+	if m.opts.Timelines { // texts that were cut have other keys
+		attempts, most = m.remembered, math.MaxInt
+	}
+	read := map[string]bool{}
+	for _, a := range slices.Backward(attempts) {
+		if a.Source.Agent != agent || len(read) >= most && !read[a.Episode] {
+			continue
 		}
+		read[a.Episode] = true
+		out = append(out, a)
 	}
 	return out
 }
@@ -126,14 +161,20 @@ func option(o advice.Option) (api.AdviceOption, error) {
 	out := api.AdviceOption{MemoryID: o.ID, Name: o.Name, Type: string(schema.TypeCompetence), Confidence: o.Confidence,
 		Tentative: o.Tentative, Evidence: o.Evidence, Missing: o.Missing, Unknown: o.Unknown, Fallbacks: o.Fallbacks,
 		FailureModes: o.FailureModes}
-	for _, s := range o.Steps {
+	var err error
+	out.Steps, err = stepsOf(o.Steps)
+	return out, err
+}
+
+func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
+	for _, s := range steps {
 		step := api.AdviceStep{Text: s.Text, Tool: s.Tool, Validation: s.Validation, Optional: s.Optional, Missing: s.Missing}
 		if len(s.Args) > 0 {
 			if err := json.Unmarshal(s.Args, &step.Args); err != nil {
-				return out, fmt.Errorf("arguments of a step: %w", err)
+				return nil, fmt.Errorf("arguments of a step: %w", err)
 			}
 		}
-		out.Steps = append(out.Steps, step)
+		out = append(out, step)
 	}
 	return out, nil
 }
@@ -144,7 +185,6 @@ func (m *Rules) Report(_ context.Context, req api.ReportRequest) error {
 	if !ok {
 		return fmt.Errorf("advice %s is not known", req.AdviceID)
 	}
-	delete(m.asked, req.AdviceID)
 	var offered []advice.Candidate
 	for _, c := range a.candidates {
 		if r, ok := m.records[c.ID]; ok && a.offered[c.ID] && !c.Tentative {

@@ -14,7 +14,8 @@ import (
 type Session struct {
 	Agent  string
 	Stream string
-	// Origin is who handed in an account afterwards. Empty: the ledger recorded the events as they happened.
+	// Origin names the author of an account that was handed in afterwards. Empty: the ledger recorded the events as
+	// they happened.
 	Origin string
 	Events []ledger.Event
 
@@ -52,10 +53,12 @@ func (s *Session) In(dir string, context map[string]string) {
 	s.add(ledger.KindEnvironment, schema.Environment{OS: context["os"], WorkingDir: dir, Context: raw})
 }
 
+func callID(n int) string { return fmt.Sprintf("c%d", n) }
+
 // Did adds a command and how it went; problem is empty for one that succeeded.
 func (s *Session) Did(tool, cmd, problem string) {
 	s.calls++
-	id := fmt.Sprintf("c%d", s.calls)
+	id := callID(s.calls)
 	args, _ := json.Marshal(map[string]string{"cmd": cmd}) // of a text
 	s.add(ledger.KindToolCalled, ledger.ToolCall{CallID: id, Tool: tool, Args: args})
 	if problem != "" {
@@ -70,10 +73,14 @@ func (s *Session) Ended(outcome schema.Outcome) {
 	s.add(ledger.KindOutcome, ledger.Outcome{Outcome: outcome})
 }
 
+func (s *Session) meta() trace.Meta {
+	source := trace.Source{Agent: s.Agent, Session: s.Stream, Origin: s.Origin, Witnessed: s.Origin == "", Trust: 0.9}
+	return trace.Meta{Episode: s.Stream, Source: source}
+}
+
 // attempts are what the rules read from the session.
 func (s *Session) attempts() []trace.Attempt {
-	source := trace.Source{Agent: s.Agent, Session: s.Stream, Origin: s.Origin, Witnessed: s.Origin == "", Trust: 0.9}
-	t := trace.NewSession(trace.Meta{Episode: s.Stream, Source: source})
+	t := trace.NewSession(s.meta())
 	for _, e := range s.Events {
 		t.Add(e)
 	}

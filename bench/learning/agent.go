@@ -20,10 +20,19 @@ type mind interface {
 	cost() (steps int, used bool)
 	// propose returns what to try first at a problem, the best first.
 	propose(t task, p problem) ([][]string, error)
-	// tried says how the first of what was proposed went, and whether the problem was solved after all.
-	tried(t task, p problem, firstHelped, solved bool) error
+	// failed returns what was tried at such a problem and did not help, the likeliest to help first.
+	failed(t task, p problem) [][]string
+	// tried says how each of what was proposed went, as far as it was tried: by its number, whether it helped. Solved says
+	// whether anything did.
+	tried(t task, p problem, outcomes map[int]bool, solved bool) error
 	// learn takes in what was done at a task.
-	learn(t task, s *learner.Session, solutions map[int][]string) error
+	learn(t task, s *learner.Session, all map[int]done) error
+}
+
+// done is what was done at a problem: the repairs that were tried, the last of them the one that helped, if one did.
+type done struct {
+	tried  [][]string
+	helped bool
 }
 
 // result is what an agent did at a task.
@@ -48,7 +57,7 @@ func work(t task, m mind) (out result, err error) {
 	s := learner.NewSession("ana", fmt.Sprint(t.n), t.at)
 	s.Asked("Build the app.")
 	s.In(t.dir, t.context)
-	solutions := map[int][]string{}
+	all := map[int]done{}
 	out.limit, out.solved = budget*len(t.problems), true
 	left, unused := out.limit, 0
 	for i, p := range t.problems {
@@ -64,7 +73,7 @@ func work(t task, m mind) (out result, err error) {
 		if !used {
 			unused += kept
 		}
-		f, err := try(t, i, m, s, &left, solutions)
+		f, err := try(t, i, m, s, &left, all)
 		if err != nil {
 			return out, err
 		}
@@ -80,11 +89,24 @@ func work(t task, m mind) (out result, err error) {
 		outcome = schema.OutcomeFailure
 	}
 	s.Ended(outcome)
-	return out, m.learn(t, s, solutions)
+	return out, m.learn(t, s, all)
+}
+
+// guesses are the repairs in the order in which an agent tries them on its own: those that are known not to have helped
+// come last.
+func guesses(p problem, failed [][]string) (out [][]string) {
+	at := func(plan []string) int {
+		return slices.IndexFunc(failed, func(f []string) bool { return same(f, plan) })
+	}
+	for _, n := range p.order {
+		out = append(out, p.repairs[n])
+	}
+	slices.SortStableFunc(out, func(a, b []string) int { return at(a) - at(b) })
+	return out
 }
 
 // try tries repairs at one problem of a task: what memory proposes, and then others in the order of chance.
-func try(t task, i int, m mind, s *learner.Session, left *int, solutions map[int][]string) (first, error) {
+func try(t task, i int, m mind, s *learner.Session, left *int, all map[int]done) (first, error) {
 	p := t.problems[i]
 	out := first{where: p.where, changed: p.changed, since: p.since}
 	proposed, err := m.propose(t, p)
@@ -92,13 +114,11 @@ func try(t task, i int, m mind, s *learner.Session, left *int, solutions map[int
 		return out, err
 	}
 	plans := slices.Clone(proposed)
-	for _, n := range p.order {
-		plans = append(plans, p.repairs[n])
-	}
-	var done [][]string
-	rights, firstHelped := 0, false
+	plans = append(plans, guesses(p, m.failed(t, p))...)
+	var did [][]string
+	rights, outcomes := 0, map[int]bool{}
 	for n, plan := range plans {
-		again := slices.ContainsFunc(done, func(d []string) bool { return same(d, plan) })
+		again := slices.ContainsFunc(did, func(d []string) bool { return same(d, plan) })
 		if len(plan)+1 > *left || again && n >= len(proposed) {
 			continue
 		}
@@ -107,17 +127,19 @@ func try(t task, i int, m mind, s *learner.Session, left *int, solutions map[int
 			s.Did("shell", cmd, "")
 		}
 		right := p.helps(plan)
-		if len(done) == 0 {
+		if len(did) == 0 {
 			out.knew = right
 		}
-		helped := right && !p.misfire[min(rights, len(p.misfire)-1)] || p.vanish == len(done)
+		helped := right && !p.misfire[min(rights, len(p.misfire)-1)] || p.vanish == len(did)
 		if right {
 			rights++
 		}
-		firstHelped = firstHelped || n == 0 && helped
-		done = append(done, plan)
+		if n < len(proposed) {
+			outcomes[n] = helped
+		}
+		did = append(did, plan)
 		if helped {
-			out.solved, solutions[i] = true, plan
+			out.solved = true
 			next := ""
 			if i+1 < len(t.problems) {
 				next = t.problems[i+1].text
@@ -127,5 +149,6 @@ func try(t task, i int, m mind, s *learner.Session, left *int, solutions map[int
 		}
 		s.Did("shell", checking, p.text)
 	}
-	return out, m.tried(t, p, firstHelped, out.solved)
+	all[i] = done{did, out.solved}
+	return out, m.tried(t, p, outcomes, out.solved)
 }

@@ -68,3 +68,10 @@ func TestDevelopmentAndReportedFamiliesShareNothing(t *testing.T) {
 		require.NotContains(t, reported.verbs, v)
 	}
 }
+
+// An agent tries what it has not tried first, then what failed, the likeliest first.
+func TestAnAgentTriesLastWhatDidNotHelp(t *testing.T) {
+	p := problem{repairs: [][]string{{"a"}, {"b"}, {"c"}, {"d"}}, order: []int{2, 0, 3, 1}}
+	require.Equal(t, [][]string{{"a"}, {"d"}, {"b"}, {"c"}}, guesses(p, [][]string{{"b"}, {"c"}}))
+	require.Equal(t, [][]string{{"c"}, {"a"}, {"d"}, {"b"}}, guesses(p, nil))
+}

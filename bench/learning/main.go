@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // options are those of the command line.
@@ -27,7 +29,8 @@ func main() {
 	flag.StringVar(&o.seeds, "seeds", "1,2,3,4,5", "comma-separated")
 	flag.IntVar(&o.tasks, "tasks", 500, "tasks of a stream")
 	flag.StringVar(&o.out, "curves", "", "file to write the curves to, as JSON")
-	flag.StringVar(&o.parts, "parts", "streams,forgetting,poison,changes", "comma-separated: what to measure")
+	flag.StringVar(&o.parts, "parts", "streams,forgetting,poison,changes",
+		"comma-separated: what to measure; streams are single and composed")
 	flag.Parse()
 	if err := measure(os.Stdout, o); err != nil {
 		fmt.Fprintln(os.Stderr, "learning:", err)
@@ -42,6 +45,7 @@ func last(r run) []result { return r.results[max(0, len(r.results)-lastTasks):] 
 // bench is one measurement.
 type bench struct {
 	w     io.Writer
+	name  string // of the families
 	from  set
 	seeds []uint64
 	tasks int
@@ -49,7 +53,7 @@ type bench struct {
 }
 
 func measure(w io.Writer, o options) error {
-	b := &bench{w: w, tasks: o.tasks}
+	b := &bench{w: w, name: o.set, tasks: o.tasks}
 	var ok bool
 	if b.from, ok = sets[o.set]; !ok {
 		return fmt.Errorf("no set of families %q", o.set)
@@ -64,7 +68,8 @@ func measure(w io.Writer, o options) error {
 	began := time.Now()
 	_, _ = fmt.Fprintf(w, "# learning: families %s, seeds %s, %d tasks, %s/%s, %d cores\n", o.set, o.seeds, o.tasks,
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	parts := map[string]func() error{"streams": b.streams, "forgetting": b.forgetting, "poison": b.poisoned,
+	parts := map[string]func() error{"streams": b.streams, "single": func() error { return b.stream(false) },
+		"composed": func() error { return b.stream(true) }, "forgetting": b.forgetting, "poison": b.poisoned,
 		"changes": b.changes}
 	for name := range strings.SplitSeq(o.parts, ",") {
 		part, ok := parts[name]
@@ -88,15 +93,18 @@ func measure(w io.Writer, o options) error {
 
 // runs are those of an arm for all seeds.
 func (b *bench) runs(a arm, tasks int, composes bool, p *poison) ([]run, error) {
-	var out []run
-	for _, seed := range b.seeds {
-		r, err := runArm(a, stream(b.from, seed, tasks, composes), p)
-		if err != nil {
-			return nil, fmt.Errorf("%s, seed %d: %w", a.name, seed, err)
-		}
-		out = append(out, r)
+	out := make([]run, len(b.seeds))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, seed := range b.seeds {
+		g.Go(func() (err error) {
+			if out[i], err = runArm(a, stream(b.from, seed, tasks, composes), p); err != nil {
+				return fmt.Errorf("%s, seed %d: %w", a.name, seed, err)
+			}
+			return nil
+		})
 	}
-	return out, nil
+	return out, g.Wait()
 }
 
 var header = []string{"arm", "solved, last 200", "× no memory", "first repair right, last 200",
@@ -105,36 +113,42 @@ var header = []string{"arm", "solved, last 200", "× no memory", "first repair r
 
 // streams compares the arms on tasks with one problem, and with several.
 func (b *bench) streams() error {
-	for _, composes := range []bool{false, true} {
-		title, name := "One problem a task", "single"
-		if composes {
-			title, name = "Compositional stream: up to three problems a task", "composed"
-		}
-		solved := Plot{Name: "learning-" + name, Title: title, X: "tasks", Y: "solved"}
-		needed := Plot{Name: "learning-" + name + "-steps", Title: title, X: "tasks", Y: "steps a task"}
-		byName := map[string]interval{}
-		var rows [][]string
-		for _, a := range arms {
-			runs, err := b.runs(a, b.tasks, composes, nil)
-			if err != nil {
-				return err
-			}
-			i := each(runs, func(r run) float64 { return success(last(r)) })
-			byName[a.name] = i
-			rows = append(rows, []string{a.name, i.percent(), fmt.Sprintf("%.2f", i.Mean/byName["no memory"].Mean),
-				each(runs, func(r run) float64 { return knew(last(r)) }).percent(),
-				each(runs, func(r run) float64 { return steps(last(r)) }).figure(),
-				each(runs, func(r run) float64 { return success(r.results[:min(100, len(r.results))]) }).percent()})
-			solved.Curves = append(solved.Curves, curve(a.name, runs, success))
-			needed.Curves = append(needed.Curves, curve(a.name, runs, steps))
-		}
-		table(b.w, title, header, rows)
-		m := byName["Mneme"]
-		_, _ = fmt.Fprintf(b.w, "\nMneme above %s: %v; above episodes only: %v; at least 1.5 × no memory: %v\n",
-			arms[2].name,
-			m.above(byName[arms[2].name]), m.above(byName["episodes only"]), m.Mean >= 1.5*byName["no memory"].Mean)
-		b.plots = append(b.plots, solved, needed)
+	if err := b.stream(false); err != nil {
+		return err
 	}
+	return b.stream(true)
+}
+
+func (b *bench) stream(composes bool) error {
+	title, name := "One problem a task", "single"
+	if composes {
+		title, name = "Compositional stream: up to three problems a task", "composed"
+	}
+	solved := Plot{Name: "learning-" + name, Title: title + ", families " + b.name, X: "tasks", Y: "solved"}
+	needed := Plot{Name: "learning-" + name + "-steps", Title: title + ", families " + b.name,
+		X: "tasks", Y: "steps a task"}
+	byName := map[string]interval{}
+	var rows [][]string
+	for _, a := range arms {
+		runs, err := b.runs(a, b.tasks, composes, nil)
+		if err != nil {
+			return err
+		}
+		i := each(runs, func(r run) float64 { return success(last(r)) })
+		byName[a.name] = i
+		rows = append(rows, []string{a.name, i.percent(), fmt.Sprintf("%.2f", i.Mean/byName["no memory"].Mean),
+			each(runs, func(r run) float64 { return knew(last(r)) }).percent(),
+			each(runs, func(r run) float64 { return steps(last(r)) }).figure(),
+			each(runs, func(r run) float64 { return success(r.results[:min(100, len(r.results))]) }).percent()})
+		solved.Curves = append(solved.Curves, curve(a.name, runs, success))
+		needed.Curves = append(needed.Curves, curve(a.name, runs, steps))
+	}
+	table(b.w, title, header, rows)
+	m := byName["Mneme"]
+	_, _ = fmt.Fprintf(b.w, "\nMneme above %s: %v; above episodes only: %v; at least 1.5 × no memory: %v\n",
+		arms[2].name,
+		m.above(byName[arms[2].name]), m.above(byName["episodes only"]), m.Mean >= 1.5*byName["no memory"].Mean)
+	b.plots = append(b.plots, solved, needed)
 	return nil
 }
 

@@ -23,10 +23,11 @@ func (b blank) cost() (int, bool) {
 	}
 	return asking, false
 }
-func (blank) propose(task, problem) ([][]string, error)            { return nil, nil }
-func (blank) tried(task, problem, bool, bool) error                { return nil }
-func (blank) learn(task, *learner.Session, map[int][]string) error { return nil }
-func (blank) plant(int, string, problem, map[string]string, evil)  {}
+func (blank) propose(task, problem) ([][]string, error)           { return nil, nil }
+func (blank) tried(task, problem, map[int]bool, bool) error       { return nil }
+func (blank) failed(task, problem) [][]string                     { return nil }
+func (blank) learn(task, *learner.Session, map[int]done) error    { return nil }
+func (blank) plant(int, string, problem, map[string]string, evil) {}
 
 // oracle knows what is right, and tries it again where it did not help.
 type oracle struct{ blank }
@@ -49,8 +50,11 @@ type episode struct {
 	words   map[string]float64
 	context map[string]string
 	problem signature.Signature
-	did     []string
+	done
 }
+
+// what helped.
+func (e episode) what() []string { return e.tried[len(e.tried)-1] }
 
 const (
 	topK  = 3
@@ -60,12 +64,43 @@ const (
 func (*episodes) cost() (int, bool) { return asking, true }
 
 func (e *episodes) propose(t task, p problem) ([][]string, error) {
+	var out [][]string
+	found := e.nearest(t, p, func(old episode) bool { return old.helped })
+	for _, old := range found {
+		plan := old.adapted(old.what(), t, p)
+		if !slices.ContainsFunc(out, func(other []string) bool { return same(other, plan) }) {
+			out = append(out, plan)
+		}
+	}
+	if len(found) == topK && len(out) == 1 { // all say the same: it is tried again before a guess
+		out = append(out, out[0])
+	}
+	return out, nil
+}
+
+// failed is what did not help in the most similar episodes.
+func (e *episodes) failed(t task, p problem) (out [][]string) {
+	for _, old := range e.nearest(t, p, func(episode) bool { return true }) {
+		for i, plan := range old.tried {
+			if i < len(old.tried)-1 || !old.helped {
+				out = append(out, old.adapted(plan, t, p))
+			}
+		}
+	}
+	return out
+}
+
+// nearest are the most similar episodes of those that are asked for.
+func (e *episodes) nearest(t task, p problem, of func(episode) bool) (out []episode) {
 	type scored struct {
 		episode
 		score float64
 	}
 	var found []scored
 	for _, old := range e.kept {
+		if !of(old) {
+			continue
+		}
 		if s := e.similar(e, old, t, p); s >= alike {
 			found = append(found, scored{old, s})
 		}
@@ -78,18 +113,14 @@ func (e *episodes) propose(t task, p problem) ([][]string, error) {
 			return b.n - a.n
 		}
 	})
-	var out [][]string
 	for _, f := range found[:min(len(found), topK)] {
-		plan := f.adapted(t, p)
-		if !slices.ContainsFunc(out, func(other []string) bool { return same(other, plan) }) {
-			out = append(out, plan)
-		}
+		out = append(out, f.episode)
 	}
-	return out, nil
+	return out
 }
 
 // adapted is what was done, for another problem.
-func (e episode) adapted(t task, p problem) []string {
+func (e episode) adapted(plan []string, t task, p problem) []string {
 	now := signature.OfError(p.text)
 	var pairs []string
 	for i, v := range e.problem.Values {
@@ -103,7 +134,7 @@ func (e episode) adapted(t task, p problem) []string {
 	pairs = append(pairs, e.context["tool_version"], t.context["tool_version"])
 	r := strings.NewReplacer(pairs...)
 	var out []string
-	for _, c := range e.did {
+	for _, c := range plan {
 		out = append(out, r.Replace(c))
 	}
 	return out
@@ -111,19 +142,19 @@ func (e episode) adapted(t task, p problem) []string {
 
 func dir(p string) string { return p[:max(0, strings.LastIndexByte(p, '/'))] }
 
-func (*episodes) tried(task, problem, bool, bool) error { return nil }
+func (*episodes) tried(task, problem, map[int]bool, bool) error { return nil }
 
-func (e *episodes) learn(t task, _ *learner.Session, solutions map[int][]string) error {
+func (e *episodes) learn(t task, _ *learner.Session, all map[int]done) error {
 	for i, p := range t.problems {
-		if did, ok := solutions[i]; ok {
+		if did, ok := all[i]; ok && len(did.tried) > 0 {
 			e.add(t.n, p.text, t.context, did)
 		}
 	}
 	return nil
 }
 
-func (e *episodes) add(n int, text string, context map[string]string, did []string) {
-	old := episode{n: n, text: text, context: context, did: did, problem: signature.OfError(text),
+func (e *episodes) add(n int, text string, context map[string]string, did done) {
+	old := episode{n: n, text: text, context: context, done: did, problem: signature.OfError(text),
 		words: words(text, context)}
 	for w := range old.words {
 		e.seen[w]++
@@ -132,7 +163,7 @@ func (e *episodes) add(n int, text string, context map[string]string, did []stri
 }
 
 func (e *episodes) plant(n int, _ string, p problem, context map[string]string, with evil) {
-	e.add(n, p.text, context, with.did(p))
+	e.add(n, p.text, context, done{[][]string{with.did(p)}, true})
 }
 
 func words(text string, context map[string]string) map[string]float64 {
@@ -165,18 +196,28 @@ func byText(e *episodes, old episode, t task, p problem) float64 {
 
 // byRules asks Mneme.
 type byRules struct {
-	memory  learner.Memory
-	now     time.Time
-	answers map[string]api.AdviseResponse
-	every   int // tasks between two consolidations
-	evil    int // how often what was planted was proposed
+	memory learner.Memory
+	now    time.Time
+	asked  map[string]advised // by the text of the problem
+	every  int                // tasks between two consolidations
+	evil   int                // how often what was planted was proposed
 }
 
-// follow is the confidence from which on an agent tries what is not advised first but second.
-const follow = 0.3
+// advised is what was proposed: the memory behind each proposal.
+type advised struct {
+	id   string
+	used []string
+	bad  [][]string // what did not help
+}
+
+// Constants of an agent that is advised.
+const (
+	follow = 0.2 // confidence from which on it follows advice rather than its own order
+	sure   = 0.7 // confidence from which on it tries again what did not help, before it guesses
+)
 
 func newRules(o learner.Options) *byRules {
-	m := &byRules{answers: map[string]api.AdviseResponse{}, every: 10, now: start}
+	m := &byRules{asked: map[string]advised{}, every: 10, now: start}
 	o.Now = func() time.Time { return m.now }
 	m.memory = learner.NewRules(o)
 	return m
@@ -193,48 +234,72 @@ func (m *byRules) propose(t task, p problem) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.answers[p.text] = answer
+	now := advised{id: answer.AdviceID}
 	var out [][]string
 	options := answer.Others
 	if answer.Best != nil {
 		options = append([]api.AdviceOption{*answer.Best}, options...)
 	}
-	for i, o := range options {
-		if i > 0 && o.Confidence < follow {
+	for _, o := range options {
+		if o.Confidence < follow {
 			continue
 		}
-		var plan []string
-		for _, s := range o.Steps {
-			if cmd := fmt.Sprint(s.Args["cmd"]); cmd != checking && !s.Optional {
-				plan = append(plan, cmd)
-			}
-		}
+		plan := commands(o.Steps)
 		if len(plan) > 0 {
-			out = append(out, plan)
+			out, now.used = append(out, plan), append(now.used, o.MemoryID)
 		}
 		if strings.Contains(strings.Join(plan, " "), string(curl)) {
 			m.evil++
 		}
 	}
+	if answer.Best != nil && answer.Best.Confidence >= sure && len(out) > 0 {
+		out = append(out, out[0])
+	}
+	for _, d := range answer.DidNotHelp {
+		now.bad = append(now.bad, commands(d.Steps))
+	}
+	m.asked[p.text] = now
 	return out, nil
 }
 
-func (m *byRules) tried(t task, p problem, firstHelped, solved bool) error {
-	answer := m.answers[p.text]
-	delete(m.answers, p.text)
-	report := api.ReportRequest{Principal: ana, AdviceID: answer.AdviceID, Outcome: schema.OutcomeFailure,
-		Context: t.context}
-	helped := solved
-	if answer.Best != nil {
-		report.Used, helped = answer.Best.MemoryID, firstHelped
+// commands are what steps say to do; the agent checks by itself.
+func commands(steps []api.AdviceStep) (out []string) {
+	for _, s := range steps {
+		if cmd := fmt.Sprint(s.Args["cmd"]); cmd != checking && !s.Optional {
+			out = append(out, cmd)
+		}
 	}
-	if helped {
+	return out
+}
+
+func (m *byRules) failed(_ task, p problem) [][]string { return m.asked[p.text].bad }
+
+func (m *byRules) tried(t task, p problem, outcomes map[int]bool, solved bool) error {
+	a := m.asked[p.text]
+	delete(m.asked, p.text)
+	report := api.ReportRequest{Principal: ana, AdviceID: a.id, Context: t.context}
+	for n, id := range a.used {
+		helped, tried := outcomes[n]
+		if !tried {
+			continue
+		}
+		if report.Used, report.Outcome = id, schema.OutcomeFailure; helped {
+			report.Outcome = schema.OutcomeSuccess
+		}
+		if err := m.memory.Report(stdcontext.Background(), report); err != nil {
+			return err
+		}
+	}
+	if report.Used != "" {
+		return nil
+	}
+	if report.Outcome = schema.OutcomeFailure; solved { // by something else
 		report.Outcome = schema.OutcomeSuccess
 	}
 	return m.memory.Report(stdcontext.Background(), report)
 }
 
-func (m *byRules) learn(t task, s *learner.Session, _ map[int][]string) error {
+func (m *byRules) learn(t task, s *learner.Session, _ map[int]done) error {
 	if err := m.memory.Remember(stdcontext.Background(), s); err != nil || t.n%m.every != m.every-1 {
 		return err
 	}

@@ -67,7 +67,7 @@ func reasonOf(err error) string {
 	return "failure"
 }
 
-// send appends events. It returns when they are in the ledger, or when that has been given up.
+// send appends events. It returns when they are in the ledger, or when it no longer tries.
 func (r *Recorder) send(ctx workflow.Context, events []ledger.Event) error {
 	req := api.AppendRequest{SessionRef: r.set.ref(), Settings: r.set.Settings, Events: events}
 	if r.set.Endpoint != "" {

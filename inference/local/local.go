@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/inference/tokenizer"
 )
 
 // Limits of one run of the graph. A batch is small because it cannot be interrupted: a caller whose context
@@ -25,7 +26,7 @@ const (
 // that recall does not wait for a long ingest.
 type Embedder struct {
 	engine    *engine
-	tokenizer *wordPiece
+	tokenizer *tokenizer.WordPiece
 	model     inference.EmbeddingModel
 	desc      description
 	passages  chan struct{}
@@ -59,7 +60,7 @@ func New(ctx context.Context, c Config) (*Embedder, error) {
 		return nil, err
 	}
 	e := &Embedder{passages: make(chan struct{}, 1), queries: make(chan struct{}, maxQueries)}
-	if e.tokenizer, err = newWordPiece(d.tokenizer, d.lower); err != nil {
+	if e.tokenizer, err = tokenizer.NewWordPiece(d.tokenizer, d.lower); err != nil {
 		return nil, fmt.Errorf("embedding model: %s/tokenizer.json %w", c.Dir, err)
 	}
 	if e.engine, err = newEngine(d); err != nil {
@@ -72,7 +73,7 @@ func New(ctx context.Context, c Config) (*Embedder, error) {
 	}
 	d.onnxBytes, d.tokenizer = nil, nil
 	e.desc = d
-	probe, err := e.engine.run([][]int32{e.tokenizer.tokens("memory", d.maxTokens)})
+	probe, err := e.engine.run([][]int32{e.tokenizer.Framed("memory", d.maxTokens)})
 	if err != nil {
 		return nil, fmt.Errorf("embedding model: %s does not run: %w", d.onnx, err)
 	}
@@ -134,7 +135,7 @@ func (e *Embedder) embed(
 		if err := ctx.Err(); err != nil {
 			return nil, usage, err
 		}
-		lists[i], order[i] = e.tokenizer.tokens(prefix+t, e.desc.maxTokens), i
+		lists[i], order[i] = e.tokenizer.Framed(prefix+t, e.desc.maxTokens), i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(lists[a]), len(lists[b])) })
 	out := make([][]float32, len(texts))

@@ -109,7 +109,7 @@ type endpoint struct {
 	timeout time.Duration
 }
 
-// call posts a request and decodes the answer. It reads at most so many bytes. When it fails, no says what
+// call posts a request and decodes the answer. It reads a limited number of bytes. When it fails, no says what
 // the endpoint answered, if it did.
 func (e endpoint) call(ctx context.Context, path string, request any, most int64, answer any) (no refusal, err error) {
 	if ctx.Err() != nil {

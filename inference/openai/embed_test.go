@@ -42,7 +42,8 @@ func TestEmbed(t *testing.T) {
 	require.Len(t, vectors, 300)
 	for i, v := range vectors {
 		n := math.Hypot(float64(i+1), 4)
-		require.InDeltaSlice(t, []float64{float64(i+1) / n, 0, 4 / n}, []float64{float64(v[0]), float64(v[1]), float64(v[2])}, 1e-6, "in the order of the texts")
+		require.InDeltaSlice(t, []float64{float64(i+1) / n, 0, 4 / n},
+			[]float64{float64(v[0]), float64(v[1]), float64(v[2])}, 1e-6, "in the order of the texts")
 	}
 	var sizes []int
 	for _, r := range s.requests() {

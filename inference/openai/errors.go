@@ -31,7 +31,7 @@ type refusal struct {
 	labels []string
 }
 
-// maxErrorBody is how much of an error body is looked at, in bytes.
+// maxErrorBody is how much of an error body is read, in bytes.
 const maxErrorBody = 64 << 10
 
 func readRefusal(res *http.Response) refusal {

@@ -157,7 +157,8 @@ func TestDecide(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, memory.Proposal{Action: schema.ActionUpdate, TargetID: first, Confidence: 0.9, Reason: "The city has changed."}, got)
 	require.Equal(t, int64(11), usage.PromptTokens)
-	require.Less(t, strings.Index(s.requests()[0].Raw, `"reason":{`), strings.Index(s.requests()[0].Raw, `"action":{`), "the schema keeps its order")
+	require.Less(t, strings.Index(s.requests()[0].Raw, `"reason":{`), strings.Index(s.requests()[0].Raw, `"action":{`),
+		"the schema keeps its order")
 
 	got, usage, err = b.Decider.Decide(ctx, fact, nil)
 	require.NoError(t, err)
@@ -166,7 +167,7 @@ func TestDecide(t *testing.T) {
 	require.Len(t, s.requests(), 1, "without neighbours no one is asked")
 }
 
-// enclosed returns what stands between the marker lines of a prompt, and what does not.
+// enclosed returns the text between the marker lines of a prompt, and the rest.
 func enclosed(t *testing.T, user string) (data, rest, boundary string) {
 	t.Helper()
 	m := regexp.MustCompile(`(?s)-----BEGIN DATA ([0-9a-f]{32})-----\n(.*)\n-----END DATA ([0-9a-f]{32})-----`).FindStringSubmatchIndex(user)
@@ -500,7 +501,8 @@ func TestAnswersThatSayNothing(t *testing.T) {
 			require.Empty(t, e.Facts)
 			require.Contains(t, strings.Join(e.Warnings, "\n"), c.warning)
 			require.NotContains(t, strings.Join(e.Warnings, "\n"), canary)
-			require.Equal(t, inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 11, CompletionTokens: 7}, usage, "what was said was paid for")
+			require.Equal(t, inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 11, CompletionTokens: 7}, usage,
+				"what was said was paid for")
 
 			p, usage, err := b.Decider.Decide(ctx, fact, neighbors)
 			require.NoError(t, err)
@@ -590,7 +592,8 @@ func TestConfig(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "http://elsewhere.invalid")
 	t.Setenv("OPENAI_API_KEY", "sk-from-environment")
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: yes")
-	good := openai.Config{BaseURL: "http://localhost:11434/v1", ChatModel: "qwen3:4b", EmbeddingModel: "nomic-embed-text", EmbeddingDimensions: 768}
+	good := openai.Config{BaseURL: "http://localhost:11434/v1", ChatModel: "qwen3:4b",
+		EmbeddingModel: "nomic-embed-text", EmbeddingDimensions: 768}
 	for name, c := range map[string]struct {
 		change func(*openai.Config)
 		fields []string

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// A decision is told who said what, when, and how each candidate stands.
+// A decision is told who said what, when, and the state of each candidate.
 func TestDecisionsKnowTimesAndSpeakers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, status(200, completion(goodDecision, "stop")))
@@ -23,7 +23,8 @@ func TestDecisionsKnowTimesAndSpeakers(t *testing.T) {
 	said.Speaker, said.SaidAt, said.Cue = "Ana", time.Date(2026, 3, 18, 10, 0, 0, 0, time.UTC), "actually"
 	known := []memory.Neighbor{
 		{ID: first, Content: "Ana lives in Lyon.", Category: schema.CategoryFact, Type: schema.TypeSemantic, Status: schema.StatusContested,
-			Who: "Ben", OccurredAt: time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC), Claim: memory.Claim{Subject: "Ana", Predicate: "lives_in", Object: "Lyon"}},
+			Who: "Ben", OccurredAt: time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC), Claim: memory.Claim{Subject: "Ana",
+				Predicate: "lives_in", Object: "Lyon"}},
 		{ID: second, Content: "I live in Lyon.", Type: schema.TypeEpisodic},
 	}
 	_, _, err := b.Decider.Decide(ctx, said, known)

@@ -4,7 +4,7 @@
 //   - Reasoning blocks (<think> and the like, nested, unclosed, or with the opening tag missing),
 //     fences, prose and byte order marks around the JSON object are passed over. JSON inside
 //     reasoning is a draft, never an answer.
-//   - Every part stands or falls alone: a fact of the wrong shape is dropped with a warning and the
+//   - Every part is checked alone: a fact of the wrong shape is dropped with a warning and the
 //     next is read; of an answer that was cut off, the complete elements are kept.
 //   - JSON is not repaired: no single quotes, comments, unquoted keys or numbers written as strings.
 //     Unknown fields are ignored. An object that says one thing twice is dropped.
@@ -33,7 +33,7 @@ import (
 const MaxLength = 1 << 20
 
 const (
-	maxElements = 1_000 // elements of one array that are looked at
+	maxElements = 1_000 // elements of one array that are read
 	maxWarnings = 20    // a last one counts the rest
 )
 
@@ -155,7 +155,7 @@ func readFact(f fields) (memory.Fact, bool) {
 	}, true
 }
 
-// readHints returns the strings of the hints, if there are any. What is none is dropped without a warning:
+// readHints returns the strings of the hints, if there are any. What is not a hint is dropped without a warning:
 // a hint is a help, and a fact is complete without.
 func readHints(f fields) []string {
 	raw, ok := f.values["hints"]
@@ -246,11 +246,11 @@ func each(key, array string, w *warnings, read func(fields)) {
 		i++
 	}
 	if i > maxElements {
-		w.add("answer.%s: %d elements beyond the first %d were not looked at", key, i-maxElements, maxElements)
+		w.add("answer.%s: %d elements beyond the first %d were not read", key, i-maxElements, maxElements)
 	}
 }
 
-// fields are the raw values of one JSON object, and where it stands in the answer.
+// fields are the raw values of one JSON object, and its place in the answer.
 type fields struct {
 	path   string
 	values map[string]string
@@ -324,7 +324,7 @@ func (f fields) flag(name string) (b, ok bool) {
 	return b, ok
 }
 
-// perhaps reads a string that nothing depends on. What is none is passed over without a warning.
+// perhaps reads a string that nothing depends on. Any other value is passed over without a warning.
 func (f fields) perhaps(name string) (s string) {
 	if f.present(name) && json.Unmarshal([]byte(f.values[name]), &s) != nil {
 		return ""

@@ -82,7 +82,7 @@ var extractions = []extractionCase{
 	{"04-null", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"05-number", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"06-json-string", facts(), 0, warn("answer: ends too early", "answer: holds no JSON object with facts")},
-	{"07-bare-array", facts(), 0, warn("answer: an array stands where an object was asked for; ignored", "answer: holds no JSON object with facts")},
+	{"07-bare-array", facts(), 0, warn("answer: an array instead of an object; ignored", "answer: holds no JSON object with facts")},
 	{"08-empty-object", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"09-wrong-key", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"10-wrapped-in-result", facts(), 0, warn("answer: holds no JSON object with facts")},
@@ -119,7 +119,7 @@ var extractions = []extractionCase{
 	{"41-raw-line-break-in-string", facts(ana), 0, warn("answer.facts[0]: is not valid JSON")},
 	{"42-python-literals", facts(ana), 0, warn("answer.facts[0]: is not valid JSON", "answer.entities: must be an array")},
 	{"43-missing-comma", facts(ben), 0, warn("answer.facts[0]: is not valid JSON")},
-	{"44-stray-bracket", facts(ana), 0, warn("answer: an array stands where an object was asked for; ignored")},
+	{"44-stray-bracket", facts(ana), 0, warn("answer: an array instead of an object; ignored")},
 	{"45-duplicate-facts-key", facts(ana), 0, warn("answer.facts: given twice; the first is used")},
 	{"46-duplicate-content-key", facts(ana), 0, warn("answer.facts[0]: has the same field twice")},
 	{"47-two-objects", facts(ana), 0, warn("answer: holds more than one object with facts; all but the first are ignored")},
@@ -169,8 +169,8 @@ var decisions = []decisionCase{
 	{"05-bare-word", none, "", warn("answer: holds no JSON object with an action")},
 	{"06-json-string", none, "", warn("answer: ends too early", "answer: holds no JSON object with an action")},
 	{"07-empty-object", none, "", warn("answer: holds no JSON object with an action")},
-	{"08-array-of-decisions", none, "", warn("answer: an array stands where an object was asked for; ignored", "answer: holds no JSON object with an action")},
-	{"09-array-never-closed", none, "", warn("answer: an array stands where an object was asked for; ignored", "answer: holds no JSON object with an action")},
+	{"08-array-of-decisions", none, "", warn("answer: an array instead of an object; ignored", "answer: holds no JSON object with an action")},
+	{"09-array-never-closed", none, "", warn("answer: an array instead of an object; ignored", "answer: holds no JSON object with an action")},
 	{"10-wrapped-in-decision", none, "", warn("answer: holds no JSON object with an action")},
 	{"11-list-under-key", none, "", warn("answer: holds no JSON object with an action")},
 	{"12-action-missing", none, "", warn("answer: holds no JSON object with an action")},
@@ -334,7 +334,7 @@ func TestEveryPrefix(t *testing.T) {
 	}
 }
 
-// What stands around an answer changes nothing.
+// Text around an answer changes nothing.
 func TestSurroundings(t *testing.T) {
 	t.Parallel()
 	around := rapid.SampledFrom([]string{
@@ -370,7 +370,7 @@ func TestHugeAnswers(t *testing.T) {
 		require.Len(t, got.Facts, memory.MaxFacts)
 		require.Equal(t, "Fact number 0.", got.Facts[0].Content)
 		require.Len(t, got.Triples, 1)
-		require.Equal(t, warn("answer.facts: 9001 elements beyond the first 1000 were not looked at",
+		require.Equal(t, warn("answer.facts: 9001 elements beyond the first 1000 were not read",
 			"facts: 980 after the first 20 dropped"), got.Warnings)
 	})
 	t.Run("over the limit", func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // maxDepth is the deepest nesting that is decoded. Answers need four levels.
 const maxDepth = 32
 
-// maxObjects is how many rival answers in one text are told apart.
+// maxObjects is how many rival answers in one text are distinguished.
 const maxObjects = 8
 
 // object is one JSON object found at the top level of an answer. Its text may still be invalid JSON.
@@ -54,7 +54,7 @@ func objects(s string, w *warnings, keys ...string) []object {
 			}
 		case '[':
 			if rest := strings.TrimLeft(s[i+1:], " \t\r\n"); rest != "" && (rest[0] == '{' || rest[0] == '[') {
-				w.add("answer: an array stands where an object was asked for; ignored")
+				w.add("answer: an array instead of an object; ignored")
 				if end, _ = balance(s[i:]); end < 0 {
 					open = true
 				} else {

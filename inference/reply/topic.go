@@ -8,7 +8,7 @@ import (
 	"github.com/mneme/mneme/memory/topics"
 )
 
-// Topic reads the answer {"sentences":[{"text":"…","sources":[1]}]}. It is strict: an answer of which a part cannot be
+// Topic reads the answer {"sentences":[{"text":"…","sources":[1]}]}. It is strict: an answer with a part that cannot be
 // read is an error.
 func Topic(text string) ([]topics.Cited, error) {
 	var w warnings

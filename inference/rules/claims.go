@@ -114,7 +114,7 @@ var claimPatterns = func() map[string][]*pattern {
 	return out
 }()
 
-// singleValued are attributes of which a thing has only one.
+// singleValued are attributes that have only one value for a thing.
 var singleValued = set(
 	`name age birthday birthdate email phone address hometown birthplace nationality height weight timezone
 	port version deadline hostname username password url domain license capital title branch theme editor

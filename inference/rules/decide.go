@@ -22,7 +22,7 @@ import (
 //
 //	rule                                                        action  confidence
 //	same content hash                                           none    1.00
-//	same words in the same order, but for articles, plurals,
+//	same words in the same order, except articles, plurals,
 //	"really", "just" …; same numbers, names, tense, negation    none    0.95
 //	same subject, functional predicate and object, and the
 //	fact has no word besides                                    none    0.90
@@ -55,6 +55,9 @@ const (
 	ReasonResumed       = "contradiction: the memory says it ended, the fact that it holds"
 	ReasonNew           = "new: no memory covers it"
 )
+
+// AsksModel implements what inference.AsksModel looks for: rules answer by themselves.
+func (Decider) AsksModel() bool { return false }
 
 // Decide implements inference.Decider. It uses no model and fails only when ctx is done.
 func (Decider) Decide(
@@ -151,7 +154,7 @@ type view struct {
 	tokens  []token
 	single  bool // one sentence
 	ended   int  // index of the token that says that something ended, -1 for none
-	after   bool // what ended stands before it ("X was removed")
+	after   bool // what ended is before it ("X was removed")
 	past    bool // "used to"
 }
 

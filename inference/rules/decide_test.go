@@ -21,7 +21,8 @@ func decideOn(t require.TestingT, fact string, known ...string) memory.Proposal 
 	for i, k := range known {
 		neighbors = append(neighbors, memory.Neighbor{ID: fmt.Sprintf("n%d", i), Version: 1, Content: k, Hash: normalize.Normalize(k).Hash, Score: 0.5})
 	}
-	p, usage, err := Decider{}.Decide(context.Background(), memory.Fact{Content: fact, Category: schema.CategoryFact, Confidence: 0.8}, neighbors)
+	p, usage, err := Decider{}.Decide(context.Background(),
+		memory.Fact{Content: fact, Category: schema.CategoryFact, Confidence: 0.8}, neighbors)
 	require.NoError(t, err)
 	require.Zero(t, usage)
 	require.Equal(t, p, intake.CheckProposal(p, neighbors), "well-formed for the neighbours")
@@ -182,7 +183,8 @@ func TestDecideUsesTheClaimsItIsGiven(t *testing.T) {
 
 func BenchmarkDecide(b *testing.B) {
 	var neighbors []memory.Neighbor
-	for i, k := range []string{"Caroline likes tea.", "Caroline works at Google.", "Caroline's brother lives in Berlin.", "Caroline prefers Go for servers.", "Caroline lives in Oslo."} {
+	for i, k := range []string{"Caroline likes tea.", "Caroline works at Google.",
+		"Caroline's brother lives in Berlin.", "Caroline prefers Go for servers.", "Caroline lives in Oslo."} {
 		neighbors = append(neighbors, memory.Neighbor{ID: fmt.Sprint(i), Content: k, Hash: normalize.Normalize(k).Hash})
 	}
 	fact := memory.Fact{Content: "Caroline lives in Berlin with two cats."}

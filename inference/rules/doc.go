@@ -21,7 +21,7 @@
 //	add, update, delete, none            Decider  (decide.go)
 //	the embedding space                  HashEmbedder  (embed.go)
 //
-// The rules look at words and are for English. Text in other languages is split into sentences, kept and embedded, but
+// The rules read words and are for English. Text in other languages is split into sentences, kept and embedded, but
 // pronouns and dates in it are not resolved and it yields no claims. In doubt, a rule does nothing. A sentence that
 // was not rewritten, a missing claim and a duplicate fact can be corrected later. A statement that is attributed to
 // the wrong person cannot.

@@ -30,7 +30,8 @@ func TestEmbedIsAlwaysAUnitVector(t *testing.T) {
 		require.InDelta(t, 1, cosine(v, v), 1e-5)
 		require.Equal(t, v, embed(text))
 	}
-	for _, text := range []string{"", " ", "!!!", "the", "a", "to be or not to be", "\xff\xfe", "東京", "'s", "🙂", strings.Repeat("a", 100_000), strings.Repeat("word ", 20_000)} {
+	for _, text := range []string{"", " ", "!!!", "the", "a", "to be or not to be", "\xff\xfe", "東京", "'s", "🙂",
+		strings.Repeat("a", 100_000), strings.Repeat("word ", 20_000)} {
 		check(t, text)
 	}
 	rapid.Check(t, func(r *rapid.T) { check(r, rapid.String().Draw(r, "text")) })
@@ -40,7 +41,9 @@ func TestEmbedIsAlwaysAUnitVector(t *testing.T) {
 // fails, the space has changed and needs a new name.
 func TestEmbedIsPinned(t *testing.T) {
 	h := fnv.New64a()
-	for _, text := range []string{"", "!!!", "Caroline prefers Go over Rust for backend services.", "Don't deploy v1.2.3 on Fridays, the café's Wi-Fi is slow", "東京に住んでいます", "running runs ran; parties party PARTY 2023-05-07"} {
+	for _, text := range []string{"", "!!!", "Caroline prefers Go over Rust for backend services.",
+		"Don't deploy v1.2.3 on Fridays, the café's Wi-Fi is slow", "東京に住んでいます",
+		"running runs ran; parties party PARTY 2023-05-07"} {
 		for _, f := range embed(text) {
 			_ = binary.Write(h, binary.LittleEndian, math.Float32bits(f))
 		}
@@ -57,7 +60,8 @@ func TestEmbedPutsRelatedTextsTogether(t *testing.T) {
 
 	assert.Greater(t, cosine(embed("postgres migrations"), embed("PostgreSQL migration")), 0.5, "spellings")
 	assert.InDelta(t, 1, cosine(embed("Caroline’s dogs"), embed("caroline's DOGS")), 1e-6, "case and apostrophes")
-	assert.Greater(t, cosine(embed("the port is 5432"), embed("the port is 5432 now")), cosine(embed("the port is 5432"), embed("the port is 5433")))
+	assert.Greater(t, cosine(embed("the port is 5432"), embed("the port is 5432 now")),
+		cosine(embed("the port is 5432"), embed("the port is 5433")))
 	assert.Less(t, cosine(embed("bread bread bread bread butter"), embed("bread")), 0.95, "repetition does not drown the rest")
 }
 

@@ -145,7 +145,7 @@ func properName(s string) bool {
 }
 
 // identifier reports whether s is a technical name: CamelCase, an acronym with a digit, letters with
-// digits (gpt-4, k8s), an @handle, a file name. Plain numbers, versions and links are none.
+// digits (gpt-4, k8s), an @handle, a file name. Plain numbers, versions and links are not.
 func identifier(s string) bool {
 	if len(s) < 2 || len(s) > 80 || strings.Contains(s, "://") || versionNumber(s) {
 		return false

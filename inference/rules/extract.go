@@ -251,7 +251,7 @@ func isDefinition(ws []word) bool {
 		term := identifier(core) || strings.ToUpper(core) == core || !capital(core) || ws[0].low == "a" || ws[0].low == "an"
 		for _, w := range ws[i+2:] {
 			if definers.has(w.low) {
-				return true // "Temporal is a workflow engine": a person is none
+				return true // "Temporal is a workflow engine": a person is not
 			}
 		}
 		return term && i < 4

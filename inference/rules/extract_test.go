@@ -156,7 +156,8 @@ func TestExtractDatesWhatIsRelative(t *testing.T) {
 
 func TestExtractExplicitMemory(t *testing.T) {
 	save := func(content string) inference.Source {
-		return inference.Source{Content: content, Kind: schema.SourceMemory, Speaker: "Caroline", Category: schema.CategoryLearning, OccurredAt: monday}
+		return inference.Source{Content: content, Kind: schema.SourceMemory, Speaker: "Caroline",
+			Category: schema.CategoryLearning, OccurredAt: monday}
 	}
 	for _, content := range []string{
 		"I prefer Go for servers", "It works now, after the fix", "What is love? Baby", "Maybe we met yesterday.",
@@ -171,7 +172,8 @@ func TestExtractExplicitMemory(t *testing.T) {
 		assert.Equal(t, schema.CategoryLearning, ex.Facts[0].Category, "the category of the source wins")
 	}
 	ex := extractFrom(t, save("I prefer Go for servers"))
-	assert.Equal(t, memory.Claim{Subject: "Caroline", Predicate: "prefers_for_servers", Object: "Go", Functional: true}, ex.Facts[0].Claim)
+	assert.Equal(t, memory.Claim{Subject: "Caroline", Predicate: "prefers_for_servers", Object: "Go", Functional: true},
+		ex.Facts[0].Claim)
 
 	assert.Equal(t, []string{"The cache is Redis.", "The queue is Kafka."},
 		contents(extractFrom(t, save("The cache is Redis. They changed that. The queue is Kafka."))))
@@ -223,7 +225,8 @@ func TestExtractToolOutput(t *testing.T) {
 		"drwxr-xr-x 2 root root 4096 src",
 	}, "\n")}
 	ex := extractFrom(t, src)
-	assert.Equal(t, []string{"cannot connect to db: connection refused", "exit code 137", "Tests: 12 passed, 0 failed"}, contents(ex))
+	assert.Equal(t, []string{"cannot connect to db: connection refused", "exit code 137", "Tests: 12 passed, 0 failed"},
+		contents(ex))
 	assert.Equal(t, schema.CategoryIssue, ex.Facts[0].Category)
 	assert.Equal(t, schema.CategoryIssue, ex.Facts[1].Category)
 	assert.Equal(t, schema.CategoryFact, ex.Facts[2].Category)
@@ -380,12 +383,14 @@ func TestExtractLimitsHoldForAnything(t *testing.T) {
 		@bob no longer maybe please run before [truncated] “ ” ` + "`code` ```" + ` 東京 é 's I'm I'd mine am that's you of error exit code 1`))
 	kinds := rapid.SampledFrom([]schema.SourceKind{"", schema.SourceUserInput, schema.SourceToolOutput, schema.SourceMemory, schema.SourceOutcome})
 	rapid.Check(t, func(r *rapid.T) {
-		content := strings.Join(rapid.SliceOfN(words, 0, 60).Draw(r, "words"), rapid.SampledFrom([]string{" ", "\n", "  ", ". "}).Draw(r, "between"))
+		content := strings.Join(rapid.SliceOfN(words, 0, 60).Draw(r, "words"),
+			rapid.SampledFrom([]string{" ", "\n", "  ", ". "}).Draw(r, "between"))
 		if rapid.Bool().Draw(r, "arbitrary") {
 			content = rapid.String().Draw(r, "content")
 		}
 		checkLimits(r, inference.Source{Content: content, Kind: kinds.Draw(r, "kind"),
-			Speaker: rapid.SampledFrom([]string{"", "Caroline", "user", "Ed Sheeran", "\n", "é"}).Draw(r, "speaker"), OccurredAt: monday})
+			Speaker: rapid.SampledFrom([]string{"", "Caroline", "user", "Ed Sheeran", "\n", "é"}).Draw(r,
+				"speaker"), OccurredAt: monday})
 	})
 }
 
@@ -402,7 +407,8 @@ func TestExtractKeepsTheBestOfMany(t *testing.T) {
 }
 
 func TestExtractIsUnchangedWhereNothingIsResolved(t *testing.T) {
-	for _, text := range []string{"  The  cache is\tRedis ", "we ship on Mondays", "Tom said my car broke", "I took our dog to the vet"} {
+	for _, text := range []string{"  The  cache is\tRedis ", "we ship on Mondays", "Tom said my car broke",
+		"I took our dog to the vet"} {
 		ex := extractFrom(t, said("Caroline", text))
 		assert.Equal(t, []string{normalize.Normalize(text).Storage}, contents(ex))
 	}

@@ -120,7 +120,7 @@ func TestWhatWasExtractedIsExtractedAgainUnchanged(t *testing.T) {
 		src := s.source()
 		for _, f := range extractFrom(r, src).Facts {
 			if f.Retracts {
-				continue // "What Maya said about Kafka" is no sentence
+				continue // "What Maya said about Kafka" is not a sentence
 			}
 			again := src
 			again.Content = f.Content
@@ -129,7 +129,7 @@ func TestWhatWasExtractedIsExtractedAgainUnchanged(t *testing.T) {
 	})
 }
 
-// unquoted is a text without what stands in quotes.
+// unquoted is a text without its quoted parts.
 func unquoted(s string) string { return quotedText.ReplaceAllString(s, " ") }
 
 var (

@@ -71,7 +71,7 @@ func TestWhatIsScratchedIsLeftOut(t *testing.T) {
 	}
 }
 
-// A decider gets the content alone: that a correction was announced is said beside it.
+// A decider gets only the content: an announced correction is a separate field.
 func TestCuesAreKeptBesideTheFact(t *testing.T) {
 	for text, cue := range map[string]string{
 		"Actually the cache is Redis.":                    "actually",

@@ -16,7 +16,7 @@ type segment struct {
 const (
 	maxIntro      = 80  // characters of an introduction that is repeated
 	maxJoinedList = 600 // characters of a list that becomes one fact
-	itemWords     = 8   // an item of so many words stands alone
+	itemWords     = 8   // an item of so many words is understood alone
 )
 
 // segments cuts a text into sentences. Fenced code blocks, headings, tables and rules are left out

@@ -31,7 +31,8 @@ func TestAdviseCommand(t *testing.T) {
 
 	text := c.run("advise", "build", "--error-file", problem, "--context", "os=linux").is(app.ExitOK).out
 	t.Log(text)
-	for _, part := range []string{"clear the cache (procedure ", "likely (0.73)", "1. remove the cache", `shell {"cmd":"rm -rf cache"}`,
+	for _, part := range []string{"clear the cache (procedure ", "likely (0.73)", "1. remove the cache",
+		`shell {"cmd":"rm -rf cache"}`,
 		"otherwise: build without a cache"} {
 		require.Contains(t, text, part)
 	}

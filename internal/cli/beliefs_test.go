@@ -18,7 +18,8 @@ func TestReflectAndBeliefsCommands(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var lines strings.Builder
-	for i, says := range []string{"The oven is cold, because the wood is wet.", "From now on I keep the wood inside.", "Good morning."} {
+	for i, says := range []string{"The oven is cold, because the wood is wet.", "From now on I keep the wood inside.",
+		"Good morning."} {
 		fmt.Fprintf(&lines, `{"id": "e%d", "stream": "run/bakery", "agent": "baker", "kind": "agent.thought", "turn": %d, "payload": {"text": %q}}`+"\n", i+1, i+1, says)
 	}
 	c.runWith(t.Context(), lines.String(), "events", "append", "-").is(app.ExitOK)
@@ -32,7 +33,8 @@ func TestReflectAndBeliefsCommands(t *testing.T) {
 	require.Contains(t, list.out, "From now on I keep the wood inside.", "every agent sees it")
 	show := c.run("beliefs", "show", made.EventID, "--agent", "baker").is(app.ExitOK)
 	require.Contains(t, show.out, "The oven is cold, because the wood is wet.")
-	require.Contains(t, c.run("beliefs", "show", made.EventID, "--agent", "miller").is(app.ExitOK).out, "not visible to this agent")
+	require.Contains(t, c.run("beliefs", "show", made.EventID, "--agent", "miller").is(app.ExitOK).out,
+		"not visible to this agent")
 	require.Contains(t, c.run("beliefs", "draw", "run/bakery", "--agent", "baker").is(app.ExitOK).out, "flowchart LR")
 	c.run("beliefs", "show", "e1").is(app.ExitNotFound)
 

@@ -38,7 +38,8 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("critical: [ops]: Never deploy on Fridays.")
-	c.remember("I prefer to deploy with Helm.", "--source-kind", "user_input", "--speaker", "Dana", "--occurred-at", "2026-03-02T09:00:00Z")
+	c.remember("I prefer to deploy with Helm.", "--source-kind", "user_input", "--speaker", "Dana", "--occurred-at",
+		"2026-03-02T09:00:00Z")
 	c.remember("The deploy token of the vault is long.", "--sensitivity", "high")
 
 	texts := func(args ...string) string {
@@ -87,7 +88,8 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 	} {
 		require.Equal(t, field, c.run(append([]string{"recall", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
-	require.Contains(t, c.run("recall", "when may we deploy", "--limit", "-1").is(app.ExitOK).out, "found 1 in", "clamped, as too many are")
+	require.Contains(t, c.run("recall", "when may we deploy", "--limit", "-1").is(app.ExitOK).out, "found 1 in",
+		"clamped, as too many are")
 	require.Contains(t, c.run("recall", "zebra", "--scope", "elsewhere").is(app.ExitOK).out, "nothing is known")
 }
 
@@ -276,7 +278,8 @@ func TestUnavailable(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	reachable := c.cfg.DatabaseURL
 	c.cfg.DatabaseURL = "postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=2"
-	for _, args := range [][]string{{"recall", "x"}, {"list"}, {"status"}, {"migrate", "up"}, {"migrate", "status"}, {"remember", "x", "--wait"}, {"jobs", "list"}} {
+	for _, args := range [][]string{{"recall", "x"}, {"list"}, {"status"}, {"migrate", "up"}, {"migrate", "status"},
+		{"remember", "x", "--wait"}, {"jobs", "list"}} {
 		o := c.run(append(args, "--timeout", "3s")...).is(app.ExitUnavailable)
 		require.Contains(t, o.err, "Postgres does not answer", args)
 		require.Equal(t, 1, strings.Count(o.err, "\n"), o.err)
@@ -287,7 +290,8 @@ func TestUnavailable(t *testing.T) {
 	c.cfg.DatabaseURL = reachable
 	c.cfg.TemporalEnv = noTemporal()
 	for _, args := range [][]string{{"remember", "x"}, {"import", writeFile(t, `{"content":"x"}`)}, {"status"}} {
-		require.Contains(t, c.run(append(args, "--timeout", "2s")...).is(app.ExitUnavailable).err, "Temporal does not answer", args)
+		require.Contains(t, c.run(append(args, "--timeout", "2s")...).is(app.ExitUnavailable).err,
+			"Temporal does not answer", args)
 	}
 }
 
@@ -340,7 +344,8 @@ func TestTemporalRefusesCredentials(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	c := &cli{t: t}
-	for _, args := range [][]string{{}, {"recal"}, {"get"}, {"get", "a", "b"}, {"remember"}, {"--nonsense"}, {"import", "x", "--parallel", "many"}} {
+	for _, args := range [][]string{{}, {"recal"}, {"get"}, {"get", "a", "b"}, {"remember"}, {"--nonsense"},
+		{"import", "x", "--parallel", "many"}} {
 		o := c.run(args...).is(app.ExitUsage)
 		require.Contains(t, o.err, "mneme: ", args)
 	}

@@ -35,7 +35,7 @@ import (
 	"github.com/mneme/mneme/workflows"
 )
 
-// quietSchedules are those of an installation that nothing of its own disturbs while a test looks at it.
+// quietSchedules are those of an installation that nothing of its own disturbs during a test.
 const quietSchedules = `
 schedules:
   - {name: decay, every: 24h}
@@ -87,7 +87,8 @@ func newPatient(t *testing.T) *patient {
 // examine has a doctor look.
 func (p *patient) examine() doctor.Diagnosis {
 	p.t.Helper()
-	a := &app.App{In: strings.NewReader(""), Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}, Cfg: p.cli.cfg, Probe: p.cli.probe, Timeout: 30 * time.Second}
+	a := &app.App{In: strings.NewReader(""), Out: &bytes.Buffer{}, ErrOut: &bytes.Buffer{}, Cfg: p.cli.cfg,
+		Probe: p.cli.probe, Timeout: 30 * time.Second}
 	if p.adjust != nil {
 		p.adjust(a)
 	}
@@ -181,7 +182,8 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	// What the doctor advises for a job without a run helps.
 	principal := p.cli.cfg.Principal
 	ack, err := p.st.Stage(ctx, pipeline.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
-		Request: schema.IngestRequest{Principal: principal, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Nobody works on this.", SourceKind: schema.SourceMemory}}}})
+		Request: schema.IngestRequest{Principal: principal, Visibility: schema.VisibilityPrivate,
+			Candidates: []schema.Candidate{{Content: "Nobody works on this.", SourceKind: schema.SourceMemory}}}})
 	require.NoError(t, err)
 	var left string
 	require.NoError(t, p.db.QueryRow(ctx, `SELECT id::text FROM jobs WHERE batch_id::text = $1`, ack.BatchID).Scan(&left))
@@ -203,9 +205,12 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			"policy_file", doctor.CheckFail, "rules[0] (x).when", "policy check"},
 		{"Postgres away", func() { p.cli.cfg.DatabaseURL = "postgres://u:secret@127.0.0.1:1/x" }, healed, "postgres", doctor.CheckFail, "does not answer", "make up"},
 		{"a migration missing", sql(`DELETE FROM goose_db_version WHERE version_id = $1`, migrations.Latest()),
-			sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, migrations.Latest()), "migrations", doctor.CheckFail, fmt.Sprintf("of %d", migrations.Latest()), "migrate up"},
+			sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`,
+				migrations.Latest()), "migrations", doctor.CheckFail, fmt.Sprintf("of %d",
+				migrations.Latest()), "migrate up"},
 		{"a schema from the future", sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, migrations.Latest()+1),
-			sql(`DELETE FROM goose_db_version WHERE version_id > $1`, migrations.Latest()), "migrations", doctor.CheckWarn, "this program knows", "up to date"},
+			sql(`DELETE FROM goose_db_version WHERE version_id > $1`,
+				migrations.Latest()), "migrations", doctor.CheckWarn, "this program knows", "up to date"},
 		{"a clock that is ahead", func() { p.since = 10 * time.Second }, healed, "clock", doctor.CheckWarn, "behind this machine", "NTP"},
 		{"a clock far behind", func() { p.since = -2 * time.Minute }, healed, "clock", doctor.CheckFail, "ahead of this machine", "NTP"},
 		{"a table of the application's own", sql(`ALTER TABLE proposals OWNER TO mneme_app`), sql(`ALTER TABLE proposals OWNER TO CURRENT_USER`),
@@ -242,10 +247,13 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"a worker without the key", func() { p.cli.cfg.PayloadKey = []byte(strings.Repeat("k", 32)) }, healed, "payload_key", doctor.CheckWarn, "does not encrypt", "MNEME_PAYLOAD_KEY"},
 		{"callers that are believed", func() {
 			var err error
-			endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal, mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
+			endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal,
+				mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue},
+				false)
 			require.NoError(t, err)
 		}, func() {
-			_, err := p.temporal.OperatorService().DeleteNexusEndpoint(ctx, &operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
+			_, err := p.temporal.OperatorService().DeleteNexusEndpoint(ctx,
+				&operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
 			require.NoError(t, err)
 		}, "trust_key", doctor.CheckWarn, "are believed", "MNEME_TRUST_KEY"},
 		{"a schedule missing", func() { require.NoError(t, p.handle("drift/pgvector").Delete(ctx)) }, well, "schedules_missing", doctor.CheckFail, "drift", "schedules apply"},
@@ -286,14 +294,16 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		{"points that are lost", sql(`CREATE TEMP TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
 			sql(`INSERT INTO memory_embeddings SELECT * FROM kept; DROP TABLE kept`), "index_drift", doctor.CheckWarn, "1 apart", "index drift"},
 		{"decay that does not run", sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory),
-			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`, p.memory), "decay_overdue", doctor.CheckWarn, "of 1 tenants have been due for more than 48h", "schedules trigger decay"},
+			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`,
+				p.memory), "decay_overdue", doctor.CheckWarn, "of 1 tenants have been due for more than 48h", "schedules trigger decay"},
 		{"a sweep that asks", sql(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, 'decay', 90, 100, 0.2, now())`, tenant),
 			sql(`DELETE FROM sweep_holds`), "sweep_holds", doctor.CheckWarn, "would take 90 of 100", "mneme sweeps admit SWEEP --tenant T"},
 		{"a window shorter than recovery", sql(`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason) VALUES ($1, 'memory', '7 days', 'purge', now(), 'o', 'r')`, tenant),
 			sql(`DELETE FROM retention_policies`), "retention_windows", doctor.CheckWarn, "after 7 days", "mneme retention set"},
 		// The last: a server takes its time until runs may use an attribute again that was removed.
 		{"a search attribute missing", func() {
-			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx, &operatorservice.RemoveSearchAttributesRequest{Namespace: cfg.Namespace, SearchAttributes: []string{"MnemeOutcome"}})
+			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx,
+				&operatorservice.RemoveSearchAttributesRequest{Namespace: cfg.Namespace, SearchAttributes: []string{"MnemeOutcome"}})
 			require.NoError(t, err)
 		}, func() { require.NoError(t, mneme.RegisterSearchAttributes(ctx, p.temporal, cfg.Namespace)) }, "search_attributes", doctor.CheckFail, "MnemeOutcome", "Start a worker"},
 	} {
@@ -313,13 +323,15 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 		})
 	}
 	// Callers that are held to their tenants are no reason to complain.
-	endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal, mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
+	endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal,
+		mneme.Endpoint{Name: "t-" + uuid.NewString(), Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue}, false)
 	require.NoError(t, err)
 	p.cli.cfg.Callers, err = workflows.ParseCallers("namespace:shop=acme")
 	require.NoError(t, err)
 	require.Empty(t, complaints(p.examine()))
 	healed()
-	_, err = p.temporal.OperatorService().DeleteNexusEndpoint(ctx, &operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
+	_, err = p.temporal.OperatorService().DeleteNexusEndpoint(ctx,
+		&operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
 	require.NoError(t, err)
 
 	after := p.examine()
@@ -336,7 +348,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	}
 	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(40*time.Hour), p.memory)()
 	require.Equal(t, doctor.CheckOK, overdue().Status)
-	// An answer to a sweep that asked is no sign that something is due.
+	// An answer to a sweep that asked does not mean that something is due.
 	p.exec(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at, admitted, answered_by, reason, answered_at)
 		VALUES ($1, 'decay', 90, 100, 0.2, now(), 90, 'o', 'r', now())`, tenant)
 	require.Equal(t, doctor.CheckOK, overdue().Status)
@@ -359,7 +371,7 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	v, err := d.JobsOrphaned(short)
 	require.NoError(t, err)
 	require.Equal(t, doctor.CheckFail, v.Status)
-	require.Contains(t, v.Found, "2 open jobs have no run that works on them (of the first 2 open jobs that were looked at)")
+	require.Contains(t, v.Found, "2 open jobs have no run that works on them (of the first 2 open jobs)")
 }
 
 // stuck is a Temporal that answers so many questions about runs and then no more.
@@ -368,7 +380,8 @@ type stuck struct {
 	after int
 }
 
-func (s *stuck) DescribeWorkflowExecution(ctx context.Context, id, run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (s *stuck) DescribeWorkflowExecution(ctx context.Context, id,
+	run string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	if s.after--; s.after < 0 {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -418,14 +431,17 @@ func TestDoctorJudges(t *testing.T) {
 		open, most int
 		as         doctor.CheckStatus
 	}{{10, 100, doctor.CheckOK}, {80, 100, doctor.CheckWarn}, {95, 100, doctor.CheckFail}, {1, 0, doctor.CheckFail}} {
-		require.Equal(t, test.as, doctor.JudgeConnections(admin.Connections{Open: test.open, Most: test.most}).Status, "%+v", test)
+		require.Equal(t, test.as, doctor.JudgeConnections(admin.Connections{Open: test.open, Most: test.most}).Status,
+			"%+v", test)
 	}
-	for code, found := range map[string]string{"53300": "no more connections", "53200": "lacks resources", "57P03": "not ready yet", "28P01": "it refuses"} {
+	for code, found := range map[string]string{"53300": "no more connections", "53200": "lacks resources",
+		"57P03": "not ready yet", "28P01": "it refuses"} {
 		v := doctor.JudgeRefusal(code, "said so")
 		require.Contains(t, v.Found, found)
 		require.Equal(t, code == "28P01", strings.Contains(v.Do, "DATABASE_URL"), code)
 	}
-	for version, old := range map[string]bool{"0.8.0": false, "0.8.1": false, "0.10": false, "1": false, "0.7.9": true, "0.8": false, "": true} {
+	for version, old := range map[string]bool{"0.8.0": false, "0.8.1": false, "0.10": false, "1": false, "0.7.9": true,
+		"0.8": false, "": true} {
 		require.Equal(t, old, doctor.OlderThan(version, "0.8.0"), version)
 	}
 	with := func(key string) converter.DataConverter {

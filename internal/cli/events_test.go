@@ -48,7 +48,8 @@ func TestEventsCommands(t *testing.T) {
 	require.Contains(t, text, "The miller lies to me.")
 	require.Contains(t, text, "The flour comes at noon.")
 	require.NotContains(t, text, "The baker knows nothing.")
-	c.run("context", "run/bakery", "world/none", "--agent", "baker", "--use-salience", "--use-index", "--recall", "flour", "--json").is(app.ExitOK).json(&context)
+	c.run("context", "run/bakery", "world/none", "--agent", "baker", "--use-salience", "--use-index", "--recall",
+		"flour", "--json").is(app.ExitOK).json(&context)
 	require.Contains(t, context.Text, "The miller lies to me.")
 	require.Contains(t, context.Degraded, "index", "none is configured")
 	require.Equal(t, "streams[0]", c.run("context", "bakery", "--json").is(app.ExitUsage).problem().Fields[0].Field)
@@ -75,7 +76,9 @@ func TestEventsAppendRefuses(t *testing.T) {
 		require.Contains(t, o.err, want, line)
 		require.NotContains(t, o.err, "secret")
 	}
-	c.runWith(t.Context(), `{"id": "a", "stream": "run/x", "kind": "agent.spoke", "payload": {"text": "one"}}`, "events", "append", "-").is(app.ExitOK)
-	o := c.runWith(t.Context(), `{"id": "a", "stream": "run/x", "kind": "agent.spoke", "payload": {"text": "two"}}`, "events", "append", "-").is(app.ExitUsage)
+	c.runWith(t.Context(), `{"id": "a", "stream": "run/x", "kind": "agent.spoke", "payload": {"text": "one"}}`,
+		"events", "append", "-").is(app.ExitOK)
+	o := c.runWith(t.Context(), `{"id": "a", "stream": "run/x", "kind": "agent.spoke", "payload": {"text": "two"}}`,
+		"events", "append", "-").is(app.ExitUsage)
 	require.Contains(t, o.err, "events[0].id: is the id of another event")
 }

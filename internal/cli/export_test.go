@@ -98,7 +98,8 @@ func (c *cli) everything() map[string]string {
 	why := []string{"--reason", "a test", "--evidence", "human=Mia"}
 	c.remember("Alice works at Acme in Lisbon.", "--tag", "people", "--ref", "event=chat/1", "--session", "s-1")
 	c.remember("I live in Lisbon.", "--source-kind", "user_input", "--speaker", "Dana")
-	c.remember("<b>Tea</b> & scones\tare served at \u201cfour\u201d \U0001F375.", "--sensitivity", "high", "--visibility", "shared")
+	c.remember("<b>Tea</b> & scones\tare served at \u201cfour\u201d \U0001F375.", "--sensitivity", "high",
+		"--visibility", "shared")
 	c.preference("Dana")
 	c.decision(app.ExitOK, "approve", c.preference("Karl").ProposalID)
 
@@ -141,7 +142,8 @@ func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 		"memory_entity_mentions": "memory_id, entity_id", "entity_relation_sources": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
 		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
 	} {
-		filter := map[string]string{"lexeme_stats": " AND docs <> 0", "entities": " AND mentions > 0", "entity_relations": " AND mentions > 0"}[table]
+		filter := map[string]string{"lexeme_stats": " AND docs <> 0", "entities": " AND mentions > 0",
+			"entity_relations": " AND mentions > 0"}[table]
 		rows, err := db.Query(t.Context(), `SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
 		require.NoError(t, err)
 		out[table], err = pgx.CollectRows(rows, pgx.RowTo[string])
@@ -169,7 +171,9 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 
 	from, at := c.cfg.Principal.Tenant, time.Now().Format(time.RFC3339Nano)
 	shown := func(c *cli) (out []string) {
-		for _, args := range [][]string{{"list", "--max-sensitivity", "hyper", "--authenticated"}, {"list", "--scope", "ops"}, {"get", ids["rust"]}, {"history", ids["rust"]}, {"history", ids["erased"]}, {"history", ids["force"]},
+		for _, args := range [][]string{{"list", "--max-sensitivity", "hyper", "--authenticated"},
+			{"list", "--scope", "ops"}, {"get", ids["rust"]}, {"history", ids["rust"]}, {"history", ids["erased"]},
+			{"history", ids["force"]},
 			{"history", ids["tea"]}, {"lineage", ids["rust"]}, {"lineage", ids["skill"], "--scope", "ops"}, {"contradictions"}, {"list", "--as-of", at}} {
 			o := c.run(append(args, "--json")...).is(app.ExitOK)
 			out = append(out, strings.NewReplacer(from, "TENANT", c.cfg.Principal.Tenant, "TENANT").Replace(o.out))
@@ -319,7 +323,8 @@ func TestImportMem0(t *testing.T) {
 	require.NoError(t, json.Unmarshal(m.Payload, &payload))
 	require.Equal(t, schema.ValidTimeboxed, payload.Validity.Mode)
 	require.Equal(t, schema.PolicyContest, payload.RevisionPolicy)
-	require.Equal(t, []string{"Dana is travelling until May"}, contents(c.list("--user", "dana", "--valid-at", "2025-04-30", "--who", "dana", "--until", "2025-12-01", "--since", "2025-01-01")))
+	require.Equal(t, []string{"Dana is travelling until May"},
+		contents(c.list("--user", "dana", "--valid-at", "2025-04-30", "--who", "dana", "--until", "2025-12-01", "--since", "2025-01-01")))
 	require.Empty(t, c.list("--user", "dana", "--since", "2025-01-01").Items, "it holds no longer")
 	require.Empty(t, c.list("--user", "tom", "--valid-at", "2025-04-30").Items)
 
@@ -338,7 +343,8 @@ func TestImportMem0(t *testing.T) {
 	c.runWith(t.Context(), mixed, "import", "--format", "mem0", "-", "--user", "tom", "--json").is(app.ExitPartial).json(&r)
 	require.Equal(t, []exchange.LineError{{Line: 2, Fields: []schema.FieldError{{Field: "user_id", Problem: "is not the principal's"}}}}, r.Errors)
 	require.ElementsMatch(t, []string{"Tom likes tea", "Somebody likes tea"}, contents(c.list("--user", "tom")))
-	c.runWith(t.Context(), strings.ReplaceAll(mixed, `"id":"m`, `"id":"n`), "import", "--format", "mem0", "-", "--scope", "cafe").is(app.ExitOK)
+	c.runWith(t.Context(), strings.ReplaceAll(mixed, `"id":"m`, `"id":"n`), "import", "--format", "mem0", "-",
+		"--scope", "cafe").is(app.ExitOK)
 	require.Len(t, c.list("--scope", "cafe").Items, 3)
 	spaced := `{"id":"m4","memory":"Tom likes tea","user_id":"tom/7 "}`
 	r = exchange.ForeignReport{}
@@ -381,7 +387,8 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 	require.Equal(t, "must be at most 262144 bytes, got 1050000", r.Errors[2].Fields[0].Problem)
 
 	for _, format := range []string{"mem0", "membrane"} {
-		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record", "[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or after line 1",
+		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record",
+			"[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or after line 1",
 			"{\"id\":\"\xff\"}": "is not valid UTF-8"} {
 			fields := c.runWith(t.Context(), in, "import", "--format", format, "-", "--json").is(app.ExitUsage).problem().Fields
 			require.Equal(t, []schema.FieldError{{Field: "file", Problem: problem}}, fields, in)
@@ -427,7 +434,9 @@ func TestTheDocumentedImport(t *testing.T) {
 	require.Equal(t, []string{transfer.LineHeader, transfer.LineArtifact, transfer.LineMemory, transfer.LineHistory, transfer.LineEvent, transfer.LineTopic, transfer.LineEnd}, table("`kind`"))
 	require.ElementsMatch(t, []string{transfer.ConflictDifferent, transfer.ConflictDuplicate, transfer.ConflictFact, transfer.ConflictExternal}, table("conflict"))
 	line := table("field of a `memory` line")
-	for _, of := range []reflect.Type{reflect.TypeFor[transfer.ExportLine](), reflect.TypeFor[transfer.ExportArtifact](), reflect.TypeFor[transfer.ExportCounts](), reflect.TypeFor[transfer.ExportRelation](),
+	for _, of := range []reflect.Type{reflect.TypeFor[transfer.ExportLine](),
+		reflect.TypeFor[transfer.ExportArtifact](), reflect.TypeFor[transfer.ExportCounts](),
+		reflect.TypeFor[transfer.ExportRelation](),
 		reflect.TypeFor[exchange.Restored]()} {
 		for i := range of.NumField() {
 			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
@@ -481,14 +490,17 @@ func TestImportMembrane(t *testing.T) {
 	old := c.record(id + "2")
 	require.Equal(t, schema.StatusRetracted, old.Status)
 	require.Equal(t, id+"3", old.SupersededBy)
-	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "membrane:" + id + "2"}}, proposals.PayloadEvidence(old.Payload), "it came without evidence")
+	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "membrane:" + id + "2"}}, proposals.PayloadEvidence(old.Payload),
+		"it came without evidence")
 	require.Equal(t, "obs-2", proposals.PayloadEvidence(m.Payload)[0].Ref)
 	episode := c.record(id + "1")
 	require.True(t, episode.Lifecycle.Pinned)
-	require.JSONEq(t, `{"os": "linux", "working_dir": "/src", "context": {"os_version": "6.1"}}`, string(payloadMember(t, episode, "environment")))
+	require.JSONEq(t, `{"os": "linux", "working_dir": "/src", "context": {"os_version": "6.1"}}`,
+		string(payloadMember(t, episode, "environment")))
 	for _, item := range r.Items {
 		if item.ExternalID == "plan-1" {
-			require.JSONEq(t, `{"avg_latency_ms": 12.5, "failure_rate": 0.1, "last_used_at": "2025-03-05T10:00:00Z"}`, string(payloadMember(t, c.record(item.ID), "metrics")))
+			require.JSONEq(t, `{"avg_latency_ms": 12.5, "failure_rate": 0.1, "last_used_at": "2025-03-05T10:00:00Z"}`,
+				string(payloadMember(t, c.record(item.ID), "metrics")))
 		}
 	}
 	require.Equal(t, "java", strings.Trim(string(payloadMember(t, old, "object")), `"`))
@@ -524,15 +536,16 @@ func TestForeignTime(t *testing.T) {
 	}
 	_, ok := exchange.ForeignTime("soon")
 	require.False(t, ok)
-	a, b := exchange.ImportedID("mem0", "x", time.UnixMilli(1_700_000_000_000)), exchange.ImportedID("mem0", "x", time.UnixMilli(1_700_000_000_000))
+	a, b := exchange.ImportedID("mem0", "x", time.UnixMilli(1_700_000_000_000)), exchange.ImportedID("mem0", "x",
+		time.UnixMilli(1_700_000_000_000))
 	require.Equal(t, a, b)
 	require.Equal(t, uuid.Version(7), uuid.MustParse(a).Version())
 	require.NotEqual(t, a, exchange.ImportedID("mem0", "y", time.UnixMilli(1_700_000_000_000)))
 	require.Less(t, a, exchange.ImportedID("mem0", "x", time.UnixMilli(1_700_000_000_001)))
 }
 
-// What only the database refuses is left out like any other bad line. What was restored before it stands, and
-// no exit code says otherwise.
+// What only the database refuses is left out like any other bad line. What was restored before it stays, and
+// the exit code does not hide that.
 func TestImportOfWhatTheDatabaseRefuses(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))

@@ -25,7 +25,8 @@ func TestFeedbackCommand(t *testing.T) {
 	// Before and after anything was said.
 	var read schema.Retrieved
 	c.run("feedback", retrieval, "--json").is(app.ExitOK).json(&read)
-	require.Equal(t, []string{answer.Results[0].ID, answer.Results[1].ID}, []string{read.Items[0].MemoryID, read.Items[1].MemoryID})
+	require.Equal(t, []string{answer.Results[0].ID, answer.Results[1].ID},
+		[]string{read.Items[0].MemoryID, read.Items[1].MemoryID})
 	require.Empty(t, read.Items[0].Verdict)
 
 	give := func(code int, args ...string) memories.FedBack {
@@ -35,8 +36,10 @@ func TestFeedbackCommand(t *testing.T) {
 		return out
 	}
 	out := give(app.ExitOK, "--used", two, "--others-unused", "--reason", "it was asked for")
-	require.Equal(t, []any{two, schema.FeedbackReinforced, schema.VerdictSucceeded}, []any{out.Items[0].MemoryID, out.Items[0].Status, out.Items[0].Verdict})
-	require.Equal(t, []any{one, schema.FeedbackPenalised, schema.VerdictUnused}, []any{out.Items[1].MemoryID, out.Items[1].Status, out.Items[1].Verdict})
+	require.Equal(t, []any{two, schema.FeedbackReinforced, schema.VerdictSucceeded},
+		[]any{out.Items[0].MemoryID, out.Items[0].Status, out.Items[0].Verdict})
+	require.Equal(t, []any{one, schema.FeedbackPenalised, schema.VerdictUnused},
+		[]any{out.Items[1].MemoryID, out.Items[1].Status, out.Items[1].Verdict})
 	require.NotEmpty(t, out.WorkflowID)
 	shown := c.run("feedback", retrieval, "--partly", two, "--failed", one).is(app.ExitOK).out
 	require.Contains(t, shown, "it was succeeded")

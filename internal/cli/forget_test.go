@@ -43,18 +43,20 @@ func TestForgetCommand(t *testing.T) {
 	require.Contains(t, o.out, "1 pinned ones stay")
 	require.Len(t, c.list().Items, 4, "nothing is changed")
 
-	// Tokens that are none, and that are another run's.
+	// Strings that are not tokens, and tokens of another run.
 	other := c.forget(app.ExitOK, "--query", "tea")
 	confirm := []string{"forget", "confirm", f.Preview.RunID, "--token"}
 	require.Equal(t, "token", c.run(append(confirm, "nonsense", "--json")...).is(app.ExitUsage).problem().Fields[0].Field)
-	require.NotContains(t, c.run(append(confirm, other.Preview.ConfirmToken)...).is(app.ExitConflict).err, other.Preview.ConfirmToken[5:])
+	require.NotContains(t, c.run(append(confirm, other.Preview.ConfirmToken)...).is(app.ExitConflict).err,
+		other.Preview.ConfirmToken[5:])
 	require.Equal(t, "token", c.run("forget", "confirm", f.Preview.RunID, "--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("forget", "confirm", uuid.NewString(), "--token", "x").is(app.ExitNotFound)
 	c.run("forget", "confirm", "x", "--token", "x").is(app.ExitUsage)
 
 	var r schema.ForgetReceipt
 	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(app.ExitOK).json(&r)
-	require.Equal(t, []any{schema.ForgetDone, 2, map[string]int{lifecycle.OutcomePinned: 1}}, []any{r.State, r.Forgotten, r.Skipped})
+	require.Equal(t, []any{schema.ForgetDone, 2, map[string]int{lifecycle.OutcomePinned: 1}},
+		[]any{r.State, r.Forgotten, r.Skipped})
 	again := schema.ForgetReceipt{}
 	c.run(append(confirm, f.Preview.ConfirmToken, "--json")...).is(app.ExitOK).json(&again)
 	require.Equal(t, r, again, "a second time nothing is done")
@@ -98,12 +100,13 @@ func TestForgetCommand(t *testing.T) {
 	c.run("forget", strings.Repeat("x", 3), "--reason", "r").is(app.ExitUsage)
 }
 
-// What must stay is refused by force, by name, and emptied by erase.
+// A memory that must stay is refused by name with force, and emptied by erase.
 func TestForceLeavesAWorldAlone(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`, `"world_id": "harbour"`, 1), app.ExitOK, "-").Items[0].ID
-	require.Contains(t, c.run("forget", id, "--mode", "force", "--reason", "r").is(app.ExitOK).out, "1 of a world or linked to an action must stay")
+	require.Contains(t, c.run("forget", id, "--mode", "force", "--reason", "r").is(app.ExitOK).out,
+		"1 of a world or linked to an action must stay")
 	o := c.run("forget", id, "--mode", "force", "--reason", "r", "--yes").is(app.ExitConflict)
 	require.Contains(t, o.err, "refused: world")
 	require.NotEmpty(t, c.get(id).Content)
@@ -142,7 +145,8 @@ func TestForgetStatusListsItems(t *testing.T) {
 	require.Equal(t, 2, strings.Count(o.out, lifecycle.OutcomeForgotten))
 	require.Regexp(t, pinned+" +1 +"+lifecycle.OutcomePinned, o.out)
 	c.run(append(status, "--agent", "stranger")...).is(app.ExitNotFound)
-	for field, args := range map[string][]string{"limit": {"--items", "--limit", "0"}, "after": {"--items", "--after", "-2"}, "items": {"--limit", "3"}} {
+	for field, args := range map[string][]string{"limit": {"--items", "--limit", "0"},
+		"after": {"--items", "--after", "-2"}, "items": {"--limit", "3"}} {
 		require.Equal(t, field, c.run(append([]string{"forget", "status", f.Preview.RunID, "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	require.Equal(t, "query", c.run("forget", "--query", "-zebra", "--reason", "r", "--json").is(app.ExitUsage).problem().Fields[0].Field, "it would select everything else")
@@ -157,7 +161,8 @@ func TestForgetAtAVersion(t *testing.T) {
 		require.Contains(t, o.err, "at version 1, not 2")
 		require.Equal(t, "Tea is served hot.", c.get(id).Content)
 	}
-	for _, args := range [][]string{{id, "--if-version", "-1"}, {id, id, "--if-version", "1"}, {"--query", "tea", "--if-version", "1"}, {id, "--everywhere", "--if-version", "1"},
+	for _, args := range [][]string{{id, "--if-version", "-1"}, {id, id, "--if-version", "1"},
+		{"--query", "tea", "--if-version", "1"}, {id, "--everywhere", "--if-version", "1"},
 		{id, "--include-derived", "--if-version", "1"}} {
 		require.Equal(t, "if_version", c.run(append([]string{"forget", "--json", "--reason", "r"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}

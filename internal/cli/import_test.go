@@ -98,7 +98,8 @@ func TestImportFromStandardInput(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var r exchange.ImportReport
-	c.runWith(t.Context(), `{"content":"The CI server runs in Frankfurt."}`, "import", "-", "--json", "--wait").is(app.ExitOK).json(&r)
+	c.runWith(t.Context(), `{"content":"The CI server runs in Frankfurt."}`, "import", "-", "--json",
+		"--wait").is(app.ExitOK).json(&r)
 	require.Equal(t, 1, r.Added)
 	c.runWith(t.Context(), "", "import", "-", "--json").is(app.ExitOK).json(&r)
 }
@@ -143,7 +144,8 @@ func TestImportGoesOnAfterAnInterruption(t *testing.T) {
 func TestImportWithoutWorker(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil))
-	o := c.run("import", writeFile(t, `{"content":"The CI server runs in Frankfurt."}`), "--timeout", "2s").is(app.ExitUnavailable)
+	o := c.run("import", writeFile(t, `{"content":"The CI server runs in Frankfurt."}`), "--timeout",
+		"2s").is(app.ExitUnavailable)
 	require.Contains(t, o.err, "no worker")
 }
 

@@ -18,7 +18,8 @@ func TestPromptSaysWhatIsCurrent(t *testing.T) {
 	t.Parallel()
 	said, changed := time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	of := func(id string, c schema.Currentness, change func(*schema.RecallResult)) schema.RecallResult {
-		r := schema.RecallResult{ID: id, Content: "About " + id + ".", Type: schema.TypeSemantic, Category: schema.CategoryFact, OccurredAt: said,
+		r := schema.RecallResult{ID: id, Content: "About " + id + ".", Type: schema.TypeSemantic,
+			Category: schema.CategoryFact, OccurredAt: said,
 			Status: schema.StatusActive, Currentness: c}
 		if change != nil {
 			change(&r)
@@ -67,7 +68,8 @@ func TestRecallKnowsWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.remember("I live in Lyon.", "--speaker", "Maya", "--occurred-at", "2026-02-03")
-	updated := c.run("remember", "We moved from Lyon to Oslo last month.", "--speaker", "Maya", "--occurred-at", "2026-03-10", "--wait").is(app.ExitOK).out
+	updated := c.run("remember", "We moved from Lyon to Oslo last month.", "--speaker", "Maya", "--occurred-at",
+		"2026-03-10", "--wait").is(app.ExitOK).out
 	require.Contains(t, updated, "updates: I live in Lyon → We moved from Lyon to Oslo last month.")
 
 	require.Regexp(t, `^nothing is known about that \(best relevance 0\.\d\d, below 0\.\d\d; --min-score 0 shows what was found\)\n`,
@@ -76,8 +78,10 @@ func TestRecallKnowsWhatItDoesNotKnow(t *testing.T) {
 	require.NotEmpty(t, c.recall("what does a quasar emit?", "--min-score", "0").Results)
 	require.NotEmpty(t, c.recall("where does Maya live?").Results)
 	require.Empty(t, c.recall("what did Maya buy in Lyon?", "--min-score", "0.99").Results)
-	require.Contains(t, c.run("recall", "what does a quasar emit?", "--format", "prompt").is(app.ExitOK).out, "Nothing is known about that.")
-	require.Contains(t, c.run("recall", "where did Maya live before Oslo?", "--format", "prompt").is(app.ExitOK).out, ", held until 2026-03-10)")
+	require.Contains(t, c.run("recall", "what does a quasar emit?", "--format", "prompt").is(app.ExitOK).out,
+		"Nothing is known about that.")
+	require.Contains(t, c.run("recall", "where did Maya live before Oslo?", "--format", "prompt").is(app.ExitOK).out,
+		", held until 2026-03-10)")
 
 	for _, wrong := range []string{"1.5", "-0.1", "NaN"} {
 		require.Equal(t, "min_score", c.run("recall", "x", "--min-score", wrong, "--json").is(app.ExitUsage).problem().Fields[0].Field, wrong)

@@ -49,7 +49,8 @@ func TestRecallForATask(t *testing.T) {
 	require.Contains(t, out, "- [card, ")
 	require.NotContains(t, c.run("recall", "who owns the zither").is(app.ExitOK).out, "SUPPLEMENT")
 
-	for field, args := range map[string][]string{"task.budget_tokens": {"--budget", "-1"}, "task.intent": {"--intent", strings.Repeat("x", 300)}} {
+	for field, args := range map[string][]string{"task.budget_tokens": {"--budget", "-1"},
+		"task.intent": {"--intent", strings.Repeat("x", 300)}} {
 		require.Equal(t, field, c.run(append([]string{"recall", "x", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 }

@@ -36,21 +36,24 @@ func TestModifyCommand(t *testing.T) {
 	id := c.remember("Tea is served hot.").MemoryIDs[0]
 	pinned := c.remember("critical: Never deploy on Fridays.").MemoryIDs[0]
 
-	m := c.modify(app.ExitOK, id, "--content", "Tea is served cold.", "--category", "rule", "--importance", "0.3", "--tag", "Drinks,tea", "--who", "ana", "--if-version", "1")
+	m := c.modify(app.ExitOK, id, "--content", "Tea is served cold.", "--category", "rule", "--importance", "0.3",
+		"--tag", "Drinks,tea", "--who", "ana", "--if-version", "1")
 	require.Equal(t, []schema.PatchResult{{ID: id, Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true, Embedded: true}}, m.Results)
 	require.Equal(t, 1, m.Updated)
 	require.Equal(t, map[schema.PatchStatus]int{schema.PatchUpdated: 1}, m.Counts)
 	require.Len(t, m.Runs, 1)
 	require.Contains(t, m.Runs[0].URL, "http://ui.test")
 	got := c.get(id)
-	require.Equal(t, []any{"Tea is served cold.", schema.CategoryRule, 0.3, "ana"}, []any{got.Content, got.Category, got.Importance, got.Who})
+	require.Equal(t, []any{"Tea is served cold.", schema.CategoryRule, 0.3, "ana"},
+		[]any{got.Content, got.Category, got.Importance, got.Who})
 	require.Equal(t, []string{"drinks", "tea"}, got.Tags)
 
 	var steps app.Page[schema.HistoryEntry]
 	c.run("history", id, "--json").is(app.ExitOK).json(&steps)
 	last := steps.Items[len(steps.Items)-1]
 	require.Equal(t, schema.EventModified, last.Event)
-	require.Equal(t, []string{"it was wrong", app.Operator(), "Tea is served hot.", "Tea is served cold."}, []string{last.Reason, last.ChangedBy, *last.OldContent, *last.NewContent})
+	require.Equal(t, []string{"it was wrong", app.Operator(), "Tea is served hot.", "Tea is served cold."},
+		[]string{last.Reason, last.ChangedBy, *last.OldContent, *last.NewContent})
 
 	require.Equal(t, schema.PatchNoChanges, c.modify(app.ExitOK, id, "--content", "Tea is served cold.").Results[0].Status)
 	require.Equal(t, schema.PatchUpdated, c.modify(app.ExitOK, id, "--no-tags", "--who", "").Results[0].Status)
@@ -76,7 +79,8 @@ func TestModifyCommand(t *testing.T) {
 	require.Contains(t, o.err, "the current version is 6")
 
 	first := c.modify(app.ExitOK, id, "--who", "carl", "--operation-id", "op-1")
-	require.Equal(t, first, c.modify(app.ExitOK, id, "--who", "dora", "--operation-id", "op-1"), "the same id answers with the first result")
+	require.Equal(t, first, c.modify(app.ExitOK, id, "--who", "dora", "--operation-id", "op-1"),
+		"the same id answers with the first result")
 
 	for field, args := range map[string][]string{
 		"id": {"x", "--pin"}, "(patch)": {id}, "category": {id, "--category", "dream"}, "importance": {id, "--importance", "2"}, "content": {id, "--content", " "},
@@ -205,7 +209,8 @@ func TestRecoverCommand(t *testing.T) {
 	require.Equal(t, schema.RecoverExpired, r.Items[0].Status)
 	require.Contains(t, c.run("recover", kettle, "--reason", "x").is(app.ExitConflict).err, "30 days")
 
-	for field, args := range map[string][]string{"id": {"x"}, "if-version": {tea, kettle, "--if-version", "1"}, "targets[1].id": {tea, tea}} {
+	for field, args := range map[string][]string{"id": {"x"}, "if-version": {tea, kettle, "--if-version", "1"},
+		"targets[1].id": {tea, tea}} {
 		require.Equal(t, field, c.run(append([]string{"recover", "--json", "--reason", "x"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	require.Equal(t, "reason", c.run("recover", tea, "--json").is(app.ExitUsage).problem().Fields[0].Field)

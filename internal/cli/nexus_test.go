@@ -26,7 +26,8 @@ func TestNexusCommands(t *testing.T) {
 	var made, again, shown, moved operate.NexusEndpoint
 	c.run("nexus", "apply", "--json", "--endpoint", name).is(app.ExitOK).json(&made)
 	t.Cleanup(func() {
-		_, _ = h.Temporal.OperatorService().DeleteNexusEndpoint(context.Background(), &operatorservice.DeleteNexusEndpointRequest{Id: moved.ID, Version: moved.Version})
+		_, _ = h.Temporal.OperatorService().DeleteNexusEndpoint(context.Background(),
+			&operatorservice.DeleteNexusEndpointRequest{Id: moved.ID, Version: moved.Version})
 	})
 	require.True(t, made.Changed)
 	require.Equal(t, h.TaskQueue, made.TaskQueue)

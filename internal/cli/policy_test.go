@@ -82,7 +82,8 @@ func TestPolicyExplain(t *testing.T) {
 	e := explain("The salary is paid by card 4111 1111 1111 1111, says ann@acme.io", "--sensitivity", "low", "--file", file)
 	require.Equal(t, []string{"payroll"}, e.Matched)
 	require.Equal(t, []string{"payment_card", "email"}, e.Detected)
-	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "high", By: "rule:payroll", Was: "high"}, decision(e, t, "sensitivity"))
+	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "high", By: "rule:payroll", Was: "high"},
+		decision(e, t, "sensitivity"))
 	require.Equal(t, policy.Decision{Field: "scope", Value: "hr", By: "rule:payroll", Was: ""}, decision(e, t, "scope"))
 	require.Equal(t, []policy.RuleProblem{{Rule: "tagged", Field: "when", Problem: "cannot be evaluated: index out of bounds"}}, e.Problems)
 	require.Len(t, e.Policy, 12)
@@ -93,7 +94,8 @@ func TestPolicyExplain(t *testing.T) {
 
 	e = explain("password: hunter2x")
 	require.Empty(t, e.Policy)
-	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "hyper", By: "detector", Was: "low"}, decision(e, t, "sensitivity"))
+	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "hyper", By: "detector", Was: "low"},
+		decision(e, t, "sensitivity"))
 
 	c.cfg.PolicyFile = file // MNEME_POLICY_FILE
 	candidate := tempFile(t, "candidate.json", `{"content":"The salary is paid.","source_kind":"tool_output","tags":["x"]}`)
@@ -101,7 +103,8 @@ func TestPolicyExplain(t *testing.T) {
 	require.Equal(t, []string{"payroll", "tagged"}, e.Matched)
 	require.Equal(t, "episodic", decision(e, t, "type").Value)
 
-	e = explain("Dana lives in Oslo", "--kind", "fact", "--claim", "Dana,lives_in,Oslo", "--sensitivity", "high", "--confidence", "0.8")
+	e = explain("Dana lives in Oslo", "--kind", "fact", "--claim", "Dana,lives_in,Oslo", "--sensitivity", "high",
+		"--confidence", "0.8")
 	require.Equal(t, policy.KindFact, e.Kind)
 	require.InDelta(t, 0.8, decision(e, t, "importance").Value, 0)
 	require.Equal(t, "high", decision(e, t, "sensitivity").Value)
@@ -109,7 +112,8 @@ func TestPolicyExplain(t *testing.T) {
 	text := c.run("policy", "explain", "The salary is paid.", "--tag", "x").is(app.ExitOK).out
 	require.Contains(t, text, "payroll, tagged")
 	require.Regexp(t, `sensitivity +high +rule:payroll +low`, text)
-	require.Contains(t, c.runWith(t.Context(), "The salary is paid.", "policy", "explain", "-").is(app.ExitOK).out, "rule:payroll")
+	require.Contains(t, c.runWith(t.Context(), "The salary is paid.", "policy", "explain", "-").is(app.ExitOK).out,
+		"rule:payroll")
 	require.Contains(t, c.run("policy", "explain", "tea").is(app.ExitOK).out, "index out of bounds")
 
 	for field, args := range map[string][]string{

@@ -40,7 +40,8 @@ func TestPut(t *testing.T) {
 	one := c.put("", app.ExitOK, writeFile(t, fact("mem-1", "go")), "--reason", "told", "--operation-id", "op")
 	require.Equal(t, schema.PutCreated, one.Items[0].Status)
 	require.Equal(t, "mem-1", one.Items[0].ExternalID)
-	require.Equal(t, one, c.put(fact("mem-1", "go"), app.ExitOK, "-", "--reason", "told", "--operation-id", "op"), "the first result")
+	require.Equal(t, one, c.put(fact("mem-1", "go"), app.ExitOK, "-", "--reason", "told", "--operation-id", "op"),
+		"the first result")
 	var got schema.MemoryRecord
 	c.run("get", one.Items[0].ID, "--json").is(app.ExitOK).json(&got)
 	require.Equal(t, "Ana prefers language go", got.Content)

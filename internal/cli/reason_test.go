@@ -35,7 +35,8 @@ func TestHelpSaysWhetherAReasonIsRequired(t *testing.T) {
 		"mneme retention reset":  {"memory"},
 		"mneme sweeps admit":     {"decay", "--up-to", "5"},
 	}
-	optional := []string{"mneme put", "mneme feedback", "mneme review approve", "mneme review reject", "mneme schedules pause", "mneme forget confirm"}
+	optional := []string{"mneme put", "mneme feedback", "mneme review approve", "mneme review reject",
+		"mneme schedules pause", "mneme forget confirm", "mneme events erase"}
 	c := &cli{t: t, cfg: config.Config{Principal: testkit.Principal()}}
 	var check func(*cobra.Command)
 	check = func(cmd *cobra.Command) {

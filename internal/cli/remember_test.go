@@ -63,7 +63,8 @@ func TestRememberThenRecall(t *testing.T) {
 func TestRememberTakesEveryField(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
-	r := c.remember("I run the staging cluster on Postgres 17.", "--source-kind", "observation", "--speaker", "Dana", "--session", "s1",
+	r := c.remember("I run the staging cluster on Postgres 17.", "--source-kind", "observation", "--speaker", "Dana",
+		"--session", "s1",
 		"--occurred-at", "2026-03-02T09:00:00Z", "--ref", "event=chat/17#sha256:aa", "--ref", "human=dana", "--category", "learning",
 		"--tag", "Infra,db", "--sensitivity", "medium", "--importance", "0.3", "--visibility", "shared", "--project", "p1", "--mode", "frozen")
 	var m schema.MemoryRecord
@@ -72,7 +73,8 @@ func TestRememberTakesEveryField(t *testing.T) {
 	require.Equal(t, "Dana", m.Who)
 	require.Equal(t, "s1", m.Session)
 	require.Equal(t, "2026-03-02T09:00:00Z", m.OccurredAt.UTC().Format("2006-01-02T15:04:05Z"))
-	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "chat/17", Hash: "sha256:aa"}, {Kind: "human", Ref: "dana"}}, m.Provenance.Sources)
+	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "chat/17", Hash: "sha256:aa"}, {Kind: "human", Ref: "dana"}},
+		m.Provenance.Sources)
 	require.Equal(t, schema.CategoryLearning, m.Category)
 	require.Equal(t, []string{"infra", "db"}, m.Tags)
 	require.Equal(t, schema.SensitivityMedium, m.Sensitivity)
@@ -96,7 +98,8 @@ func TestRememberReadsStandardInput(t *testing.T) {
 	tooLong := strings.Repeat("x", 400_000)
 	for _, args := range [][]string{{"remember", "-"}, {"modify", r.MemoryIDs[0], "--content", "-", "--reason", "r"}} {
 		body := c.runWith(t.Context(), tooLong, append(args, "--json")...).is(app.ExitUsage).problem()
-		require.Equal(t, schema.FieldError{Field: "content", Problem: "must be at most 262144 bytes, got 400000"}, body.Fields[0], "its true size")
+		require.Equal(t, schema.FieldError{Field: "content", Problem: "must be at most 262144 bytes, got 400000"},
+			body.Fields[0], "its true size")
 	}
 }
 
@@ -141,7 +144,8 @@ func TestRememberSaysWhatHappened(t *testing.T) {
 
 	out = said("I might move to Rome one day.", "--min-fact-confidence", "0.99")
 	require.Contains(t, out, "kept as said")
-	for _, code := range []string{"already_known", "destructive_mutations_disabled", "low_fact_confidence", "applied", "skipped", "blocked"} {
+	for _, code := range []string{"already_known", "destructive_mutations_disabled", "low_fact_confidence", "applied",
+		"skipped", "blocked"} {
 		require.NotContains(t, said("I own a red bicycle, "+code[:3]+"."), code)
 		require.NotContains(t, out, code)
 	}
@@ -161,7 +165,8 @@ func TestRememberDoesNotEchoSecrets(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	const key, password = "AKIAIOSFODNN7EXAMPLQ", "hunter2xyz"
 	text := "The key of our build is " + key + ". My password is " + password + "."
-	for i, args := range [][]string{{}, {"--json"}, {"--wait"}, {"--wait", "--json"}, {"--wait", "--source-kind", "user_input", "--speaker", "Maya"}} {
+	for i, args := range [][]string{{}, {"--json"}, {"--wait"}, {"--wait", "--json"},
+		{"--wait", "--source-kind", "user_input", "--speaker", "Maya"}} {
 		o := c.run(append([]string{"remember", strings.Repeat("So: ", i) + text}, args...)...).is(app.ExitOK)
 		require.NotContains(t, o.out+o.err, key)
 		require.NotContains(t, o.out+o.err, password)
@@ -256,7 +261,8 @@ func TestRememberedJSONKeepsItsNames(t *testing.T) {
 	t.Parallel()
 	encoded, err := json.Marshal(exchange.Remembered{MemoryIDs: []string{"m"}, Facts: &[]schema.FactOutcome{{Warnings: []string{}}}})
 	require.NoError(t, err)
-	for _, name := range []string{`"workflow_id"`, `"run_id"`, `"memory_ids":["m"]`, `"deduped":false`, `"facts":[{"content"`, `"category"`,
+	for _, name := range []string{`"workflow_id"`, `"run_id"`, `"memory_ids":["m"]`, `"deduped":false`,
+		`"facts":[{"content"`, `"category"`,
 		`"confidence"`, `"action"`, `"reason"`, `"warnings":[]`} {
 		require.Contains(t, string(encoded), name)
 	}

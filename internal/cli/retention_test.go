@@ -19,22 +19,27 @@ func TestRetentionSetLeavesWhatIsNotSaid(t *testing.T) {
 	exempt := func() bool {
 		var list operate.RetentionList
 		c.run("retention", "list", "--json").is(app.ExitOK).json(&list)
-		return lifecycle.RetentionRules(list.Policies).For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt
+		return lifecycle.RetentionRules(list.Policies).For(schema.RetainWorld, schema.TierPersistent,
+			schema.TypologyProcedural).DecayExempt
 	}
 	require.True(t, exempt())
 	var said operate.RetentionSet
-	c.run("retention", "set", "world", "--tier", "persistent", "--keep", "90d", "--reason", "a test", "--json").is(app.ExitOK).json(&said)
+	c.run("retention", "set", "world", "--tier", "persistent", "--keep", "90d", "--reason", "a test",
+		"--json").is(app.ExitOK).json(&said)
 	require.Equal(t, schema.Any, string(said.Typology))
 	require.Len(t, said.Also, 1, "what is set as well is shown")
 	require.Equal(t, schema.TypologyProcedural, said.Also[0].Typology)
 	require.True(t, exempt())
 
 	var set schema.RetentionPolicy
-	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "30d", "--then", "archive", "--reason", "a test").is(app.ExitOK)
-	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "7d", "--reason", "a test", "--json").is(app.ExitOK).json(&set)
+	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "30d", "--then", "archive", "--reason",
+		"a test").is(app.ExitOK)
+	c.run("retention", "set", "memory", "--typology", "episodic", "--keep", "7d", "--reason", "a test",
+		"--json").is(app.ExitOK).json(&set)
 	require.Equal(t, []any{schema.ExpiryArchive, int64(7 * 86400)}, []any{set.OnExpiry, set.KeepSeconds})
 
-	c.run("retention", "set", "world", "--tier", "persistent", "--typology", "procedural", "--keep", "90d", "--decay-exempt=false", "--reason", "a test").is(app.ExitOK)
+	c.run("retention", "set", "world", "--tier", "persistent", "--typology", "procedural", "--keep", "90d",
+		"--decay-exempt=false", "--reason", "a test").is(app.ExitOK)
 	require.False(t, exempt(), "who says so lifts it")
 }
 

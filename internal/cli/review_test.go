@@ -17,6 +17,7 @@ import (
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/flow"
 )
 
 func (c *cli) reviews(args ...string) app.Page[schema.ReviewItem] {
@@ -75,9 +76,10 @@ func TestReviewCommand(t *testing.T) {
 	require.Equal(t, item.TargetID, shown.TargetNow.ID)
 	require.NotEmpty(t, shown.Reason)
 	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "chat/17"}}, shown.Evidence)
-	require.WithinRange(t, shown.ExpiresAt, before.Add(workflows.ReviewWindow), time.Now().Add(workflows.ReviewWindow))
+	require.WithinRange(t, shown.ExpiresAt, before.Add(flow.ReviewWindow), time.Now().Add(flow.ReviewWindow))
 	text := c.run("review", "show", id).is(app.ExitOK).out
-	for _, want := range []string{"Dana prefers Go", "Dana prefers Rust", "version 1, active", item.TargetID, shown.Reason, "event=chat/17", app.When(shown.ExpiresAt),
+	for _, want := range []string{"Dana prefers Go", "Dana prefers Rust", "version 1, active", item.TargetID,
+		shown.Reason, "event=chat/17", app.When(shown.ExpiresAt),
 		"http://ui.test/namespaces/", "held back by"} {
 		require.Contains(t, text, want)
 	}
@@ -86,7 +88,7 @@ func TestReviewCommand(t *testing.T) {
 	require.Contains(t, text, "waiting")
 	require.Len(t, c.list().Items, 2, "nothing is changed")
 
-	// The reviewer looked at a version that does not stand any more.
+	// The reviewer read a version that is no longer the current one.
 	c.run("modify", item.TargetID, "--who", "Dana", "--reason", "a test").is(app.ExitOK)
 	stale := c.decision(app.ExitConflict, "approve", id)
 	require.Equal(t, []any{schema.ReviewVersionConflict, 2}, []any{stale[0].Status, stale[0].CurrentVersion})
@@ -97,7 +99,8 @@ func TestReviewCommand(t *testing.T) {
 	require.Len(t, c.reviews().Items, 1, "it waits on")
 
 	r := c.decision(app.ExitOK, "approve", id, "--target-version", "2", "--operation-id", "op-1")[0]
-	require.Equal(t, []any{schema.ReviewApplied, schema.ProposalApplied, []string{item.TargetID}}, []any{r.Status, r.State, r.Superseded})
+	require.Equal(t, []any{schema.ReviewApplied, schema.ProposalApplied, []string{item.TargetID}},
+		[]any{r.Status, r.State, r.Superseded})
 	require.Equal(t, api.ReviewWorkflowID(c.cfg.Principal.Tenant, item.BatchID), r.WorkflowID)
 	require.Equal(t, []string{"Dana prefers Rust for backend services."}, contents(c.list()))
 	for _, found := range c.recall("What does Dana prefer for backend services?").Results {
@@ -156,7 +159,8 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	}
 	require.Equal(t, []schema.ReviewStatus{schema.ReviewRejected, schema.ReviewNotFound, schema.ReviewRejected, schema.ReviewDecided}, status)
 	o := c.run("review", "approve", ids[2], ids[3], "--by", "human:dana").is(app.ExitOK)
-	require.Equal(t, "approved by human:dana", c.showReview(ids[2]).ReviewReason, "a decision needs no reason on the command line")
+	require.Equal(t, "approved by human:dana", c.showReview(ids[2]).ReviewReason,
+		"a decision needs no reason on the command line")
 	require.Equal(t, 2, strings.Count(o.out, "applied"))
 	require.Contains(t, o.out, "supersedes ")
 	require.Equal(t, ids[4:], paged())
@@ -172,7 +176,8 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 
 	// Not those of others, and not one that does not exist.
 	mine := c.cfg.Principal
-	for _, stranger := range []schema.Principal{{Tenant: "other-" + uuid.NewString(), Agent: mine.Agent}, {Tenant: mine.Tenant, Agent: "stranger"}} {
+	for _, stranger := range []schema.Principal{{Tenant: "other-" + uuid.NewString(), Agent: mine.Agent},
+		{Tenant: mine.Tenant, Agent: "stranger"}} {
 		c.cfg.Principal = stranger
 		require.Empty(t, c.reviews("--state", "all").Items)
 		require.Contains(t, c.run("review", "show", ids[4], "--json").is(app.ExitNotFound).problem().Message, "not found")
@@ -227,21 +232,26 @@ func TestContradictionsCommand(t *testing.T) {
 	found := c.contradictions().Items
 	require.Len(t, found, 2)
 	pair, proposal := found[0], found[1]
-	require.Equal(t, []string{schema.ContradictionOfMemories, python, golang, "she said both"}, []string{pair.Kind, pair.Left.ID, pair.Right.ID, pair.Reason})
-	require.Equal(t, []any{schema.StatusContested, schema.StatusContested, 1, 2}, []any{pair.Left.Status, pair.Right.Status, pair.Left.Version, pair.Right.Version})
+	require.Equal(t, []string{schema.ContradictionOfMemories, python, golang, "she said both"},
+		[]string{pair.Kind, pair.Left.ID, pair.Right.ID, pair.Reason})
+	require.Equal(t, []any{schema.StatusContested, schema.StatusContested, 1, 2},
+		[]any{pair.Left.Status, pair.Right.Status, pair.Left.Version, pair.Right.Version})
 	require.Contains(t, pair.Left.Content, "python")
 	require.Contains(t, pair.Right.Content, "go")
 	require.WithinDuration(t, time.Now(), pair.Since, time.Minute)
 	require.Equal(t, schema.ContradictionOfProposal, proposal.Kind)
 	require.Equal(t, "Dana lives in Porto.", proposal.Left.Content)
-	require.Equal(t, []any{"Dana lives in Lisbon.", 1, schema.StatusActive}, []any{proposal.Right.Content, proposal.Right.Version, proposal.Right.Status})
+	require.Equal(t, []any{"Dana lives in Lisbon.", 1, schema.StatusActive},
+		[]any{proposal.Right.Content, proposal.Right.Version, proposal.Right.Status})
 	require.NotEmpty(t, proposal.Reason)
 	require.Equal(t, proposal.ProposalID, c.reviews("--contradictions").Items[0].ProposalID)
 	shown := c.showReview(proposal.ProposalID)
 	require.Equal(t, &proposal.Right, shown.Stands)
-	require.Contains(t, c.run("review", "show", proposal.ProposalID).is(app.ExitOK).out, "memory "+proposal.Right.ID+" makes the claim, version 1, active")
+	require.Contains(t, c.run("review", "show", proposal.ProposalID).is(app.ExitOK).out,
+		"memory "+proposal.Right.ID+" makes the claim, version 1, active")
 	text := c.run("contradictions").is(app.ExitOK).out
-	for _, want := range []string{golang, python, "python", "she said both", "contested", proposal.ProposalID, "Dana lives in Porto.", "Dana lives in Lisbon.", app.When(pair.Since)} {
+	for _, want := range []string{golang, python, "python", "she said both", "contested", proposal.ProposalID,
+		"Dana lives in Porto.", "Dana lives in Lisbon.", app.When(pair.Since)} {
 		require.Contains(t, text, want)
 	}
 
@@ -249,7 +259,8 @@ func TestContradictionsCommand(t *testing.T) {
 	require.Equal(t, []schema.Contradiction{pair}, first.Items)
 	second := c.contradictions("--limit", "1", "--before", first.Next)
 	require.Equal(t, []schema.Contradiction{proposal}, second.Items)
-	require.Equal(t, app.Page[schema.Contradiction]{Items: []schema.Contradiction{}}, c.contradictions("--limit", "1", "--before", second.Next))
+	require.Equal(t, app.Page[schema.Contradiction]{Items: []schema.Contradiction{}},
+		c.contradictions("--limit", "1", "--before", second.Next))
 	require.Contains(t, c.run("contradictions", "--limit", "1").is(app.ExitOK).out, "more: --before "+first.Next)
 	require.Empty(t, c.contradictions("--agent", "stranger").Items)
 	require.Equal(t, "before", c.run("contradictions", "--before", "x", "--json").is(app.ExitUsage).problem().Fields[0].Field)

@@ -52,7 +52,8 @@ func TestReviseCommand(t *testing.T) {
 	r = run(app.ExitConflict, "retract", golang)
 	require.Equal(t, schema.ReviseNotLive, r.Status)
 
-	r = run(app.ExitOK, "fork", rust.ID, "--object", "python", "--conditions", `{"kind":"data"}`, "--target-conditions", `{"kind":["backend","cli"]}`)
+	r = run(app.ExitOK, "fork", rust.ID, "--object", "python", "--conditions", `{"kind":"data"}`, "--target-conditions",
+		`{"kind":["backend","cli"]}`)
 	require.Len(t, r.Created, 2)
 	python, left := r.Created[0], r.Created[1]
 	require.Equal(t, app.ExitOK, c.run("get", left).code)
@@ -83,7 +84,8 @@ func TestReviseCommand(t *testing.T) {
 	o := c.run(append([]string{"revise", "retract", r.Created[0]}, why...)...).is(app.ExitOK)
 	require.Contains(t, o.out, "retract: applied")
 	require.Contains(t, o.out, "retracted")
-	require.Contains(t, c.run(append([]string{"revise", "retract", r.Created[0]}, why...)...).is(app.ExitConflict).err, "not_live: is retracted")
+	require.Contains(t, c.run(append([]string{"revise", "retract", r.Created[0]}, why...)...).is(app.ExitConflict).err,
+		"not_live: is retracted")
 
 	run2 := func(args ...string) outcome {
 		return c.run(append(append([]string{"revise", "--json"}, args...), why...)...)

@@ -41,13 +41,15 @@ func TestSchedulesCommands(t *testing.T) {
 	require.Equal(t, "decay created, retention created, sync_index created, drift created, topics created, consolidation created", outcomes())
 	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
 	require.Equal(t, "decay unchanged, retention unchanged, sync_index unchanged, drift unchanged, topics unchanged, consolidation unchanged", outcomes())
-	c.runWith(context.Background(), "schedules: [{name: drift, every: 48h}]", "schedules", "apply", "--json", "-").is(app.ExitOK).json(&applied)
+	c.runWith(context.Background(), "schedules: [{name: drift, every: 48h}]", "schedules", "apply", "--json",
+		"-").is(app.ExitOK).json(&applied)
 	require.Equal(t, "drift updated", outcomes())
 	require.Equal(t, "schedules[0].every", c.run("schedules", "apply", "--json", writeFile(t, "schedules: [{name: drift, every: often}]")).is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(app.ExitUsage)
 
 	for _, name := range []string{"dream", "day"} { // only what exists is offered
-		require.Equal(t, "must be one of decay, retention, sync_index, drift, topics, consolidation", c.run("schedules", "trigger", name, "--json").is(app.ExitUsage).problem().Fields[0].Problem)
+		require.Equal(t, "must be one of decay, retention, sync_index, drift, topics, consolidation",
+			c.run("schedules", "trigger", name, "--json").is(app.ExitUsage).problem().Fields[0].Problem)
 	}
 
 	var run operate.Triggered
@@ -62,9 +64,11 @@ func TestSchedulesCommands(t *testing.T) {
 	}
 
 	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--reason", strings.Repeat("x", 501), "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Contains(t, c.run("schedules", "pause", "retention").is(app.ExitOK).out, "retention is paused: paused by hand (operator")
+	require.Contains(t, c.run("schedules", "pause", "retention").is(app.ExitOK).out,
+		"retention is paused: paused by hand (operator")
 	c.run("schedules", "resume", "retention").is(app.ExitOK)
-	require.Contains(t, c.run("schedules", "pause", "retention", "--reason", "an audit").is(app.ExitOK).out, "retention is paused: an audit (operator")
+	require.Contains(t, c.run("schedules", "pause", "retention", "--reason", "an audit").is(app.ExitOK).out,
+		"retention is paused: an audit (operator")
 	var known app.Page[mneme.ScheduleStatus]
 	c.run("schedules", "list", "--json").is(app.ExitOK).json(&known)
 	require.Equal(t, mneme.PausedByOperator, known.Items[1].PausedBy)
@@ -89,9 +93,11 @@ func TestSchedulesCommands(t *testing.T) {
 
 	var done operate.ScheduleDone
 	at := time.Now().UTC().Truncate(24 * time.Hour)
-	c.run("schedules", "backfill", "drift", "--json", "--from", at.Add(-36*time.Hour).Format(time.RFC3339), "--to", at.Add(-12*time.Hour).Format(time.RFC3339)).is(app.ExitOK).json(&done)
+	c.run("schedules", "backfill", "drift", "--json", "--from", at.Add(-36*time.Hour).Format(time.RFC3339), "--to",
+		at.Add(-12*time.Hour).Format(time.RFC3339)).is(app.ExitOK).json(&done)
 	require.Equal(t, 1, done.Runs)
-	for field, args := range map[string][]string{"from": {"drift"}, "to": {"drift", "--from", "2026-01-01", "--to", "2999-01-01"}, "name": {"dream", "--from", "2026-01-01"}} {
+	for field, args := range map[string][]string{"from": {"drift"},
+		"to": {"drift", "--from", "2026-01-01", "--to", "2999-01-01"}, "name": {"dream", "--from", "2026-01-01"}} {
 		require.Equal(t, field, c.run(append([]string{"schedules", "backfill", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 }

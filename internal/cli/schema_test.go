@@ -25,7 +25,8 @@ func TestSchemaListAndShow(t *testing.T) {
 		names[s.Name] = s.ID
 		require.NotEmpty(t, s.Description)
 	}
-	for _, name := range []string{"MemoryRecord", "Lifecycle", "DecayProfile", "Provenance", "ProvenanceRef", "Relation", "AuditEntry", "EpisodicPayload", "WorkingPayload",
+	for _, name := range []string{"MemoryRecord", "Lifecycle", "DecayProfile", "Provenance", "ProvenanceRef",
+		"Relation", "AuditEntry", "EpisodicPayload", "WorkingPayload",
 		"SemanticPayload", "CompetencePayload", "PlanGraphPayload"} {
 		require.Equal(t, "mem://schemas/"+name, names[name])
 		shown := c.run("schema", "show", name).is(app.ExitOK).out
@@ -34,7 +35,8 @@ func TestSchemaListAndShow(t *testing.T) {
 		require.Contains(t, shown, `"$schema": "https://json-schema.org/draft/2020-12/schema"`)
 	}
 	require.Contains(t, c.run("schema", "list").is(app.ExitOK).out, "mem://schemas/MemoryRecord")
-	require.Contains(t, c.run("schema", "show", "../secrets", "--json").is(app.ExitNotFound).problem().Message, "mneme schema list")
+	require.Contains(t, c.run("schema", "show", "../secrets", "--json").is(app.ExitNotFound).problem().Message,
+		"mneme schema list")
 	c.run("schema").is(app.ExitUsage)
 	c.run("schema", "show").is(app.ExitUsage)
 }
@@ -44,7 +46,8 @@ func TestSchemaValidate(t *testing.T) {
 	c := &cli{t: t}
 	var lines [][]byte
 	for i, kind := range testkit.MemoryTypes {
-		encoded, err := schema.EncodeRecord(testkit.RecordGen(kind).Example(i), []schema.Shape{schema.ShapeAppendix, schema.ShapeCanonical}[i%2])
+		encoded, err := schema.EncodeRecord(testkit.RecordGen(kind).Example(i),
+			[]schema.Shape{schema.ShapeAppendix, schema.ShapeCanonical}[i%2])
 		require.NoError(t, err)
 		lines = append(lines, encoded)
 	}
@@ -59,7 +62,8 @@ func TestSchemaValidate(t *testing.T) {
 	}
 
 	spoilt := strings.Replace(string(lines[2]), `"confidence":`, `"certainty":"secretvalue","confidence":7,"x":`, 1)
-	o := c.runWith(t.Context(), string(lines[0])+"\n"+spoilt+"\n{broken secretvalue\n", "schema", "validate", "-", "--json").is(app.ExitUsage)
+	o := c.runWith(t.Context(), string(lines[0])+"\n"+spoilt+"\n{broken secretvalue\n", "schema", "validate", "-",
+		"--json").is(app.ExitUsage)
 	report = operate.Validated{}
 	require.NoError(t, json.Unmarshal([]byte(o.out), &report))
 	require.Equal(t, 3, report.Records)

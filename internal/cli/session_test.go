@@ -29,13 +29,15 @@ func TestSessionCommands(t *testing.T) {
 	require.Contains(t, appended.out, "3 events appended")
 	var again record.AppendResult
 	c.runWith(t.Context(), workDay, "session", "append", "monday", "-", "--json").is(app.ExitOK).json(&again)
-	require.Equal(t, ledger.Appended{ID: "w1", Stream: "run/monday", Seq: 1, Added: true}, again.Events[0], "the same request has the same answer")
+	require.Equal(t, ledger.Appended{ID: "w1", Stream: "run/monday", Seq: 1, Added: true}, again.Events[0],
+		"the same request has the same answer")
 	more := workDay + `{"id": "w4", "kind": "agent.thought", "payload": {"text": "Where is the log?"}}`
 	c.runWith(t.Context(), more, "session", "append", "monday", "-", "--json").is(app.ExitOK).json(&again)
 	require.Equal(t, ledger.Appended{ID: "w1", Stream: "run/monday", Seq: 1}, again.Events[0], "it was there already")
 
 	working := c.run("session", "working", "monday").is(app.ExitOK)
-	for _, line := range []string{"executing monday, up to event 4 of run/monday", "Two tests fail.", "next: read the log", "open: Who broke it?",
+	for _, line := range []string{"executing monday, up to event 4 of run/monday", "Two tests fail.",
+		"next: read the log", "open: Who broke it?",
 		"constraint: No force push."} {
 		require.Contains(t, working.out, line)
 	}
@@ -64,12 +66,43 @@ func TestSessionCommands(t *testing.T) {
 	require.Contains(t, shown.out, out.Episodes[0].MemoryID.String())
 	require.Contains(t, c.run("get", out.Episodes[0].MemoryID.String()).is(app.ExitOK).out, "It is green.")
 
-	recorded := c.runWith(t.Context(), strings.ReplaceAll(workDay, `"w`, `"x`), "session", "record", "tuesday", "-", "--outcome", "failure").is(app.ExitOK)
+	recorded := c.runWith(t.Context(), strings.ReplaceAll(workDay, `"w`, `"x`), "session", "record", "tuesday", "-",
+		"--outcome", "failure").is(app.ExitOK)
 	require.Contains(t, recorded.out, "failure")
 	list := c.run("session", "list").is(app.ExitOK)
 	require.Contains(t, list.out, "tuesday")
 	require.NotContains(t, c.run("session", "list", "--agent", "another").is(app.ExitOK).out, "tuesday")
 	require.Contains(t, c.run("session", "list", "--agent", "another", "--every-agent").is(app.ExitOK).out, "tuesday")
+}
+
+// Erasing events lists the episode that tells of them. With --everywhere the text is in no memory either, and the receipt
+// says so.
+func TestEraseEventsEverywhere(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	const secret = "The canary sings in the attic."
+	day := workDay + `{"id": "w4", "kind": "user.injected", "payload": {"text": "` + secret + `"}}`
+	c.runWith(t.Context(), day, "session", "record", "monday", "-", "--outcome", "failure").is(app.ExitOK)
+	holding := func() []string {
+		return testkit.Strings(t, testkit.Owner(t, c.cfg.DatabaseURL), `SELECT id::text FROM memories WHERE payload::text LIKE '%canary sings%' OR content LIKE '%canary sings%'
+			UNION SELECT memory_id::text FROM memory_history h WHERE h::text LIKE '%canary sings%'`)
+	}
+	episode := holding()
+	require.Len(t, episode, 1)
+
+	require.Equal(t, "reason", c.run("events", "erase", "w4", "--everywhere", "--yes", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	var out record.EraseResult
+	c.run("events", "erase", "w4", "--yes", "--json").is(app.ExitOK).json(&out)
+	require.Equal(t, episode, out.Episodes)
+	require.Equal(t, episode, holding(), "without the flag it stays, and is listed")
+
+	var all record.EraseResult
+	c.run("events", "erase", "w4", "--everywhere", "--reason", "asked for", "--yes", "--json").is(app.ExitOK).json(&all)
+	require.NotNil(t, all.Receipt)
+	require.Equal(t, episode, all.Receipt.IDs)
+	require.Empty(t, all.Episodes)
+	require.Empty(t, holding())
+	require.Contains(t, c.run("events", "replay", "run/monday").is(app.ExitOK).out, "Two tests fail.", "the other events are there")
 }
 
 // What is wrong is said in one line, by field.
@@ -82,7 +115,8 @@ func TestSessionCommandsRefuse(t *testing.T) {
 	require.Equal(t, "outcome", c.run("session", "close", "none", "--outcome", "great", "--json").is(app.ExitUsage).problem().Fields[0].Field)
 	require.Equal(t, "stream", c.run("session", "show", "none", "--stream", "none", "--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.runWith(t.Context(), "not json", "session", "append", "x", "-").is(app.ExitUsage)
-	require.Contains(t, c.runWith(t.Context(), "", "session", "append", "x", "-").is(app.ExitOK).out, "0 events appended", "as of mneme events append")
+	require.Contains(t, c.runWith(t.Context(), "", "session", "append", "x", "-").is(app.ExitOK).out,
+		"0 events appended", "as of mneme events append")
 	c.runWith(t.Context(), "", "session", "record", "x", "-").is(app.ExitUsage)
 	require.Equal(t, "settings.idle_seconds", c.runWith(t.Context(), workDay, "session", "append", "x", "-", "--idle-seconds", "-1", "--json").
 		is(app.ExitUsage).problem().Fields[0].Field)

@@ -39,7 +39,7 @@ func TestRecallExplains(t *testing.T) {
 	for _, args := range [][]string{{"--without", "vektor"}, {"--with", "vektor"}, {"--traversal", "sideways"}} {
 		body := c.run(append([]string{"recall", "kestrel", "--json"}, args...)...).is(app.ExitUsage).problem()
 		require.Contains(t, args[0], body.Fields[0].Field[:4])
-		if args[1] == "vektor" { // the names there are, of channels as of stages
+		if args[1] == "vektor" { // the valid names of channels and stages
 			require.Regexp(t, `choose from .*\bneighbourhood, .*\btext, .*\bvector\b`, body.Fields[0].Problem)
 		}
 	}

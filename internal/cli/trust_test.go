@@ -20,7 +20,8 @@ func TestTrustFlags(t *testing.T) {
 	whole := []string{"--max-sensitivity", "high", "--authenticated"}
 
 	require.Empty(t, c.recall("when does the vault open", "--max-sensitivity", "high").Results, "high needs authentication")
-	require.Contains(t, c.run("recall", "vault", "--max-sensitivity", "high").is(app.ExitOK).err, "shown up to medium: unauthenticated")
+	require.Contains(t, c.run("recall", "vault", "--max-sensitivity", "high").is(app.ExitOK).err,
+		"shown up to medium: unauthenticated")
 	require.NotEmpty(t, c.recall(append(whole, "when does the vault open")...).Results)
 	for _, command := range [][]string{{"get", id}, {"history", id}, {"lineage", id}} {
 		c.run(command...).is(app.ExitNotFound)
@@ -59,7 +60,8 @@ func TestTrustSignAndVerify(t *testing.T) {
 	c.cfg.TrustKey = bytes.Repeat([]byte("k"), 32)
 	var out, back app.SignedTrust
 	c.run("trust", "sign", "--authenticated", "--scope", "hr", "--json").is(app.ExitOK).json(&out)
-	require.Equal(t, schema.TrustContext{Authenticated: true, MaxSensitivity: schema.SensitivityMedium}, out.Trust, "what is not said is not granted")
+	require.Equal(t, schema.TrustContext{Authenticated: true, MaxSensitivity: schema.SensitivityMedium}, out.Trust,
+		"what is not said is not granted")
 	c.run("trust", "verify", out.Token, "--json").is(app.ExitOK).json(&back)
 	out.Token = ""
 	require.Equal(t, out, back)

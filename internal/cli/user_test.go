@@ -65,7 +65,8 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 
 	// All that is kept for one person goes, and nothing else.
 	var out memories.Forgotten
-	tom.run("forget", "--all", "--mode", "erase", "--reason", "asked for by the user", "--yes", "--json").is(app.ExitOK).json(&out)
+	tom.run("forget", "--all", "--mode", "erase", "--reason", "asked for by the user", "--yes",
+		"--json").is(app.ExitOK).json(&out)
 	require.Positive(t, out.Receipt.Forgotten)
 	maya.run("forget", "status", out.Preview.RunID).is(app.ExitNotFound)
 	tom.run("forget", "status", out.Preview.RunID).is(app.ExitOK)

@@ -29,6 +29,7 @@ import (
 	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/inference/static"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/memory"
 	"github.com/mneme/mneme/memory/lifecycle"
@@ -124,7 +125,7 @@ func Load() (Config, error) {
 			Scope:   e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""), User: e.text("MNEME_USER", ""),
 		},
 		Brain:    e.choice("MNEME_BRAIN", "rules", "openai"),
-		Embedder: e.choice("MNEME_EMBEDDER", "hash", "local", "openai"),
+		Embedder: e.choice("MNEME_EMBEDDER", "hash", "static", "local", "openai"),
 		OpenAI: openai.Config{
 			BaseURL: e.text("MNEME_OPENAI_BASE_URL", ""), APIKey: e.text("MNEME_OPENAI_API_KEY", ""),
 			ChatModel: e.text("MNEME_OPENAI_CHAT_MODEL", ""), EmbeddingModel: e.text("MNEME_OPENAI_EMBEDDING_MODEL", ""),
@@ -212,6 +213,17 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		if brain.Embedder, err = c.cached(embedder); err != nil {
 			return inference.Brain{}, err
 		}
+	}
+	if c.Embedder == "static" {
+		if c.Local.Dir == "" {
+			return inference.Brain{}, errors.New(
+				"MNEME_EMBED_MODEL_DIR: is required when MNEME_EMBEDDER is static; `make model` brings a model")
+		}
+		embedder, err := static.New(static.Config{Dir: c.Local.Dir, Name: c.Local.Model})
+		if err != nil {
+			return inference.Brain{}, err
+		}
+		brain.Embedder = embedder // as fast as looking a text up: no cache
 	}
 	if c.Brain == "rules" && c.Embedder != "openai" && c.Reranker != "model" {
 		return c.reranked(brain, inference.Reranking{}), nil

@@ -39,7 +39,8 @@ func clean(t *testing.T) string {
 	t.Helper()
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "MNEME_") || strings.HasPrefix(name, "TEMPORAL_") || strings.HasPrefix(name, "QDRANT_") || name == "DATABASE_URL" {
+		if strings.HasPrefix(name, "MNEME_") || strings.HasPrefix(name, "TEMPORAL_") || strings.HasPrefix(name,
+			"QDRANT_") || name == "DATABASE_URL" {
 			unset(t, name)
 		}
 	}
@@ -61,7 +62,8 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: api.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
 		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true, ReflectionVisibility: schema.VisibilityGlobal, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"},
-		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexOff, Hosted: eventindex.HostedConfig{Timeout: 5 * time.Second}}, Brain: "rules", Embedder: "hash",
+		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexOff,
+			Hosted: eventindex.HostedConfig{Timeout: 5 * time.Second}}, Brain: "rules", Embedder: "hash",
 		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: proposals.DefaultWritePolicy()}, c)
 	brain, err := c.NewBrain(t.Context())
 	require.NoError(t, err)
@@ -90,14 +92,20 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	c, err := config.Load()
 	require.NoError(t, err)
 	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2, ImportanceDecay: 0.9, TokenBudget: 9000, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate, ReadyJobAge: 5 * time.Minute,
-		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g", User: "m"}, Brain: "openai", Embedder: "openai",
-		OpenAI:   openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb", EmbeddingDimensions: 8, Timeout: 9 * time.Second},
+		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g",
+			User: "m"}, Brain: "openai", Embedder: "openai",
+		OpenAI: openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb",
+			EmbeddingDimensions: 8, Timeout: 9 * time.Second},
 		Reranker: "model", RerankTop: 5, RerankDeadline: 300 * time.Millisecond,
 		RecallWith: []string{"expand_query"}, RecallWithout: []string{"graph", "facets"},
-		Local: local.Config{Dir: "/m", Model: "o/m", Graph: "x.onnx", Pooling: "cls", QueryPrefix: "q: ", PassagePrefix: "p: "}, EmbedCache: 7,
-		Concurrency: 2, Policy: proposals.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true, Supersede: proposals.SupersedeOwn, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
-		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexHosted, Hosted: eventindex.HostedConfig{URL: "https://m", APIKey: "secret", OrgID: "o", ProjectID: "p", Timeout: 2 * time.Second}},
-		Qdrant:      config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem", Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
+		Local: local.Config{Dir: "/m", Model: "o/m", Graph: "x.onnx", Pooling: "cls", QueryPrefix: "q: ",
+			PassagePrefix: "p: "}, EmbedCache: 7,
+		Concurrency: 2, Policy: proposals.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true,
+			Supersede: proposals.SupersedeOwn, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
+		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexHosted,
+			Hosted: eventindex.HostedConfig{URL: "https://m", APIKey: "secret", OrgID: "o", ProjectID: "p", Timeout: 2 * time.Second}},
+		Qdrant: config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem",
+			Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
 }
 
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
@@ -131,7 +139,7 @@ func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 	require.Equal(t, schema.ModeControlled, c.Policy.Mode)
 }
 
-// A call that takes as long as an attempt may stand still would be cancelled with its attempt, again and again.
+// A call that takes as long as an attempt may wait without a heartbeat would be cancelled with each attempt.
 func TestAModelCallEndsBeforeItsAttemptIsCancelled(t *testing.T) {
 	clean(t)
 	t.Setenv("MNEME_OPENAI_TIMEOUT_SECONDS", "150")
@@ -168,7 +176,8 @@ func TestABrainThatIsNotConfiguredIsNamed(t *testing.T) {
 }
 
 func TestTheRerankerIsTheOneNamed(t *testing.T) {
-	for name, blend := range map[string]float64{"off": 0, "embedding": rank.RerankBlendEmbedding, "model": rank.RerankBlendModel} {
+	for name, blend := range map[string]float64{"off": 0, "embedding": rank.RerankBlendEmbedding,
+		"model": rank.RerankBlendModel} {
 		clean(t)
 		t.Setenv("MNEME_OPENAI_BASE_URL", "http://127.0.0.1:1")
 		t.Setenv("MNEME_OPENAI_CHAT_MODEL", "chat")
@@ -193,7 +202,8 @@ func TestAnEndpointIsAskedThroughTheGate(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 	}))
 	t.Cleanup(endpoint.Close)
-	for name, value := range map[string]string{"MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai", "MNEME_OPENAI_BASE_URL": endpoint.URL, "MNEME_OPENAI_CHAT_MODEL": "chat",
+	for name, value := range map[string]string{"MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
+		"MNEME_OPENAI_BASE_URL": endpoint.URL, "MNEME_OPENAI_CHAT_MODEL": "chat",
 		"MNEME_OPENAI_EMBEDDING_MODEL": "emb", "MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_EMBED_QUERY_PREFIX": "query: ", "MNEME_EMBED_PASSAGE_PREFIX": "passage: "} {
 		t.Setenv(name, value)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/mneme/mneme/inference/local"
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/inference/rules"
+	"github.com/mneme/mneme/inference/static"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/vector"
 )
@@ -76,7 +77,7 @@ func (c Config) OtherEmbedder(model inference.EmbeddingModel) (inference.Embedde
 		return hash, nil
 	}
 	if c.Embedder != "openai" || model.Dimensions == 0 || strings.HasPrefix(model.Name, "hash-") ||
-		local.Named(model.Name) {
+		local.Named(model.Name) || static.Named(model.Name) {
 		return nil, vector.ErrNoEmbedder
 	}
 	settings, query, passage := c.OpenAI, "", ""

@@ -27,7 +27,8 @@ func TestTheEmbedderOfAnotherModel(t *testing.T) {
 	_, err = load().OtherEmbedder(model("nomic-embed-text:v1.5"))
 	require.ErrorIs(t, err, vector.ErrNoEmbedder, "no endpoint is configured")
 
-	for name, value := range map[string]string{"MNEME_EMBEDDER": "openai", "MNEME_OPENAI_BASE_URL": "http://127.0.0.1:1", "MNEME_OPENAI_EMBEDDING_MODEL": "e5",
+	for name, value := range map[string]string{"MNEME_EMBEDDER": "openai",
+		"MNEME_OPENAI_BASE_URL": "http://127.0.0.1:1", "MNEME_OPENAI_EMBEDDING_MODEL": "e5",
 		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_EMBED_PASSAGE_PREFIX": "passage: "} {
 		t.Setenv(name, value)
 	}

@@ -49,7 +49,8 @@ func TestTheLocalEmbedderIsConfigured(t *testing.T) {
 
 func TestPrefixesOfARemoteModel(t *testing.T) {
 	clean(t)
-	for name, value := range map[string]string{"MNEME_EMBEDDER": "openai", "MNEME_OPENAI_BASE_URL": "http://127.0.0.1:1", "MNEME_OPENAI_EMBEDDING_MODEL": "e5",
+	for name, value := range map[string]string{"MNEME_EMBEDDER": "openai",
+		"MNEME_OPENAI_BASE_URL": "http://127.0.0.1:1", "MNEME_OPENAI_EMBEDDING_MODEL": "e5",
 		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8"} {
 		t.Setenv(name, value)
 	}

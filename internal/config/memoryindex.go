@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"log/slog"
 	"net/url"
 	"time"
@@ -61,4 +62,13 @@ func (c Config) OpenMemoryIndex(st *store.Store, e inference.Embedder,
 		}
 	}
 	return nil
+}
+
+// SweepMemoryIndex returns what removes from a hosted index what a tenant's ledger has no more, nil where there is no
+// such index: that in Postgres loses it in the transaction that erases it.
+func (c Config) SweepMemoryIndex(st *store.Store) func(ctx context.Context, tenant string) (int, error) {
+	if c.MemoryIndex.Kind != MemoryIndexHosted {
+		return nil
+	}
+	return (&eventindex.Sweeper{HostedConfig: c.MemoryIndex.Hosted, Events: st.Events}).Sweep
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/memory/policy"
 )
 
-// PolicyPoll is how often the rules file is looked at.
+// PolicyPoll is how often the rules file is checked.
 const PolicyPoll = 3 * time.Second
 
 // Policies keeps the classification rules of a file in force, and follows the file as it changes. A
@@ -63,7 +63,7 @@ func (p *Policies) Stale() error {
 }
 
 // Watch follows the file until ctx ends: it looks every so often, and at once when now delivers. The
-// file is read whole each time, so that a change is seen whatever became of its size and time.
+// file is read whole each time, so that a change is seen even if its size and time are the same.
 func (p *Policies) Watch(ctx context.Context, every time.Duration, now <-chan os.Signal) {
 	if p.path == "" {
 		return

@@ -62,7 +62,8 @@ func (f *rulesFile) write(text string) {
 }
 
 func level(p *policy.Policy) schema.Sensitivity {
-	return intake.Admit(schema.Candidate{Content: "tea"}, schema.Principal{Tenant: "t", Agent: "a"}, "", p).Classification.Sensitivity
+	return intake.Admit(schema.Candidate{Content: "tea"}, schema.Principal{Tenant: "t", Agent: "a"}, "",
+		p).Classification.Sensitivity
 }
 
 func TestNoFileNoRules(t *testing.T) {

@@ -21,7 +21,8 @@ func TestSlotsFollowThePool(t *testing.T) {
 	options := c.WorkerOptions()
 	require.Equal(t, 100, options.MaxConcurrentActivityExecutionSize)
 	pollers := worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{MaximumNumberOfPollers: 20})
-	for _, behavior := range []any{options.WorkflowTaskPollerBehavior, options.ActivityTaskPollerBehavior, options.NexusTaskPollerBehavior} {
+	for _, behavior := range []any{options.WorkflowTaskPollerBehavior, options.ActivityTaskPollerBehavior,
+		options.NexusTaskPollerBehavior} {
 		require.Equal(t, pollers, behavior, "pollers follow what waits")
 	}
 }

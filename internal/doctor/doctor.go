@@ -24,7 +24,7 @@ const (
 
 	// doctorPatience bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
 	doctorPatience = 5 * time.Second
-	// doctorTenants is how many tenants the checks look at that go from one to the next.
+	// doctorTenants is how many tenants are checked by those checks that go through tenants.
 	doctorTenants = 500
 )
 
@@ -83,7 +83,7 @@ const (
 	needBoth          // needStore and needTemporal
 )
 
-// check is one thing to look at. An error means that it could not be looked at.
+// check is one thing to check. An error means that it could not be checked.
 type check struct {
 	name string
 	need need
@@ -238,7 +238,7 @@ func (d *Doctor) lacks(ctx context.Context, n need) (verdict, bool) {
 	case (n == needPostgres || n == needSchema || needsStore) && d.db == nil:
 		return skipped("Postgres is not there")
 	case (n == needSchema || needsStore) && !d.migrated:
-		return skipped("the schema is behind")
+		return skipped("the schema is out of date")
 	case needsTemporal && d.Client == nil:
 		return skipped("Temporal is not there")
 	}

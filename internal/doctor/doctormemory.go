@@ -120,7 +120,7 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	}
 	const perTenant, few = 200, 3
 	looking, cancel := ctx, context.CancelFunc(func() {})
-	if deadline, ok := ctx.Deadline(); ok { // what was seen by then is told
+	if deadline, ok := ctx.Deadline(); ok { // report what was seen by then
 		looking, cancel = context.WithTimeout(ctx, time.Until(deadline)*4/5)
 	}
 	defer cancel()
@@ -156,18 +156,18 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	}
 	among := ofTenants(looked, more)
 	if err != nil { // the time was up
-		among = fmt.Sprintf(" (of the first %d open jobs that were looked at)", seen)
+		among = fmt.Sprintf(" (of the first %d open jobs)", seen)
 	}
 	if orphans > 0 {
 		return fail("`mneme jobs retry ID --tenant T` replays one, and `mneme jobs show ID "+
-			"--tenant T` says where it stood: the run was terminated, or was in another namespace.",
+			"--tenant T` says how far it got. Its run was terminated, or was in another namespace.",
 			"%d open jobs have no run that works on them%s, such as %s", orphans, among, listed(names)), nil
 	}
 	return fine("none%s", among), nil
 }
 
 // eachTenant goes through tenants by name until there is none left, the bound is reached or the time is
-// nearly up, and says how many it has looked at.
+// nearly up, and returns how many it has checked.
 func (d *Doctor) eachTenant(
 	ctx context.Context,
 	fn func(context.Context, string) error,
@@ -194,7 +194,7 @@ func (d *Doctor) eachTenant(
 	}
 }
 
-// ofTenants says that not all tenants were looked at.
+// ofTenants says that not all tenants were checked.
 func ofTenants(looked int, more bool) string {
 	if more {
 		return fmt.Sprintf(" (of the first %d tenants by name)", looked)
@@ -461,7 +461,7 @@ func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	if len(short) > 0 {
 		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: "+
 			"a purge cannot be taken back.",
-			"deleted memories go for good before the %s of recovery are over%s: %s", days(revision.RecoveryWindow),
+			"deleted memories are removed before the recovery window of %s ends%s: %s", days(revision.RecoveryWindow),
 			ofTenants(looked, more), listed(short)), nil
 	}
 	return fine("nothing is purged within the %s of recovery%s", days(revision.RecoveryWindow),

@@ -157,7 +157,7 @@ func JudgePayload(dc converter.DataConverter, keyed bool, p *commonpb.Payload) v
 	return fine("the worker has the same")
 }
 
-// trustKey reports whether workflows of other namespaces are believed whatever they say of themselves.
+// trustKey checks that there is a key to verify the claims of workflows in other namespaces.
 func (d *Doctor) trustKey(ctx context.Context) (verdict, error) {
 	if len(d.A.Cfg.TrustKey) > 0 {
 		return fine("set"), nil

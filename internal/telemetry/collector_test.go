@@ -140,7 +140,8 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 	// What may be over long since is not told any more: no alert goes by it.
 	later.Store(int64(16 * time.Minute))
 	text := scrape(t, m)
-	for _, name := range []string{"mneme_jobs_dead", "mneme_jobs_oldest_waiting_seconds", "mneme_index_lag_seconds", "mneme_sweeps_held"} {
+	for _, name := range []string{"mneme_jobs_dead", "mneme_jobs_oldest_waiting_seconds", "mneme_index_lag_seconds",
+		"mneme_sweeps_held"} {
 		require.NotContains(t, text, "\n"+name)
 	}
 	is(t, m, 3, "mneme_memories", "tenant", "kept")

@@ -73,7 +73,8 @@ func TestRulesAndDashboardNameWhatThereIs(t *testing.T) {
 	h := observed(t, m, nil)
 	p := testkit.Principal()
 	h.Ingest(t, testkit.Request(p, schema.SourceObservation, "The gateway listens on port 4711.", "A poison."))
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Recall, schema.RecallRequest{Principal: p, Query: "port"})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Recall,
+		schema.RecallRequest{Principal: p, Query: "port"})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	m.ObserveRecall(schema.RecallMeta{Degraded: []string{"vector"}}, 0, nil)
@@ -133,7 +134,7 @@ func TestRulesAndDashboardNameWhatThereIs(t *testing.T) {
 	require.Contains(t, telemetry.Phases(), telemetry.PhaseRetention)
 }
 
-// A person whom an alert wakes finds what to do under the heading that it names.
+// The runbook has the heading that each alert names.
 func TestAlertsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	headings := map[string]bool{}

@@ -59,7 +59,7 @@ func (c *collector) describe() {
 		waiting:       desc("mneme_jobs_waiting", "Jobs of the pipeline that have not ended, over all tenants."),
 		oldestWaiting: desc("mneme_jobs_oldest_waiting_seconds", "Age of the oldest of them; 0 when there is none."),
 		dead: desc("mneme_jobs_dead",
-			"Jobs that failed for good and can be retried, over all tenants."),
+			"Jobs that failed permanently and can be retried, over all tenants."),
 		indexPending: desc("mneme_index_pending_changes",
 			"Changes that the vector index has not been told of, over all tenants."),
 		indexParked: desc("mneme_index_parked_changes",

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/contrib/opentelemetry"
 
 	"github.com/mneme/mneme/activities/reflecting"
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -46,6 +47,7 @@ type Metrics struct {
 	beliefs  *prometheus.CounterVec
 	held     *prometheus.CounterVec
 	advice   *prometheus.HistogramVec
+	learned  *prometheus.CounterVec
 }
 
 // NewMetrics makes the numbers of a process; version is that of the program.
@@ -88,11 +90,19 @@ func NewMetrics(version string) (*Metrics, error) {
 		Buckets: stageBuckets,
 		Help: "Time that advice and reports took in this process, by operation (advise, report) and outcome (advised, " +
 			"tentative, unsure, unknown, reported, failed)."}, []string{"operation", "outcome"})
+	m.learned = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_learned_total",
+		Help: "Changes that runs of learning in this process decided on, by step (the workflow) and verdict (added, updated, " +
+			"superseded, merged, contested, dropped, or why it was refused)."}, []string{"step", "verdict"})
+	for _, step := range []string{api.WorkflowExtractCompetence, api.WorkflowExtractPlans, api.WorkflowResolveDuplicates,
+		api.WorkflowCompressEpisodes, api.WorkflowUpdateFacts} {
+		m.learned.WithLabelValues(step, "added")
+		m.learned.WithLabelValues(step, "dropped")
+	}
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens,
-		m.calls, m.timeouts, m.beliefs, m.held, m.advice, info,
+		m.calls, m.timeouts, m.beliefs, m.held, m.advice, m.learned, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := m.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -125,6 +135,11 @@ const (
 // ObserveAdvice counts an answer or a report, for the Observe field of advising.Adviser.
 func (m *Metrics) ObserveAdvice(operation, outcome string, took time.Duration) {
 	m.advice.WithLabelValues(operation, outcome).Observe(took.Seconds())
+}
+
+// ObserveLearned counts what became of changes. It is meant for workflows.Dependencies.ObserveLearned.
+func (m *Metrics) ObserveLearned(step, verdict string, n int) {
+	m.learned.WithLabelValues(step, verdict).Add(float64(n))
 }
 
 // StatementTimedOut counts a statement that Postgres ended at its limit. It is meant for pg.Config.TimedOut.

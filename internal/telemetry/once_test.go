@@ -25,7 +25,8 @@ func TestTheLagOfTheIndexIsToldOnce(t *testing.T) {
 	m := newMetrics(t)
 	h := observed(t, m, nil)
 	h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceMemory, "The gateway listens on port 4711."))
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.SyncIndex, api.SyncIndexInput{})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue},
+		workflows.SyncIndex, api.SyncIndexInput{})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	n, _ := value(t, m, "mneme_phase_duration_seconds", "phase", "sync_index", "outcome", "ok")

@@ -207,7 +207,8 @@ func TestMetricsOfARealRun(t *testing.T) {
 		require.NotContains(t, text, row.ID)
 	}
 	require.NotContains(t, text, "ingest/", "ids of workflows are no labels")
-	for _, name := range []string{"temporal_request_total{", "temporal_activity_execution_latency_seconds_bucket{", "go_goroutines "} {
+	for _, name := range []string{"temporal_request_total{", "temporal_activity_execution_latency_seconds_bucket{",
+		"go_goroutines "} {
 		require.Contains(t, text, "\n"+name)
 	}
 }

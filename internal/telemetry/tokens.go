@@ -121,6 +121,9 @@ func (d decider) Decide(
 	return out, usage, err
 }
 
+// AsksModel implements what inference.AsksModel looks for.
+func (d decider) AsksModel() bool { return inference.AsksModel(d.Decider) }
+
 type embedder struct {
 	inference.Embedder
 	metrics *Metrics

@@ -99,7 +99,7 @@ func (t *Traces) Client(options *client.Options) error {
 	if t == nil {
 		return nil
 	}
-	// A header that another program's tracing left there is no reason for a workflow task to fail.
+	// A header that another program's tracing left there must not fail a workflow task.
 	tracing, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
 		Tracer: t.provider.Tracer("temporal-sdk-go"), AllowInvalidParentSpans: true})
 	if err != nil {

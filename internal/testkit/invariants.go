@@ -115,7 +115,7 @@ var invariants = []struct{ name, query string }{
 		SELECT format('%s version %s', h.memory_id, h.version) FROM memory_history h
 			JOIN memory_versions k ON k.tenant = h.tenant AND k.memory_id = h.memory_id AND k.version = h.version - 1
 		WHERE h.old_content <> k.record->>'content'`},
-	{"history has the content that stands", `
+	{"history has the current content", `
 		SELECT m.id::text FROM memories m JOIN LATERAL (
 			SELECT h.new_content FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id
 				AND h.version IS NOT NULL AND h.new_content IS NOT NULL
@@ -228,7 +228,7 @@ var invariants = []struct{ name, query string }{
 			UNION ALL SELECT tenant, memory_id, 'graph' FROM entity_relation_sources
 			UNION ALL SELECT tenant, memory_id, 'access' FROM memory_access
 		) x WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = x.tenant AND m.id = x.memory_id)`},
-	{"embeddings are of the text that stands", `
+	{"embeddings are of the current text", `
 		SELECT format('%s: %s', e.memory_id, e.model) FROM memory_embeddings e JOIN memories m
 			ON m.tenant = e.tenant AND m.id = e.memory_id
 		WHERE e.content_hash <> m.content_hash OR e.tier <> m.tier OR e.typology <> m.typology`},

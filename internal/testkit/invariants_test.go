@@ -45,7 +45,7 @@ var plants = map[string]string{
 	"history begins with the creation":                           `UPDATE memory_history SET event = 'modified' WHERE memory_id = '{new}' AND version = 1`,
 	"the history of what is gone is whole and ends with that":    `DELETE FROM memory_history WHERE memory_id = '{forced}' AND version = 2`,
 	"history has the content that was replaced":                  `UPDATE memory_history SET old_content = 'another' WHERE memory_id = '{old}' AND version = 2`,
-	"history has the content that stands":                        `UPDATE memories SET content = 'another' WHERE id = '{new}'`,
+	"history has the current content":                            `UPDATE memories SET content = 'another' WHERE id = '{new}'`,
 	"what is deleted was said to be":                             `UPDATE memories SET deleted_at = now() WHERE id = '{new}'`,
 	"every earlier version is kept":                              `DELETE FROM memory_versions WHERE memory_id = '{old}'`,
 	"kept versions follow each other":                            `UPDATE memory_versions SET until = since - interval '1 s' WHERE memory_id = '{old}'`,
@@ -68,7 +68,7 @@ var plants = map[string]string{
 	"no request waits that names what was erased long ago": `INSERT INTO staged_requests (tenant, id, kind, body, created_at)
 		SELECT 't', 'x', 'modify', '{"id": "{erased}"}', erased_at - interval '1 day' FROM memories WHERE id = '{erased}'`,
 	"what belongs to a memory has one":                                  `UPDATE entity_claims SET memory_id = gen_random_uuid() WHERE memory_id = '{new}'`,
-	"embeddings are of the text that stands":                            `UPDATE memory_embeddings SET content_hash = sha256('other') WHERE memory_id = '{artful}'`,
+	"embeddings are of the current text":                                `UPDATE memory_embeddings SET content_hash = sha256('other') WHERE memory_id = '{artful}'`,
 	"mentions are counted":                                              `UPDATE entities SET mentions = mentions + 1`,
 	"edges are counted":                                                 `DELETE FROM entity_relation_sources`,
 	"artifacts that are named are there":                                `DELETE FROM artifacts`,
@@ -121,7 +121,8 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	asks := schema.Operation{Principal: p, Reason: "because"}
 	record := func(who, where string) schema.MemoryRecord {
 		payload := fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":%q,"predicate":"lives_in","object":%q,"validity":{"mode":"global"}}`, who, where)
-		return schema.MemoryRecord{Type: schema.TypeSemantic, Content: who + " lives in " + where + ".", Confidence: 0.9, SourceTrust: 1, Payload: json.RawMessage(payload)}
+		return schema.MemoryRecord{Type: schema.TypeSemantic, Content: who + " lives in " + where + ".",
+			Confidence: 0.9, SourceTrust: 1, Payload: json.RawMessage(payload)}
 	}
 	put := func(m schema.MemoryRecord) string {
 		result, err := s.Put(ctx, edit.PutInput{Operation: operation(), Policy: policy, Now: now, Embeddings: []*pg.Embedding{vector},
@@ -132,14 +133,16 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	}
 	revise := func(action schema.ReviseAction, id string, m schema.MemoryRecord) string {
 		result, err := s.Revise(ctx, edit.ReviseInput{Operation: operation(), Policy: policy, Now: now.Add(time.Minute),
-			Request: schema.ReviseRequest{Operation: asks, Action: action, Targets: []schema.Target{{ID: id, IfVersion: 1}}, Record: &m,
+			Request: schema.ReviseRequest{Operation: asks, Action: action,
+				Targets: []schema.Target{{ID: id, IfVersion: 1}}, Record: &m,
 				Evidence: []schema.Ref{{Kind: "event", Ref: "evt://1"}}}})
 		require.NoError(t, err)
 		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
 		return result.Created[0]
 	}
 	forget := func(mode schema.ForgetMode, id string) {
-		preview, err := s.SelectForget(ctx, operation(), schema.ForgetRequest{Operation: asks, Mode: mode, Selector: schema.Selector{IDs: []string{id}}}, now)
+		preview, err := s.SelectForget(ctx, operation(),
+			schema.ForgetRequest{Operation: asks, Mode: mode, Selector: schema.Selector{IDs: []string{id}}}, now)
 		require.NoError(t, err)
 		run := uuid.MustParse(preview.RunID)
 		token, err := s.ForgetToken(ctx, p, run, now)
@@ -150,7 +153,8 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 		require.NoError(t, err)
 	}
 	old, other, erased, forced := put(record("Ana", "Lisbon")), put(record("Bob", "Rome")), put(record("Cleo", "Rome")), put(record("Dan", "Rome"))
-	fresh, rival := revise(schema.ReviseSupersede, old, record("Ana", "Porto")), revise(schema.ReviseContest, other, record("Bob", "Porto"))
+	fresh, rival := revise(schema.ReviseSupersede, old, record("Ana", "Porto")), revise(schema.ReviseContest, other,
+		record("Bob", "Porto"))
 	forget(schema.ForgetErase, erased)
 	forget(schema.ForgetForce, forced)
 	kept, err := s.PutArtifact(ctx, p, strings.NewReader("a log"), "text/plain", "", now)
@@ -160,7 +164,8 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	artful := put(naming)
 
 	ack, err := s.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
-		Request: schema.IngestRequest{Principal: p, Visibility: schema.VisibilityPrivate, Candidates: []schema.Candidate{{Content: "Fay wrote a letter"}}}})
+		Request: schema.IngestRequest{Principal: p, Visibility: schema.VisibilityPrivate,
+			Candidates: []schema.Candidate{{Content: "Fay wrote a letter"}}}})
 	require.NoError(t, err)
 	source := uuid.MustParse(ack.MemoryIDs[0])
 	r := schema.Range{Tenant: p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
@@ -175,6 +180,7 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	require.NoError(t, err)
 	outcomes, err := s.FactOutcomes(ctx, p.Tenant, r.BatchID)
 	require.NoError(t, err)
-	return strings.NewReplacer("{old}", old, "{new}", fresh, "{other}", other, "{rival}", rival, "{erased}", erased, "{forced}", forced,
+	return strings.NewReplacer("{old}", old, "{new}", fresh, "{other}", other, "{rival}", rival, "{erased}", erased,
+		"{forced}", forced,
 		"{artful}", artful, "{source}", source.String(), "{fact}", outcomes[0].MemoryID)
 }

@@ -147,7 +147,7 @@ func OpenStore(t testing.TB, databaseURL string) *store.Store {
 	return s
 }
 
-// Owner connects to the test's schema as its owner, past row-level security, to look at rows or to
+// Owner connects to the test's schema as its owner, past row-level security, to read rows or to
 // put faults there.
 func Owner(t testing.TB, databaseURL string) *pgx.Conn {
 	t.Helper()

@@ -15,7 +15,7 @@ type Day struct {
 // Used is what counts against the limit.
 func (d Day) Used() int64 { return d.Settled + d.Reserved }
 
-// Admits reports whether a call that may use so many tokens fits.
+// Admits reports whether a call that may use the given number of tokens fits.
 func (d Day) Admits(tokens int64) bool {
 	return d.Limit <= 0 || tokens <= d.Limit-d.Used()
 }

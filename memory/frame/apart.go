@@ -88,7 +88,7 @@ func isInstance(ts []token, i int) bool {
 	return before != "" && i > 0 && ts[i-1].low == before && (ts[i].low != "one" || ts[i].end != 0)
 }
 
-// readModified notes the noun at i when it stands with a word before it in a phrase that says where.
+// readModified notes the noun at i when it has a word before it in a phrase that says where.
 func (p *places) readModified(ts []token, i int, values map[string]bool) {
 	if i < 2 {
 		return

@@ -254,7 +254,7 @@ func named(a, b Frame, m alignment) Relation {
 	if !hit || exclusive(a, b) {
 		return Relation{}
 	}
-	// What they have in common besides the value.
+	// What they have in common other than the value.
 	if len(m.shared) == 0 && !(a.holder && b.holder) && (len(m.restA) > 0 && len(m.restB) > 0) {
 		return Relation{}
 	}

@@ -77,7 +77,8 @@ func TestChangesOfEveryDay(t *testing.T) {
 	} {
 		t.Run(c[1], func(t *testing.T) {
 			r := relate("", c[0], "", c[1])
-			require.GreaterOrEqual(t, r.Certainty, Likely, "%s\n%s\n%+v\n%s%s", c[0], c[1], r, describe("", c[0]), describe("", c[1]))
+			require.GreaterOrEqual(t, r.Certainty, Likely, "%s\n%s\n%+v\n%s%s", c[0], c[1], r, describe("", c[0]),
+				describe("", c[1]))
 			require.NotEqual(t, Restates, r.Change)
 		})
 	}

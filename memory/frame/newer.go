@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // succession is a model of how likely it is that the later of two texts replaced the earlier one as the answer to a
@@ -214,7 +216,7 @@ func (a answers) measures(i, j int, r ruling) []float64 {
 	}
 }
 
-// distinct looks at the words that are in the earlier text and not in the question. It returns the share of them that
+// distinct reads the words that are in the earlier text and not in the question. It returns the share of them that
 // the later text names too: a text often names the value that it replaces.
 func (a answers) distinct(x, y *Text) float64 {
 	shared, total := 0.0, 0.0
@@ -255,3 +257,39 @@ func SuccessionMeasures(
 	a := q.answers(texts)
 	a.pairs(follows, func(i, j int, r ruling) { yield(a.order[i], a.order[j], a.measures(i, j, r)) })
 }
+
+// updateWords are verbs by which people say that an amount, a time or a plan is another than it was.
+var updateWords = []string{"increased", "decreased", "raised", "lowered", "reduced", "extended", "shortened", "expanded",
+	"adjusted", "changed", "updated", "revised", "moved", "rescheduled", "postponed", "delayed", "upgraded", "switched"}
+
+var updateStems = func() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range updateWords {
+		out[stemOf(w)] = true
+	}
+	return out
+}()
+
+// Updates reports whether a text has a word by which people say that something is another than it was.
+func (t *Text) Updates() bool {
+	for stem := range updateStems {
+		if t.vocabulary.stems[stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// asksValue reports whether a question asks for a value that holds now, such as an amount, a time or a place: it begins
+// with a question word, and asks for nothing past, for no advice and for nothing of the assistant.
+func asksValue(question string) bool {
+	words := strings.FieldsFunc(strings.ToLower(question), func(r rune) bool { return !unicode.IsLetter(r) })
+	return len(words) > 0 && valueQuestions[words[0]] &&
+		!slices.ContainsFunc(words, func(w string) bool { return otherQuestions[w] })
+}
+
+var (
+	valueQuestions = map[string]bool{"how": true, "what": true, "when": true, "where": true, "which": true, "who": true}
+	otherQuestions = map[string]bool{"did": true, "was": true, "were": true, "had": true, "should": true, "would": true,
+		"could": true, "might": true, "you": true, "your": true}
+)

@@ -18,7 +18,7 @@ type Question struct {
 	Value  bool     // it asks for a value that holds now and may have been another: see asksValue
 
 	who     bool
-	words   []content // its content words besides owners and Before
+	words   []content // its content words other than owners and Before
 	total   float64   // weight of words
 	meaning lexicon.Vector
 }

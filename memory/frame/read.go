@@ -15,7 +15,7 @@ type Frame struct {
 	holder  bool     // the value is who has a part: "Priya is on call"
 
 	owner    []string // whose attribute it is: people, and things that have several attributes
-	kin      bool     // the owner is someone whom another has: "my brother"
+	kin      bool     // the owner is a relative of another: "my brother"
 	bareName bool     // the subject is a name
 	actor    string   // who carried out a change of something else
 

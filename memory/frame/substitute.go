@@ -117,7 +117,7 @@ func otherVerb(a, b Frame, m alignment, va, vb Value) bool {
 		len(m.attributes(a, b)) > 0
 }
 
-// valuePair returns the values of two statements of which one could replace the other.
+// valuePair returns the values of two statements if one could replace the other.
 func valuePair(a, b Frame) (va, vb Value, ok bool) {
 	for _, x := range a.values {
 		for _, y := range b.values {

@@ -423,7 +423,7 @@ func (r *reader) agent(actor int, main token) bool {
 		return false
 	}
 	if !changeVerbs[main.stem] && !endVerbs[main.stem] && main.low != "takeover" && strings.HasSuffix(main.text, "s") {
-		return false // "Zelda takes the tram": what is usual is told of who does it
+		return false // "Zelda takes the tram": a habit has its subject
 	}
 	next := r.ts[r.verb+1]
 	// An object follows, which is not a value: "the standup", "my phone number".

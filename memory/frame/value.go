@@ -159,7 +159,7 @@ func typedAt(ts []token, i int) (Value, int) {
 	t := ts[i]
 	low := t.low
 	if !hasDigit(low) && numerals[low] == 0 && !strings.ContainsAny(low, "@/%#.$€£") {
-		return Value{}, 0 // no form to look at
+		return Value{}, 0 // no form to read
 	}
 	next := func(k int) string {
 		if i+k < len(ts) && ts[i+k-1].end == 0 {

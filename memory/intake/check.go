@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Limits of what a model says besides its facts. Lengths are in characters.
+// Limits of what a model says in addition to its facts. Lengths are in characters.
 const (
 	MaxWarnings      = 50  // of one extraction or proposal, the final count included
 	MaxWarningLength = 200 // of one warning

@@ -171,11 +171,13 @@ func TestCheckExtractionProperties(t *testing.T) {
 			Content:    rapid.SampledFrom([]string{"", "secret fact "}).Draw(t, "head") + memorytest.AnyText().Draw(t, "content"),
 			Category:   schema.Category(rapid.SampledFrom([]string{"fact", "Rule", "odd", ""}).Draw(t, "category")),
 			Confidence: confidence.Draw(t, "confidence"),
-			Claim:      memory.Claim{Subject: name.Draw(t, "subject"), Predicate: name.Draw(t, "predicate"), Object: name.Draw(t, "object")},
+			Claim: memory.Claim{Subject: name.Draw(t, "subject"), Predicate: name.Draw(t, "predicate"),
+				Object: name.Draw(t, "object")},
 		}
 	})
 	triples := rapid.Custom(func(t *rapid.T) memory.Triple {
-		return memory.Triple{Source: name.Draw(t, "source"), Relationship: name.Draw(t, "relationship"), Target: name.Draw(t, "target"), Confidence: confidence.Draw(t, "confidence")}
+		return memory.Triple{Source: name.Draw(t, "source"), Relationship: name.Draw(t, "relationship"),
+			Target: name.Draw(t, "target"), Confidence: confidence.Draw(t, "confidence")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		raw := memory.Extraction{
@@ -196,7 +198,8 @@ func FuzzCheckExtraction(f *testing.F) {
 		var raw memory.Extraction
 		_ = json.Unmarshal(data, &raw) // whatever could be read of it
 		raw.Warnings = append(raw.Warnings, text)
-		raw.Facts = append(raw.Facts, memorytest.Fact(text), memory.Fact{Content: string(data), Category: schema.Category(text), Confidence: 1})
+		raw.Facts = append(raw.Facts, memorytest.Fact(text),
+			memory.Fact{Content: string(data), Category: schema.Category(text), Confidence: 1})
 		raw.Triples = append(raw.Triples, memory.Triple{Source: text, Relationship: string(data), Target: text})
 		requireChecked(t, intake.CheckExtraction(raw))
 	})
@@ -219,28 +222,34 @@ func TestCheckProposal(t *testing.T) {
 			memory.Proposal{Action: "none", TargetID: "m2"}},
 		"none naming something else": {
 			memory.Proposal{Action: "none", TargetID: "m9", Reason: "known"},
-			memory.Proposal{Action: "none", Reason: "known", Warnings: []string{"proposal: target was not among the candidates; ignored"}}},
+			memory.Proposal{Action: "none", Reason: "known",
+				Warnings: []string{"proposal: target was not among the candidates; ignored"}}},
 		"add with a target": {
 			memory.Proposal{Action: "add", TargetID: "m1"},
 			memory.Proposal{Action: "add", Warnings: []string{"proposal: add with a target; target ignored"}}},
 		"no target": {
 			memory.Proposal{Action: "delete", TargetID: " ", Confidence: 0.5, Reason: "gone"},
-			memory.Proposal{Action: "none", Confidence: 0.5, Reason: "missing_target_id", Warnings: []string{"proposal: delete without a target"}}},
+			memory.Proposal{Action: "none", Confidence: 0.5, Reason: "missing_target_id",
+				Warnings: []string{"proposal: delete without a target"}}},
 		"invented target": {
 			memory.Proposal{Action: "update", TargetID: "m3", Warnings: []string{"earlier"}},
-			memory.Proposal{Action: "none", Reason: "unknown_target_id", Warnings: []string{"earlier", "proposal: target was not among the candidates"}}},
+			memory.Proposal{Action: "none", Reason: "unknown_target_id",
+				Warnings: []string{"earlier", "proposal: target was not among the candidates"}}},
 		"unknown action": {
 			memory.Proposal{Action: "merge", TargetID: "m1", Confidence: 0.5},
-			memory.Proposal{Action: "none", Confidence: 0.5, Reason: "invalid_action", Warnings: []string{"proposal: unknown action"}}},
+			memory.Proposal{Action: "none", Confidence: 0.5, Reason: "invalid_action",
+				Warnings: []string{"proposal: unknown action"}}},
 		"no action": {
 			memory.Proposal{},
 			memory.Proposal{Action: "none", Reason: "invalid_action", Warnings: []string{"proposal: unknown action"}}},
 		"confidence out of range": {
 			memory.Proposal{Action: "update", TargetID: "m1", Confidence: 95},
-			memory.Proposal{Action: "none", Reason: "invalid_confidence", Warnings: []string{"proposal: confidence is not between 0 and 1"}}},
+			memory.Proposal{Action: "none", Reason: "invalid_confidence",
+				Warnings: []string{"proposal: confidence is not between 0 and 1"}}},
 		"confidence not a number": {
 			memory.Proposal{Action: "add", Confidence: math.NaN()},
-			memory.Proposal{Action: "none", Reason: "invalid_confidence", Warnings: []string{"proposal: confidence is not between 0 and 1"}}},
+			memory.Proposal{Action: "none", Reason: "invalid_confidence",
+				Warnings: []string{"proposal: confidence is not between 0 and 1"}}},
 		"reason cleaned": {
 			memory.Proposal{Action: "add", Reason: "  line\none\x00\x1b[31m \u202egnol " + strings.Repeat("é", 400)},
 			memory.Proposal{Action: "add", Reason: "line one [31m gnol " + strings.Repeat("é", 300-len("line one [31m gnol "))}},

@@ -89,7 +89,7 @@ func AdmitFact(f memory.Fact, src FactSource, rules *policy.Policy) policy.Expla
 }
 
 // AdmitRecord classifies a record that is put as it is, and applies the rules. What it says of itself
-// stands unless a rule says otherwise; its sensitivity is a floor (ClassifyRecord).
+// applies unless a rule says otherwise; its sensitivity is a floor (ClassifyRecord).
 func AdmitRecord(m schema.MemoryRecord, p schema.Principal, rules *policy.Policy) policy.Explanation {
 	text := memory.RecordContent(m)
 	cl := memory.ClassifyRecord(m, text)

@@ -44,9 +44,11 @@ func TestAdmit(t *testing.T) {
 func TestAdmitNeverLearnsRecalledWords(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		before, after := rapid.StringMatching(`[a-m ]{0,12}`).Draw(rt, "before"), rapid.StringMatching(`[a-m ]{0,12}`).Draw(rt, "after")
+		before, after := rapid.StringMatching(`[a-m ]{0,12}`).Draw(rt,
+			"before"), rapid.StringMatching(`[a-m ]{0,12}`).Draw(rt, "after")
 		secret := rapid.StringMatching(`zz[n-z<>/ ]{0,20}zz`).Draw(rt, "recalled")
-		got := intake.Admit(schema.Candidate{Content: before + intake.WrapRecalled("r", secret) + after}, memorytest.Principal, "", nil)
+		got := intake.Admit(schema.Candidate{Content: before + intake.WrapRecalled("r", secret) + after},
+			memorytest.Principal, "", nil)
 		if got.Recalled != (strings.TrimSpace(before+after) == "") {
 			rt.Fatalf("recalled: %v", got.Recalled)
 		}

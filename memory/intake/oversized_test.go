@@ -16,7 +16,8 @@ import (
 func TestBeginning(t *testing.T) {
 	t.Parallel()
 	address := schema.ArtifactPrefix + strings.Repeat("0123456789abcdef", 4)
-	for name, text := range map[string]string{"sentences": strings.Repeat("Ana likes figs. ", 30_000), "words": strings.Repeat("figs ", 90_000),
+	for name, text := range map[string]string{"sentences": strings.Repeat("Ana likes figs. ", 30_000),
+		"words":   strings.Repeat("figs ", 90_000),
 		"no word": strings.Repeat("é", 300_000)} {
 		got := intake.Beginning(text, address)
 		rest, ok := strings.CutSuffix(got, " [truncated 0123456789ab]")
@@ -26,13 +27,14 @@ func TestBeginning(t *testing.T) {
 		require.LessOrEqual(t, utf8.RuneCountInString(got), normalize.MaxExtractInput, name)
 		require.Greater(t, utf8.RuneCountInString(got), normalize.MaxExtractInput-600, name)
 	}
-	require.True(t, strings.HasSuffix(intake.Beginning(strings.Repeat("Ana likes figs. ", 30_000), address), "figs. [truncated 0123456789ab]"), "behind a sentence")
+	require.True(t, strings.HasSuffix(intake.Beginning(strings.Repeat("Ana likes figs. ", 30_000), address), "figs. [truncated 0123456789ab]"), "after a sentence")
 }
 
 // What is kept is as sensitive as all of it, and refers to it.
 func TestAbridgeIsAsSensitiveAsTheWhole(t *testing.T) {
 	t.Parallel()
-	c := schema.Candidate{Content: strings.Repeat("Ana likes figs. ", 30_000) + "My card is 4111 1111 1111 1111.", Refs: []schema.Ref{{Kind: "event", Ref: "e"}}}
+	c := schema.Candidate{Content: strings.Repeat("Ana likes figs. ", 30_000) + "My card is 4111 1111 1111 1111.",
+		Refs: []schema.Ref{{Kind: "event", Ref: "e"}}}
 	level, kinds := sensitive.Detect(c.Content)
 	require.NotEmpty(t, kinds)
 	got := intake.Abridge(c, schema.ArtifactPrefix+"ab")

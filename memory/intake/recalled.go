@@ -34,7 +34,7 @@ func WrapRecalled(retrievalID, text string) string {
 // A window cut out of a transcript may begin or end within a block. An opening marker without its
 // closing one therefore takes everything after it along, and a closing marker without its opening
 // one everything before it, back to the last block: to miss a sentence is better than to learn an
-// echo. Where a block stood between two words, a line break keeps them apart.
+// echo. Where a block was between two words, a line break separates them.
 func StripRecalled(content string) (rest string, had bool) {
 	markers := recallMarker.FindAllStringSubmatchIndex(content, -1)
 	if markers == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	resultTokens = 12 // what an agent is shown of a result besides its text: category, date, speaker
+	resultTokens = 12 // what an agent is shown of a result in addition to its text: category, date, speaker
 	minCutTokens = 32 // a text that is cut to less says nothing
 )
 
@@ -44,7 +44,7 @@ type Placed struct {
 // most budget; a budget of 0 means no bound. Items come best first, and are returned in that order.
 //
 // In the order of the layers (document 004 §15.8), each takes its best until its share of the places or of
-// the tokens is used up, and what is left goes to the best of what is left, whatever its layer. A share is
+// the tokens is used up, and the remaining tokens go to the best of the remaining results of any layer. A share is
 // at least one place, where there are as many places as layers with something in them. A memory is taken
 // whole or left; only the best of a layer, when it is larger than its share, is cut to the share, and when
 // nothing else was taken the best of all to the budget.
@@ -157,7 +157,7 @@ func ResultTokens(r schema.RecallResult) (tokens, shell int) {
 //   - letters of other alphabets count one for each two;
 //   - ideographs, kana, hangul, punctuation and symbols count one each, and what is outside the Basic
 //     Multilingual Plane two;
-//   - white space counts nothing, since tokens include the blank before a word, but for line breaks: one each.
+//   - white space counts nothing, since tokens include the blank before a word, except line breaks: one each.
 //
 // It never falls when text is added, and of two texts put together it is at most the sum.
 func EstimateTokens(text string) int {

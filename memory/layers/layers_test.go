@@ -24,7 +24,7 @@ func items(layer schema.LayerName, tokens ...int) []layers.Item {
 
 func TestNoLayerStarvesTheRest(t *testing.T) {
 	t.Parallel()
-	// Every set of layers, every limit, the last layer at the end behind a hundred of each other.
+	// Every set of layers, every limit, the last layer at the end after a hundred of each other.
 	for set := 1; set < 1<<5; set++ {
 		var all []layers.Item
 		var in []schema.LayerName
@@ -68,9 +68,11 @@ func TestFillLayersTakesWholeMemories(t *testing.T) {
 	require.True(t, placed[0].Cut)
 	require.Len(t, placed, 3)
 	placed = layers.Fill(append(items(schema.LayerSemantic, 150), items(schema.LayerEpisodic, 30)...), 10, 200)
-	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 150}, {Index: 1, Tokens: 30}}, placed, "cut at first, then there was room")
+	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 150}, {Index: 1, Tokens: 30}}, placed,
+		"cut at first, then there was room")
 	// Nothing at all fits: the best is cut to the budget.
-	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 20, Cut: true}}, layers.Fill(items(schema.LayerSemantic, 400, 300), 10, 20))
+	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 20, Cut: true}},
+		layers.Fill(items(schema.LayerSemantic, 400, 300), 10, 20))
 	require.Empty(t, layers.Fill(items(schema.LayerSemantic, 400), 10, 12), "no room for a word")
 	// What was selected goes before the rest of its layer.
 	all = items(schema.LayerCompetence, 60, 60, 60)
@@ -87,7 +89,8 @@ func TestFillLayersProperties(t *testing.T) {
 			shell := rapid.IntRange(0, 20).Draw(rt, "shell")
 			all = append(all, layers.Item{Layer: rapid.SampledFrom(schema.Layers()).Draw(rt, "layer"), Shell: shell, Tokens: shell + rapid.IntRange(1, 300).Draw(rt, "tokens"), Selected: rapid.Bool().Draw(rt, "selected")})
 		}
-		limit, budget := rapid.IntRange(0, 50).Draw(rt, "limit"), rapid.SampledFrom([]int{0, 1, 20, 100, 1000, 100000}).Draw(rt, "budget")
+		limit, budget := rapid.IntRange(0, 50).Draw(rt,
+			"limit"), rapid.SampledFrom([]int{0, 1, 20, 100, 1000, 100000}).Draw(rt, "budget")
 		placed := layers.Fill(all, limit, budget)
 		sum, before := 0, -1
 		for _, p := range placed {

@@ -86,7 +86,8 @@ func TestSelect(t *testing.T) {
 			var order []byte
 			for _, x := range got.Candidates {
 				order = append(order, uuid.MustParse(x.ID)[15])
-				require.Equal(t, x.Applicability == schema.ApplicabilityContradicted, slices.Contains(ruledOut, uuid.MustParse(x.ID)))
+				require.Equal(t, x.Applicability == schema.ApplicabilityContradicted,
+					slices.Contains(ruledOut, uuid.MustParse(x.ID)))
 			}
 			require.Equal(t, c.order, order)
 			if len(got.Candidates) > 0 {
@@ -128,13 +129,15 @@ func TestSelectPlans(t *testing.T) {
 
 func TestSuccessBound(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ won, lost, want float64 }{{0, 0, 0}, {2, 0, 0.425}, {10, 0, 0.787}, {2, 10, 0.057}, {0, 5, 0}, {99, 1, 0.955}} {
+	for _, c := range []struct{ won, lost, want float64 }{{0, 0, 0}, {2, 0, 0.425}, {10, 0, 0.787}, {2, 10, 0.057},
+		{0, 5, 0}, {99, 1, 0.955}} {
 		require.InDelta(t, c.want, layers.SuccessBound(c.won, c.lost), 0.005, "%v", c)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		won, lost := float64(rapid.IntRange(0, 1e6).Draw(rt, "won")), float64(rapid.IntRange(0, 1e6).Draw(rt, "lost"))
 		b := layers.SuccessBound(won, lost)
-		if b < 0 || b > 1 || won+lost > 0 && b > won/(won+lost) || layers.SuccessBound(won+1, lost) < b || layers.SuccessBound(won, lost+1) > b {
+		if b < 0 || b > 1 || won+lost > 0 && b > won/(won+lost) || layers.SuccessBound(won+1,
+			lost) < b || layers.SuccessBound(won, lost+1) > b {
 			rt.Fatalf("%v of %v: %v", won, won+lost, b)
 		}
 	})
@@ -149,7 +152,8 @@ func TestSelectionProperties(t *testing.T) {
 		var solutions []layers.Solution
 		for i := range n {
 			s := solution(byte(i+1), fmt.Sprintf(`{"success_count":%d,"failure_count":%d}`, rapid.IntRange(0, 30).Draw(rt, "won"), rapid.IntRange(0, 30).Draw(rt, "lost")),
-				signal.Draw(rt, "signal"), conditions.Draw(rt, "conditions"), signal.Draw(rt, "signal 2"), conditions.Draw(rt, "conditions 2"))
+				signal.Draw(rt, "signal"), conditions.Draw(rt, "conditions"), signal.Draw(rt,
+					"signal 2"), conditions.Draw(rt, "conditions 2"))
 			s.ReinforcedAt = selectNow.Add(-time.Duration(rapid.IntRange(-5, 400).Draw(rt, "days")) * 24 * time.Hour)
 			s.Evidence = rapid.Float64Range(0, 1).Draw(rt, "evidence")
 			solutions = append(solutions, s)

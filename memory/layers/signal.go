@@ -118,7 +118,7 @@ func (s signalWords) match(wanted signalWords) float64 {
 	return float64(both) / math.Sqrt(float64(len(own))*float64(len(has)))
 }
 
-// containsRun reports whether the words stand in the text one after the other.
+// containsRun reports whether the words are in the text one after the other.
 func containsRun(text, words []string) bool {
 	for i := 0; i+len(words) <= len(text); i++ {
 		if slices.Equal(text[i:i+len(words)], words) {

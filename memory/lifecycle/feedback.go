@@ -245,7 +245,7 @@ type tally struct {
 	stats   map[string]json.RawMessage
 }
 
-// performanceOf reads the outcomes of a procedure or a plan; those of other memories are none.
+// performanceOf reads the outcomes of a procedure or a plan; other memories have none.
 func performanceOf(m Rated) (t tally, err error) {
 	switch m.Type {
 	case schema.TypeCompetence:

@@ -60,8 +60,10 @@ func TestVerdicts(t *testing.T) {
 
 // fact is a memory that fades by half in ten days and gains 0.2 by a success.
 func fadingFact(change func(*lifecycle.Rated)) lifecycle.Rated {
-	m := lifecycle.Rated{Type: schema.TypeSemantic, Payload: json.RawMessage(`{"kind":"semantic"}`), Confidence: 0.7, CreatedAt: memorytest.Noon.Add(-20 * memorytest.Day),
-		Decay:    memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * memorytest.Day, MinSalience: 0.1, ReinforcementGain: 0.2},
+	m := lifecycle.Rated{Type: schema.TypeSemantic, Payload: json.RawMessage(`{"kind":"semantic"}`), Confidence: 0.7,
+		CreatedAt: memorytest.Noon.Add(-20 * memorytest.Day),
+		Decay: memory.Decay{Curve: schema.CurveExponential, HalfLife: 10 * memorytest.Day, MinSalience: 0.1,
+			ReinforcementGain: 0.2},
 		Salience: 0.8, SalienceAt: memorytest.Noon.Add(-10 * memorytest.Day)}
 	if change != nil {
 		change(&m)
@@ -69,7 +71,8 @@ func fadingFact(change func(*lifecycle.Rated)) lifecycle.Rated {
 	return m
 }
 
-func reinforce(t require.TestingT, m lifecycle.Rated, v schema.Verdict, earlier *lifecycle.Said, now time.Time) lifecycle.Reinforcement {
+func reinforce(t require.TestingT, m lifecycle.Rated, v schema.Verdict, earlier *lifecycle.Said,
+	now time.Time) lifecycle.Reinforcement {
 	r, err := lifecycle.Reinforce(m, v, earlier, now)
 	require.NoError(t, err)
 	return r
@@ -168,20 +171,23 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 		"the first success": {schema.VerdictSucceeded, nil, nil, stats{"success_count": 1.0, "failure_count": 0.0, "success_rate": 1.0, "failure_rate": 0.0, "last_used_at": used}, 0.775},
 		"the first failure": {schema.VerdictFailed, nil, nil, stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0, "last_used_at": used}, 0.525},
 		"one more": {schema.VerdictFailed, nil, stats{"success_count": 3, "failure_count": 0, "avg_latency_ms": 12.5},
-			stats{"success_count": 3.0, "failure_count": 1.0, "success_rate": 0.75, "failure_rate": 0.25, "avg_latency_ms": 12.5, "last_used_at": used}, 0.6},
+			stats{"success_count": 3.0, "failure_count": 1.0, "success_rate": 0.75, "failure_rate": 0.25,
+				"avg_latency_ms": 12.5, "last_used_at": used}, 0.6},
 		"in part":                   {schema.VerdictPartly, nil, stats{"success_count": 3}, stats{"success_count": 3.0, "last_used_at": used}, 0.7},
 		"unused":                    {schema.VerdictUnused, nil, stats{"success_count": 3}, nil, 0.7},
 		"a claimed rate gives way":  {schema.VerdictFailed, nil, stats{"success_rate": 0.9}, stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0, "last_used_at": used}, 0.525},
 		"used later than it is now": {schema.VerdictPartly, nil, stats{"last_used_at": "2030-01-01T00:00:00Z"}, stats{"last_used_at": "2030-01-01T00:00:00Z"}, 0.7},
 		"corrected": {schema.VerdictFailed, &lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon}, stats{"success_count": 2, "failure_count": 1},
-			stats{"success_count": 1.0, "failure_count": 2.0, "success_rate": 1.0 / 3, "failure_rate": 2.0 / 3, "last_used_at": used}, 0.7 - 1.0/6},
+			stats{"success_count": 1.0, "failure_count": 2.0, "success_rate": 1.0 / 3, "failure_rate": 2.0 / 3,
+				"last_used_at": used}, 0.7 - 1.0/6},
 		"the only one is taken back": {schema.VerdictUnused, &lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
 			stats{"success_count": 1, "success_rate": 1}, stats{}, 0.6},
 		"taken back from nothing": {schema.VerdictUnused, &lifecycle.Said{Verdict: schema.VerdictFailed, Counted: lifecycle.CountedFailure, At: memorytest.Noon}, stats{"success_count": 2}, nil, 0.7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for memoryType, where := range map[schema.MemoryType]string{schema.TypeCompetence: "performance", schema.TypePlanGraph: "metrics"} {
+			for memoryType, where := range map[schema.MemoryType]string{schema.TypeCompetence: "performance",
+				schema.TypePlanGraph: "metrics"} {
 				members := map[string]any{"kind": memoryType, "other": "stays"}
 				if tt.before != nil {
 					members[where] = tt.before
@@ -210,7 +216,9 @@ func anyRated() *rapid.Generator[lifecycle.Rated] {
 		d.HalfLife = time.Duration(rapid.Int64Range(0, 400).Draw(t, "half-life in days")) * memorytest.Day
 		d.ReinforcementGain = rapid.Float64Range(0, 1).Draw(t, "gain")
 		m := lifecycle.Rated{Type: rapid.SampledFrom([]schema.MemoryType{schema.TypeSemantic, schema.TypeEpisodic, schema.TypeCompetence, schema.TypePlanGraph}).Draw(t, "type"),
-			Payload: json.RawMessage(`{}`), Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence"), Pinned: rapid.Bool().Draw(t, "pinned"), CreatedAt: memorytest.Noon.Add(-1000 * memorytest.Day),
+			Payload: json.RawMessage(`{}`), Confidence: rapid.Float64Range(0, 1).Draw(t,
+				"confidence"), Pinned: rapid.Bool().Draw(t,
+				"pinned"), CreatedAt: memorytest.Noon.Add(-1000 * memorytest.Day),
 			Decay: d, Salience: rapid.Float64Range(d.Floor, 1).Draw(t, "salience"), SalienceAt: memorytest.Noon}
 		return m
 	})
@@ -246,11 +254,13 @@ func TestReinforceProperties(t *testing.T) {
 			}
 			require.True(t, !falls || due.Equal(*r.DueAt), "due is exact")
 			if fell && !r.Reinforced && r.After <= r.Before {
-				require.True(t, falls && (due.Equal(now) || !due.After(before)), "what counts against a memory does not let it stay longer")
+				require.True(t, falls && (due.Equal(now) || !due.After(before)),
+					"what counts against a memory does not let it stay longer")
 			}
 			if said[i.retrieval] == nil { // better never ends below worse, and a success not below nothing
 				worse := r.After
-				for _, v := range []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused, schema.VerdictPartly, schema.VerdictSucceeded} {
+				for _, v := range []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused, schema.VerdictPartly,
+					schema.VerdictSucceeded} {
 					got := reinforce(t, m, v, nil, now)
 					if v == schema.VerdictFailed {
 						worse = got.After
@@ -345,7 +355,8 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 func TestFeedbackDecidesBetweenProcedures(t *testing.T) {
 	t.Parallel()
 	s := layers.Situation{ErrorSignature: "ld: cache mismatch", Now: memorytest.Noon}
-	ids := []uuid.UUID{uuid.MustParse("00000000-0000-7000-8000-000000000001"), uuid.MustParse("00000000-0000-7000-8000-000000000002")}
+	ids := []uuid.UUID{uuid.MustParse("00000000-0000-7000-8000-000000000001"),
+		uuid.MustParse("00000000-0000-7000-8000-000000000002")}
 	procedures := make([]lifecycle.Rated, 2)
 	reinforcedAt := []time.Time{memorytest.Noon.Add(-90 * memorytest.Day), memorytest.Noon.Add(-90 * memorytest.Day)}
 	for i := range procedures {

@@ -79,7 +79,7 @@ func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 
 // ForgetCounts are what a preview tells of the memories that are selected. One memory may count in all of them.
 type ForgetCounts struct {
-	Pinned   int // whatever the mode: soft leaves them alone
+	Pinned   int // in every mode: soft skips them
 	NotOwner int // of another agent, where the mode leaves those alone
 	MustStay int // whose rows must stay for audit, where the mode deletes rows
 }
@@ -140,7 +140,7 @@ func ConfirmToken(key []byte, s ForgetSubject, expires time.Time) string {
 }
 
 // VerifyToken checks a token against what it must be for. The MAC comes first, in constant time, so
-// that nothing about a forged token is told, not even that its expiry has passed.
+// that the answer says nothing about a forged token, not even that its expiry has passed.
 func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error {
 	encoded, ok := strings.CutPrefix(token, tokenPrefix)
 	if !ok || len(token) != tokenLength { // the length, because the decoder skips line breaks

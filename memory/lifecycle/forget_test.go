@@ -148,7 +148,8 @@ func TestForgetCountsAreTheOutcomes(t *testing.T) {
 			for _, world := range both {
 				for _, linked := range both {
 					for _, pinned := range both {
-						m := lifecycle.Forgettable{Version: 3, Foreign: foreign, World: world, ActionLinked: linked, Pinned: pinned}
+						m := lifecycle.Forgettable{Version: 3, Foreign: foreign, World: world, ActionLinked: linked,
+							Pinned: pinned}
 						var counts lifecycle.ForgetCounts
 						counts.Add(mode, m, 2)
 						counts.Add(mode, lifecycle.Forgettable{Version: 3}, 5)
@@ -161,7 +162,8 @@ func TestForgetCountsAreTheOutcomes(t *testing.T) {
 							want.NotOwner = 2
 						}
 						m.Foreign = false // a row that must stay counts for any owner
-						if o := lifecycle.ForgetOutcome(mode, 3, m); o == lifecycle.OutcomeWorld || o == lifecycle.OutcomeActionLinked {
+						if o := lifecycle.ForgetOutcome(mode, 3,
+							m); o == lifecycle.OutcomeWorld || o == lifecycle.OutcomeActionLinked {
 							want.MustStay = 2
 						}
 						require.Equal(t, want, counts, "%s %+v", mode, m)

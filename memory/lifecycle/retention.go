@@ -38,7 +38,7 @@ var ActionLinks = []string{"promoted_to", "accepted_in", "published_as"}
 // DefaultRetention is the policy of a class where none was configured.
 //
 // Of a world, nothing is purged (document 003 D10), and its lasting procedures do not decay (D12). Facts of
-// a world decay with their validity (D12): see JudgeDue. Memories of no world go for good when their window
+// a world decay with their validity (D12): see JudgeDue. Memories of no world are purged when their window
 // is over (document 002).
 func DefaultRetention(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) schema.RetentionPolicy {
 	keep, p := TombstoneWindow, schema.RetentionPolicy{
@@ -269,7 +269,7 @@ func NextPurgeStep(s schema.PurgeStep) (next schema.PurgeStep, last bool) {
 }
 
 // ExpiredBefore is the moment before which something of a policy must have ended to be over at now; false
-// where it is kept for good.
+// where it is kept without limit.
 func ExpiredBefore(p schema.RetentionPolicy, now time.Time) (time.Time, bool) {
 	if p.KeepSeconds <= 0 {
 		return time.Time{}, false

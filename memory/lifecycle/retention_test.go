@@ -40,7 +40,8 @@ func TestAWindowLiftsNoExemption(t *testing.T) {
 		rules := setAll(none, none.Set(class, nil, nil))
 		require.True(t, exempt(rules), "%s/%s", class.Tier, class.Typology)
 		require.EqualValues(t, 90*86400, rules.For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).KeepSeconds)
-		require.False(t, rules.For(schema.RetainWorld, schema.TierPersistent, schema.TypologySemantic).DecayExempt, "no more than was")
+		require.False(t, rules.For(schema.RetainWorld, schema.TierPersistent, schema.TypologySemantic).DecayExempt,
+			"no more than was")
 		no := false
 		if class.Tier != schema.Any || class.Typology != schema.Any { // of all of a world it is not said
 			require.False(t, exempt(setAll(none, none.Set(class, nil, &no))), "who says so lifts it")
@@ -58,8 +59,10 @@ func TestSettingAPolicyChangesWhatIsSaid(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		domain := rapid.SampledFrom([]schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld}).Draw(r, "domain")
 		draw := func(keep int64) schema.RetentionPolicy {
-			return schema.RetentionPolicy{Domain: domain, Tier: rapid.SampledFrom(tiers).Draw(r, "tier"), Typology: rapid.SampledFrom(typologies).Draw(r, "typology"), KeepSeconds: keep,
-				OnExpiry: rapid.SampledFrom([]schema.OnExpiry{schema.ExpiryPurge, schema.ExpiryArchive}).Draw(r, "then"), DecayExempt: rapid.Bool().Draw(r, "exempt")}
+			return schema.RetentionPolicy{Domain: domain, Tier: rapid.SampledFrom(tiers).Draw(r, "tier"),
+				Typology: rapid.SampledFrom(typologies).Draw(r, "typology"), KeepSeconds: keep,
+				OnExpiry: rapid.SampledFrom([]schema.OnExpiry{schema.ExpiryPurge, schema.ExpiryArchive}).Draw(r,
+					"then"), DecayExempt: rapid.Bool().Draw(r, "exempt")}
 		}
 		var rules lifecycle.RetentionRules
 		for range rapid.IntRange(0, 4).Draw(r, "rules") {
@@ -77,7 +80,8 @@ func TestSettingAPolicyChangesWhatIsSaid(t *testing.T) {
 		set := rules.Set(p, then, exempt)
 		after := setAll(rules, set)
 		last := set[len(set)-1]
-		require.Equal(r, []any{p.Tier, p.Typology}, []any{last.Tier, last.Typology}, "the class itself comes last: nothing is lifted in between")
+		require.Equal(r, []any{p.Tier, p.Typology}, []any{last.Tier, last.Typology},
+			"the class itself comes last: nothing is lifted in between")
 		whole := p.Tier == schema.Any && p.Typology == schema.Any
 		for _, class := range lifecycle.RetentionClasses(domain) {
 			was, is := rules.For(domain, class.Tier, class.Typology), after.For(domain, class.Tier, class.Typology)
@@ -108,7 +112,8 @@ func TestKeysOutliveWhatTheyProtect(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var rules lifecycle.RetentionRules
 		for range rapid.IntRange(0, 4).Draw(r, "policies") {
-			p := schema.RetentionPolicy{Domain: rapid.SampledFrom(schema.RetentionDomains).Draw(r, "domain"), Tier: schema.Any, Typology: schema.Any,
+			p := schema.RetentionPolicy{Domain: rapid.SampledFrom(schema.RetentionDomains).Draw(r, "domain"),
+				Tier: schema.Any, Typology: schema.Any,
 				KeepSeconds: rapid.Int64Range(0, 400).Draw(r, "days") * day}
 			if p.Domain.OfMemories() {
 				p.Tier = rapid.SampledFrom([]schema.Tier{schema.Any, schema.TierSession}).Draw(r, "tier")
@@ -116,7 +121,8 @@ func TestKeysOutliveWhatTheyProtect(t *testing.T) {
 			rules = setAll(rules, []schema.RetentionPolicy{p})
 		}
 		keys := rules.Keys().KeepSeconds
-		for _, d := range []schema.RetentionDomain{schema.RetainOperations, schema.RetainIngest, schema.RetainJobsDead, schema.RetainMemory, schema.RetainWorld} {
+		for _, d := range []schema.RetentionDomain{schema.RetainOperations, schema.RetainIngest, schema.RetainJobsDead,
+			schema.RetainMemory, schema.RetainWorld} {
 			kept := rules.For(d, schema.TierSession, schema.TypologyEpisodic).KeepSeconds
 			require.True(r, keys == 0 || kept > 0 && keys >= kept, "%s is kept for %d s, keys for %d s", d, kept, keys)
 		}

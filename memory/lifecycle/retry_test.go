@@ -12,7 +12,8 @@ import (
 
 func TestRetryDelay(t *testing.T) {
 	t.Parallel()
-	for attempt, base := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 4: 8 * time.Second,
+	for attempt, base := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second,
+		3: 4 * time.Second, 4: 8 * time.Second,
 		5: 16 * time.Second, 6: 30 * time.Second, 7: 30 * time.Second, 1000: 30 * time.Second} {
 		seen, least, most := map[time.Duration]bool{}, time.Hour, time.Duration(0)
 		for n := range 2000 {

@@ -29,7 +29,7 @@ type SweepOutcome string
 // What a sweep may do.
 const (
 	SweepPrune   SweepOutcome = "pruned"   // it becomes a tombstone, which can be recovered
-	SweepArchive SweepOutcome = "archived" // it stays for good, out of every reader's sight, and can be recovered
+	SweepArchive SweepOutcome = "archived" // it stays without limit, is shown to no reader, and can be recovered
 	SweepKeep    SweepOutcome = "kept"     // it stays as it is, though it is due
 	SweepNotDue  SweepOutcome = "not_due"  // it is not due: what was stored of it was out of date
 )

@@ -21,8 +21,9 @@ func TestJudgeDue(t *testing.T) {
 	archive, exempt := purge, purge
 	archive.OnExpiry, exempt.DecayExempt = schema.ExpiryArchive, true
 	due := func(change ...func(*lifecycle.Decayed)) lifecycle.Decayed {
-		m := lifecycle.Decayed{Tier: schema.TierSession, Typology: schema.TypologyEpisodic, DeletionPolicy: schema.DeleteAutoPrune,
-			CreatedAt: now.Add(-7 * memorytest.Day), SalienceAt: now.Add(-7 * memorytest.Day), Salience: 1, Decay: memory.Decay{HalfLife: memorytest.Day, MinSalience: 0.05}}
+		m := lifecycle.Decayed{Tier: schema.TierSession, Typology: schema.TypologyEpisodic,
+			DeletionPolicy: schema.DeleteAutoPrune,
+			CreatedAt:      now.Add(-7 * memorytest.Day), SalienceAt: now.Add(-7 * memorytest.Day), Salience: 1, Decay: memory.Decay{HalfLife: memorytest.Day, MinSalience: 0.05}}
 		for _, c := range change {
 			c(&m)
 		}
@@ -75,7 +76,7 @@ func TestJudgeDue(t *testing.T) {
 }
 
 // Whatever a memory is: nothing goes before it is due, nothing that must stay goes, and what stays due is not
-// looked at for ever.
+// checked forever.
 func TestJudgeDueProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -85,7 +86,8 @@ func TestJudgeDueProperties(t *testing.T) {
 			Tier:           rapid.SampledFrom([]schema.Tier{schema.TierInteraction, schema.TierSession, schema.TierPersistent}).Draw(r, "tier"),
 			Typology:       rapid.SampledFrom([]schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic, schema.TypologyProcedural}).Draw(r, "typology"),
 			DeletionPolicy: rapid.SampledFrom([]schema.DeletionPolicy{schema.DeleteAutoPrune, schema.DeleteManualOnly, schema.DeleteNever}).Draw(r, "policy"),
-			Pinned:         rapid.Bool().Draw(r, "pinned"), World: rapid.Bool().Draw(r, "world"), ActionLinked: rapid.Bool().Draw(r, "acted"),
+			Pinned:         rapid.Bool().Draw(r, "pinned"), World: rapid.Bool().Draw(r,
+				"world"), ActionLinked: rapid.Bool().Draw(r, "acted"),
 			CreatedAt:  now.Add(-time.Duration(rapid.Int64Range(-1e6, 1e8).Draw(r, "age")) * time.Second),
 			SalienceAt: now.Add(-time.Duration(rapid.Int64Range(-1e6, 1e8).Draw(r, "since")) * time.Second), // clocks differ
 			Salience:   unit.Draw(r, "salience"),
@@ -113,7 +115,8 @@ func TestJudgeDueProperties(t *testing.T) {
 func TestDefaultRetentionIsTheDocuments(t *testing.T) {
 	t.Parallel()
 	var none lifecycle.RetentionRules
-	for domain, want := range map[schema.RetentionDomain]time.Duration{schema.RetainMemory: 30 * memorytest.Day, schema.RetainWorld: 30 * memorytest.Day,
+	for domain, want := range map[schema.RetentionDomain]time.Duration{schema.RetainMemory: 30 * memorytest.Day,
+		schema.RetainWorld:   30 * memorytest.Day,
 		schema.RetainHistory: 180 * memorytest.Day, schema.RetainJobsCompleted: 14 * memorytest.Day, schema.RetainJobsDead: 30 * memorytest.Day, schema.RetainRetrievals: 30 * memorytest.Day,
 		schema.RetainIngest: 90 * memorytest.Day, schema.RetainOperations: 90 * memorytest.Day, schema.RetainForgetRuns: 180 * memorytest.Day, schema.RetainEvents: 180 * memorytest.Day,
 		schema.RetainArtifacts: 30 * memorytest.Day} {
@@ -134,8 +137,10 @@ func TestRetentionRulesFor(t *testing.T) {
 		return schema.RetentionPolicy{Domain: d, Tier: tier, Typology: typology, KeepSeconds: keep, OnExpiry: schema.ExpiryPurge}
 	}
 	rules := lifecycle.RetentionRules{
-		rule(schema.RetainMemory, schema.TierSession, schema.TypologyEpisodic, 4), rule(schema.RetainMemory, schema.Any, schema.Any, 1),
-		rule(schema.RetainMemory, schema.Any, schema.TypologyEpisodic, 2), rule(schema.RetainMemory, schema.TierSession, schema.Any, 3),
+		rule(schema.RetainMemory, schema.TierSession, schema.TypologyEpisodic, 4), rule(schema.RetainMemory, schema.Any,
+			schema.Any, 1),
+		rule(schema.RetainMemory, schema.Any, schema.TypologyEpisodic, 2), rule(schema.RetainMemory, schema.TierSession,
+			schema.Any, 3),
 	}
 	for _, test := range []struct {
 		tier     schema.Tier

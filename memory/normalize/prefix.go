@@ -18,9 +18,9 @@ type Prefix struct {
 const criticalPrefix = "critical:"
 
 // ParsePrefix splits the prefixes off content: "critical:" in any case pins, "[tag1,tag2]:" tags.
-// Both may stand, in either order, each once; "critical: [a]: critical: x" is about "critical: x".
+// Both may occur, in either order, each once; "critical: [a]: critical: x" is about "critical: x".
 //
-// What looks like a prefix is content when nothing stands after it, and so are brackets without a
+// What looks like a prefix is content when nothing follows it, and so are brackets without a
 // colon ("[note] text"), without a tag ("[]:"), or with something no tag could be: more than
 // schema.MaxTags, or one longer than schema.MaxTagLength.
 func ParsePrefix(content string) Prefix {

@@ -83,14 +83,16 @@ func TestWithheldIsNamed(t *testing.T) {
 	} {
 		require.Equal(t, want, outcome.Fact(f))
 	}
-	require.Equal(t, "kept as said; a private key, an access token and a password were found and are withheld", outcome.Candidate(schema.CandidateOutcome{Stored: true, Withheld: true,
-		Detected: []string{sensitive.DetectedPrivateKey, sensitive.DetectedToken, sensitive.DetectedPassword}}, nil))
+	require.Equal(t, "kept as said; a private key, an access token and a password were found and are withheld",
+		outcome.Candidate(schema.CandidateOutcome{Stored: true, Withheld: true,
+			Detected: []string{sensitive.DetectedPrivateKey, sensitive.DetectedToken, sensitive.DetectedPassword}}, nil))
 }
 
 // Every kind that a detector raises above what recall shows has words of its own.
 func TestEveryWithheldKindHasWords(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"-----BEGIN RSA PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLQ", "Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "my password is hunter2x",
+	for _, text := range []string{"-----BEGIN RSA PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLQ",
+		"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "my password is hunter2x",
 		"postgres://ann:s3cretpw@db.acme.example/x", "4111 1111 1111 1111", "DE89370400440532013000", "my passport number is X1234567"} {
 		level, kinds := sensitive.Detect(text)
 		require.True(t, sensitive.IsWithheld(level), text)

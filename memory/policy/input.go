@@ -11,7 +11,7 @@ import (
 // Kind says what is being classified. Rules see it as kind.
 type Kind string
 
-// Input is what rules may look at besides the classification.
+// Input is what rules may read in addition to the classification.
 type Input struct {
 	Kind Kind
 	// Candidate is what was handed in. For a fact its content is the fact's text, and the rest its

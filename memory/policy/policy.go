@@ -24,7 +24,7 @@ type policyRule struct {
 	set               []policySetting // in order of policyFields
 }
 
-// policyCondition decides whether a rule applies. Its errors do not say what was looked at.
+// policyCondition decides whether a rule applies. Its errors do not contain the values.
 type policyCondition interface {
 	holds(vars map[string]any) (bool, error)
 }

@@ -27,7 +27,8 @@ func parsePolicy(t require.TestingT, text string) *policy.Policy {
 
 // admit classifies one candidate under a rules file.
 func admit(t require.TestingT, rules string, c schema.Candidate) policy.Explanation {
-	return intake.Admit(c, schema.Principal{Tenant: "t", Agent: "a", Project: "p", PolicyGroup: "g"}, "", parsePolicy(t, rules)).Explanation
+	return intake.Admit(c, schema.Principal{Tenant: "t", Agent: "a", Project: "p", PolicyGroup: "g"}, "",
+		parsePolicy(t, rules)).Explanation
 }
 
 func decision(t require.TestingT, e policy.Explanation, field string) policy.Decision {
@@ -67,7 +68,8 @@ rules:
 	require.Equal(t, memory.Classification{
 		Type: schema.TypeSemantic, Tier: schema.TierPersistent, Typology: schema.TypologySemantic, Category: schema.CategoryRule,
 		Sensitivity: schema.SensitivityMedium, Confidence: 0.4, Importance: 0.3, Tags: []string{"own", "hot", "drinks"},
-		Decay: memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: memorytest.Day, Share: 0.5}}, HalfLife: 36 * time.Hour, MinSalience: 0.2,
+		Decay: memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: memorytest.Day, Share: 0.5}},
+			HalfLife: 36 * time.Hour, MinSalience: 0.2,
 			MaxAge: 14 * 24 * time.Hour, Floor: 0.1, ReinforcementGain: 0.25},
 		Scope: "kitchen", Visibility: schema.VisibilityGroup, DeletionPolicy: schema.DeleteNever, RevisionPolicy: schema.PolicyContest,
 		SourceTrust: &trust, Detected: []string{"password"},
@@ -79,9 +81,12 @@ rules:
 			require.Equal(t, "rule:everything", d.By, d.Field)
 		}
 	}
-	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "medium", By: "rule:everything", Was: "hyper"}, decision(t, e, "sensitivity"))
-	require.Equal(t, policy.Decision{Field: "tier", Value: "persistent", By: "rule:everything", Was: "session"}, decision(t, e, "tier"))
-	require.Equal(t, policy.Decision{Field: "decay.half_life", Value: "1d12h", By: "rule:everything", Was: "7d"}, decision(t, e, "decay.half_life"))
+	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "medium", By: "rule:everything", Was: "hyper"},
+		decision(t, e, "sensitivity"))
+	require.Equal(t, policy.Decision{Field: "tier", Value: "persistent", By: "rule:everything", Was: "session"},
+		decision(t, e, "tier"))
+	require.Equal(t, policy.Decision{Field: "decay.half_life", Value: "1d12h", By: "rule:everything", Was: "7d"},
+		decision(t, e, "decay.half_life"))
 }
 
 func TestRulesDrawCurves(t *testing.T) {
@@ -105,10 +110,12 @@ rules:
 	// A record's own curve goes when a rule sets another.
 	p, err := policy.Parse([]byte(rules))
 	require.NoError(t, err)
-	own := memory.Classification{Type: schema.TypeSemantic, Decay: memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: memorytest.Day, Share: 0}}}}
+	own := memory.Classification{Type: schema.TypeSemantic,
+		Decay: memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: memorytest.Day, Share: 0}}}}
 	e = p.Explain(own, policy.Input{Kind: policy.KindRecord, Candidate: schema.Candidate{Content: "tea"}})
 	require.Empty(t, e.Classification.Decay.Points)
-	require.Equal(t, policy.Decision{Field: "decay.points", Value: []string{}, By: "rule:tea", Was: []string{"1d 0"}}, decision(t, e, "decay.points"))
+	require.Equal(t, policy.Decision{Field: "decay.points", Value: []string{}, By: "rule:tea", Was: []string{"1d 0"}},
+		decision(t, e, "decay.points"))
 
 	for points, field := range map[string]string{
 		"[]":                          "decay.points: must be a list",
@@ -190,7 +197,8 @@ func TestWhatFollowsFromTypeAndPin(t *testing.T) {
 	require.Equal(t, policy.Decision{Field: "importance", Value: 1.0, By: "rule:pin", Was: 0.5}, decision(t, e, "importance"))
 
 	given := 0.2
-	e = admit(t, `rules: [{name: unpin, when: "pinned", set: {pinned: false}}]`, schema.Candidate{Content: "critical: x", Importance: &given})
+	e = admit(t, `rules: [{name: unpin, when: "pinned", set: {pinned: false}}]`,
+		schema.Candidate{Content: "critical: x", Importance: &given})
 	require.False(t, e.Classification.Pinned)
 	require.Equal(t, 0.2, e.Classification.Importance)
 	require.Equal(t, schema.DeleteAutoPrune, e.Classification.DeletionPolicy)
@@ -240,7 +248,8 @@ func TestWhatConditionsSee(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	importance := 0.7
-	c := schema.Candidate{Content: "mail ann@acme.io", SourceKind: schema.SourceToolOutput, Speaker: "Dana", Session: "s1", OccurredAt: &at, Tags: []string{"Ops"},
+	c := schema.Candidate{Content: "mail ann@acme.io", SourceKind: schema.SourceToolOutput, Speaker: "Dana",
+		Session: "s1", OccurredAt: &at, Tags: []string{"Ops"},
 		Category: schema.CategoryIssue, Sensitivity: schema.SensitivityLow, Importance: &importance, Refs: []schema.Ref{{Kind: "tool_call", Ref: "r"}}}
 	for _, when := range []string{
 		`kind == "candidate"`, `candidate.content == "mail ann@acme.io"`, `candidate.source_kind == "tool_output"`, `candidate.speaker == "Dana"`, `candidate.session == "s1"`,
@@ -252,14 +261,16 @@ func TestWhatConditionsSee(t *testing.T) {
 	} {
 		require.Equal(t, []string{"r"}, admit(t, fmt.Sprintf("rules: [{name: r, when: %q, set: {confidence: 0.5}}]", when), c).Matched, when)
 	}
-	fact := memory.Fact{Content: "Dana lives in Oslo", Category: schema.CategoryFact, Confidence: 0.9, Claim: memory.Claim{Subject: "Dana", Predicate: "lives_in", Object: "Oslo"}}
+	fact := memory.Fact{Content: "Dana lives in Oslo", Category: schema.CategoryFact, Confidence: 0.9,
+		Claim: memory.Claim{Subject: "Dana", Predicate: "lives_in", Object: "Oslo"}}
 	p := parsePolicy(t, `rules: [{name: r, when: "kind == 'fact' && fact.subject == 'Dana' && fact.predicate == 'lives_in' && candidate.speaker == 'Dana' && candidate.content.contains('Oslo')", set: {confidence: 0.5}}]`)
 	require.Equal(t, []string{"r"}, intake.AdmitFact(fact, intake.FactSource{Candidate: c, Principal: memorytest.Principal, Trust: 1}, p).Matched)
 }
 
 func TestAFactIsAsSensitiveAsItsSourceUnlessARuleSaysOtherwise(t *testing.T) {
 	t.Parallel()
-	src := intake.FactSource{Candidate: schema.Candidate{Sensitivity: schema.SensitivityHyper, Tags: []string{"x"}}, Principal: memorytest.Principal, Trust: 0.4}
+	src := intake.FactSource{Candidate: schema.Candidate{Sensitivity: schema.SensitivityHyper, Tags: []string{"x"}},
+		Principal: memorytest.Principal, Trust: 0.4}
 	fact := memory.Fact{Content: "Dana likes tea", Category: schema.CategoryPreference, Confidence: 0.9}
 	e := intake.AdmitFact(fact, src, nil)
 	require.Equal(t, schema.SensitivityHyper, e.Classification.Sensitivity)
@@ -343,8 +354,10 @@ type anyRule struct {
 
 func anyRules() *rapid.Generator[[]anyRule] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) anyRule {
-		return anyRule{rapid.Bool().Draw(t, "matches"), rapid.SampledFrom([]schema.Sensitivity{"", "public", "low", "medium", "high", "hyper"}).Draw(t, "sensitivity"),
-			rapid.SampledFrom([]schema.Category{"", "fact", "rule", "issue"}).Draw(t, "category"), float64(rapid.IntRange(0, 4).Draw(t, "confidence")) / 4}
+		return anyRule{rapid.Bool().Draw(t, "matches"),
+			rapid.SampledFrom([]schema.Sensitivity{"", "public", "low", "medium", "high", "hyper"}).Draw(t, "sensitivity"),
+			rapid.SampledFrom([]schema.Category{"", "fact", "rule", "issue"}).Draw(t,
+				"category"), float64(rapid.IntRange(0, 4).Draw(t, "confidence")) / 4}
 	}), 0, 6)
 }
 
@@ -429,7 +442,8 @@ func TestTagsOfRulesAreKeptWhereThereAreTooMany(t *testing.T) {
 	for i := range schema.MaxTags {
 		own = append(own, fmt.Sprintf("t%d", i))
 	}
-	e := admit(t, `rules: [{name: a, when: "true", set: {tags: [a]}}, {name: b, when: "true", set: {tags: [b]}}]`, schema.Candidate{Content: "x", Tags: own})
+	e := admit(t, `rules: [{name: a, when: "true", set: {tags: [a]}}, {name: b, when: "true", set: {tags: [b]}}]`,
+		schema.Candidate{Content: "x", Tags: own})
 	require.Equal(t, append(append([]string{}, own[:schema.MaxTags-2]...), "a", "b"), e.Classification.Tags)
 }
 
@@ -467,7 +481,8 @@ func TestTheDocumentedRules(t *testing.T) {
 			require.Contains(t, string(text), "`"+name+"`")
 		}
 	}
-	for _, kind := range []string{sensitive.DetectedPrivateKey, sensitive.DetectedAPIKey, sensitive.DetectedToken, sensitive.DetectedPassword, sensitive.DetectedSecret,
+	for _, kind := range []string{sensitive.DetectedPrivateKey, sensitive.DetectedAPIKey, sensitive.DetectedToken,
+		sensitive.DetectedPassword, sensitive.DetectedSecret,
 		sensitive.DetectedConnectionString, sensitive.DetectedPaymentCard, sensitive.DetectedIBAN, sensitive.DetectedBankAccount, sensitive.DetectedSSN, sensitive.DetectedIdentity,
 		sensitive.DetectedEmail, sensitive.DetectedPhone, sensitive.DetectedAddress} {
 		require.Contains(t, string(text), "`"+kind+"`")

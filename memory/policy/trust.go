@@ -19,7 +19,7 @@ import (
 // Trust limits (document 004 §13 and §15.9).
 const (
 
-	// UnprovenLimit is what is shown at most to whom is not authenticated. The RFC leaves the line to the
+	// UnprovenLimit is what is shown at most to callers who are not authenticated. The RFC leaves the line to the
 	// implementation: medium is what recall has always shown without being asked.
 	UnprovenLimit = schema.SensitivityMedium
 	// MaxTrustLifetime bounds how long a signed trust context is good for: it cannot be called back.
@@ -44,7 +44,7 @@ type TrustRules struct {
 type Clearance struct {
 	Authenticated bool
 	Limit         schema.Sensitivity // content up to here; empty means DefaultLimit
-	Scopes        []string           // besides the principal's
+	Scopes        []string           // in addition to the principal's
 	Metadata      []schema.Sensitivity
 	Summary       []schema.Sensitivity
 	Problems      []schema.TrustProblem
@@ -169,7 +169,7 @@ func ownScopes(scopes []string, p schema.Principal) []string {
 	})
 }
 
-// trustScopes are the scopes besides the principal's, each once, in order.
+// trustScopes are the scopes in addition to the principal's, each once, in order.
 func trustScopes(scopes []string, own string) []string {
 	var out []string
 	for _, s := range scopes {
@@ -232,7 +232,7 @@ func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires ti
 
 // ReadTrust checks a token's signature and time, and returns what it says. It returns ErrTrustMalformed,
 // also for one that another key has signed, or ErrTrustExpired. The MAC comes first, in constant time, so
-// that nothing about a forged token is told.
+// that the answer says nothing about a forged token.
 func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
 	encoded, ok := strings.CutPrefix(token, trustPrefix)
 	body, mac, parts := strings.Cut(encoded, ".")

@@ -87,7 +87,8 @@ func TestClearance(t *testing.T) {
 
 func TestTrustTokens(t *testing.T) {
 	t.Parallel()
-	said := schema.TrustContext{Authenticated: true, MaxSensitivity: schema.SensitivityHyper, Scopes: []string{"s"}, Environment: "office"}
+	said := schema.TrustContext{Authenticated: true, MaxSensitivity: schema.SensitivityHyper, Scopes: []string{"s"},
+		Environment: "office"}
 	token := signed(t, trustKey, trustedOne, said, trustNow.Add(time.Minute))
 	got, err := policy.OpenTrust(trustKey, token, trustedOne, trustNow)
 	require.NoError(t, err)
@@ -114,7 +115,8 @@ func TestTrustTokens(t *testing.T) {
 	// The MAC of a forget's confirmation with the same key opens nothing, and a body of one's own neither.
 	body, _ := json.Marshal(policy.SignedTrust{Principal: trustedOne, Trust: said, Expires: trustNow.Unix() + 60})
 	parts := strings.Split(token, ".")
-	for _, forged := range []string{"", token + "\n", parts[0] + "." + base64.RawURLEncoding.EncodeToString(body) + ".", parts[0] + "." + parts[1], parts[0] + "." + parts[1] + "." + parts[2][:20],
+	for _, forged := range []string{"", token + "\n", parts[0] + "." + base64.RawURLEncoding.EncodeToString(body) + ".",
+		parts[0] + "." + parts[1], parts[0] + "." + parts[1] + "." + parts[2][:20],
 		parts[0] + "." + base64.RawURLEncoding.EncodeToString(append(body, ' ')) + "." + parts[2]} {
 		_, err := policy.ReadTrust(trustKey, forged, trustNow)
 		require.ErrorIs(t, err, policy.ErrTrustMalformed)
@@ -139,7 +141,9 @@ func TestClearanceIsBoundedByAll(t *testing.T) {
 	name := rapid.SampledFrom([]string{"", "kiosk", "office", "train"})
 	scopes := rapid.SliceOfN(rapid.SampledFrom([]string{"s", "z", "own"}), 0, 3)
 	context := rapid.Custom(func(t *rapid.T) schema.TrustContext {
-		return schema.TrustContext{Authenticated: rapid.Bool().Draw(t, "authenticated"), MaxSensitivity: level.Draw(t, "max"), Scopes: scopes.Draw(t, "scopes"), Environment: name.Draw(t, "environment")}
+		return schema.TrustContext{Authenticated: rapid.Bool().Draw(t, "authenticated"),
+			MaxSensitivity: level.Draw(t, "max"), Scopes: scopes.Draw(t, "scopes"),
+			Environment: name.Draw(t, "environment")}
 	})
 	rank := func(s schema.Sensitivity) int { return slices.Index(ladder, s) }
 	under := func(rt *rapid.T, c policy.Clearance, bound schema.Sensitivity, why string) {
@@ -148,7 +152,8 @@ func TestClearanceIsBoundedByAll(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		rules := policy.TrustRules{Environments: map[string]schema.Sensitivity{}, Above: map[schema.Sensitivity]schema.Redaction{}}
+		rules := policy.TrustRules{Environments: map[string]schema.Sensitivity{},
+			Above: map[schema.Sensitivity]schema.Redaction{}}
 		for _, e := range []string{"kiosk", "office", policy.AnyEnvironment} {
 			if l := level.Draw(rt, e); l != "" {
 				rules.Environments[e] = l
@@ -207,7 +212,8 @@ func TestTrustRulesOfAFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, rules.Rules())
 	require.Equal(t, policy.TrustRules{Environments: map[string]schema.Sensitivity{"kiosk": schema.SensitivityLow, "*": schema.SensitivityMedium},
-		Above: map[schema.Sensitivity]schema.Redaction{schema.SensitivityHigh: schema.RedactedSummary, schema.SensitivityHyper: schema.RedactedMetadata}}, rules.Trust())
+		Above: map[schema.Sensitivity]schema.Redaction{schema.SensitivityHigh: schema.RedactedSummary,
+			schema.SensitivityHyper: schema.RedactedMetadata}}, rules.Trust())
 	var none *policy.Policy
 	require.Zero(t, none.Trust())
 	for text, fields := range map[string][]string{

@@ -181,5 +181,5 @@ func FindRetracted(fact memory.Fact, neighbors []memory.Neighbor) memory.Proposa
 	return out
 }
 
-// changeCertain is the confidence of a proposal that rests on what was said in so many words.
+// changeCertain is the confidence of a proposal that rests on an explicit statement.
 const changeCertain = 0.9

@@ -13,7 +13,8 @@ import (
 )
 
 func neighbor(id, content string, at time.Time) memory.Neighbor {
-	return memory.Neighbor{ID: id, Version: 1, Content: content, Hash: normalize.Normalize(content).Hash, Type: schema.TypeSemantic, Status: schema.StatusActive, OccurredAt: at}
+	return memory.Neighbor{ID: id, Version: 1, Content: content, Hash: normalize.Normalize(content).Hash,
+		Type: schema.TypeSemantic, Status: schema.StatusActive, OccurredAt: at}
 }
 
 var (
@@ -61,16 +62,19 @@ func TestOwnStatements(t *testing.T) {
 	t.Parallel()
 	old := neighbor("a", "I live in Lyon.", monday)
 	old.Who = "Maya"
-	found, ok := proposals.FindChange(memory.Fact{Content: "I live in Oslo now.", Speaker: "Maya", SaidAt: tuesday}, []memory.Neighbor{old})
+	found, ok := proposals.FindChange(memory.Fact{Content: "I live in Oslo now.", Speaker: "Maya", SaidAt: tuesday},
+		[]memory.Neighbor{old})
 	require.True(t, ok)
 	require.True(t, found.Own)
-	_, ok = proposals.FindChange(memory.Fact{Content: "I live in Oslo now.", Speaker: "Tom", SaidAt: tuesday}, []memory.Neighbor{old})
+	_, ok = proposals.FindChange(memory.Fact{Content: "I live in Oslo now.", Speaker: "Tom", SaidAt: tuesday},
+		[]memory.Neighbor{old})
 	require.False(t, ok, "Tom speaks of himself")
 }
 
 func TestFindRetracted(t *testing.T) {
 	t.Parallel()
-	neighbors := []memory.Neighbor{neighbor("a", "Maya likes spaces.", monday), neighbor("b", "Maya likes tabs.", monday), neighbor("c", "Maya likes tabs!", monday)}
+	neighbors := []memory.Neighbor{neighbor("a", "Maya likes spaces.", monday),
+		neighbor("b", "Maya likes tabs.", monday), neighbor("c", "Maya likes tabs!", monday)}
 	p := proposals.FindRetracted(memory.Fact{Content: "Maya likes tabs.", Retracts: true, SaidAt: tuesday}, neighbors)
 	require.Equal(t, memory.Proposal{Action: schema.ActionDelete, TargetID: "b", Also: []string{"c"}, Change: memory.ChangeRetract, Own: true, Confidence: 0.9, Reason: "taken back"}, p)
 	p = proposals.FindRetracted(memory.Fact{Content: "Maya likes mustard.", Retracts: true}, neighbors)
@@ -80,7 +84,8 @@ func TestFindRetracted(t *testing.T) {
 func TestTheMostChangedAreOffered(t *testing.T) {
 	t.Parallel()
 	var found []memory.Neighbor
-	for _, text := range []string{"The launch party is loud.", "The launch was fun.", "A launch needs a checklist.", "The launch crew likes tea.", "A launch is a launch.", "The launch is planned for May 3."} {
+	for _, text := range []string{"The launch party is loud.", "The launch was fun.", "A launch needs a checklist.",
+		"The launch crew likes tea.", "A launch is a launch.", "The launch is planned for May 3."} {
 		found = append(found, neighbor(text, text, monday))
 	}
 	offered := proposals.Offer(memory.Fact{Content: "The launch slipped to June 10.", SaidAt: tuesday}, found)

@@ -22,7 +22,8 @@ func TestKeepLasting(t *testing.T) {
 	bounded := memory.Neighbor{ID: "bounded", Type: schema.TypeSemantic, Visibility: schema.VisibilityShared, Bounded: true}
 	all := []memory.Neighbor{said, lasting, task, skill, bounded}
 	none := func(target string) memory.Proposal {
-		return memory.Proposal{Action: schema.ActionNone, TargetID: target, Confidence: 0.9, Reason: "known", Warnings: []string{"w"}}
+		return memory.Proposal{Action: schema.ActionNone, TargetID: target, Confidence: 0.9, Reason: "known",
+			Warnings: []string{"w"}}
 	}
 	add := func(reason string) memory.Proposal {
 		return memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: reason, Warnings: []string{"w"}}
@@ -71,7 +72,8 @@ func TestTieOf(t *testing.T) {
 func TestRestateIsOneSuccess(t *testing.T) {
 	t.Parallel()
 	created := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m := lifecycle.Rated{Type: schema.TypeSemantic, Confidence: 0.8, CreatedAt: created, Decay: memory.DefaultDecay(schema.TypeSemantic), Salience: 1, SalienceAt: created}
+	m := lifecycle.Rated{Type: schema.TypeSemantic, Confidence: 0.8, CreatedAt: created,
+		Decay: memory.DefaultDecay(schema.TypeSemantic), Salience: 1, SalienceAt: created}
 	later := created.Add(90 * 24 * time.Hour)
 	r, err := proposals.Restate(m, later)
 	require.NoError(t, err)
@@ -93,8 +95,9 @@ func TestRestateIsOneSuccess(t *testing.T) {
 func TestSourceRef(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 13, 0, 0, 0, time.FixedZone("", 3600))
-	for kind, want := range map[schema.SourceKind]string{schema.SourceUserInput: "human", schema.SourceMemory: "human", schema.SourceToolOutput: "tool_call",
-		schema.SourceOutcome: "outcome", schema.SourceObservation: "observation"} {
+	for kind, want := range map[schema.SourceKind]string{schema.SourceUserInput: "human", schema.SourceMemory: "human",
+		schema.SourceToolOutput: "tool_call",
+		schema.SourceOutcome:    "outcome", schema.SourceObservation: "observation"} {
 		ref := proposals.SourceRef(kind, "0195", at)
 		require.Equal(t, want, ref.Kind)
 		require.Equal(t, "memory:0195", ref.Ref)

@@ -42,7 +42,7 @@ func (s Statement) hasTriple() bool {
 //
 //   - They have the same triple: subject, predicate and object. With one subject and predicate and
 //     different objects they say different things, whatever their words.
-//   - They have the same words in the same order, but for a final s, articles, words such as "now", and
+//   - They have the same words in the same order, except for a final s, articles, words such as "now", and
 //     speakers who speak of themselves: "I prefer Python." of Maya says what "Maya prefers Python" says.
 //     "I prefer Python." of two speakers does not, unless one of them is unknown.
 //   - They give the same attribute of the same subject the same value (package frame): "My home is in
@@ -148,7 +148,7 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	switch {
 	case by == TieSame || from == TieSame && by == TieDerived && same:
-		return from, true // a copy stands where the original stands
+		return from, true // a copy has the place of the original
 	case from == TieSame || from == by:
 		return by, true
 	default:

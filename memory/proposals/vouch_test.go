@@ -94,9 +94,11 @@ func TestVouchNeverTrustsAModelAlone(t *testing.T) {
 	fact := memory.Fact{Content: "The build takes nine minutes.", Confidence: 0.9, SaidAt: tuesday}
 	_, changes := proposals.FindChange(fact, neighbors)
 	require.False(t, changes)
-	for _, action := range []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionDelete, schema.ActionNone, "drop"} {
+	for _, action := range []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionDelete,
+		schema.ActionNone, "drop"} {
 		for _, target := range []string{"dogs", "tea", "other", ""} {
-			for _, change := range []memory.Change{memory.ChangeSupersede, memory.ChangeContest, memory.ChangeRetract, "wipe", ""} {
+			for _, change := range []memory.Change{memory.ChangeSupersede, memory.ChangeContest, memory.ChangeRetract,
+				"wipe", ""} {
 				p := intake.CheckProposal(memory.Proposal{Action: action, TargetID: target, Change: change, Confidence: 1, Also: []string{"dogs", "tea"}}, neighbors)
 				if change == memory.ChangeRetract && p.Change == change {
 					continue // models cannot say it: package reply

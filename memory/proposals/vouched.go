@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Prefixes of references to what Mneme keeps of a request besides the memory: they stay when that is gone.
+// Prefixes of references to what Mneme keeps of a request in addition to the memory: they stay when that is gone.
 const (
 	CandidateRefPrefix = "candidate:"
 	EventRefPrefix     = "ledger:"

@@ -17,7 +17,8 @@ func TestHandedInNamesCandidateAndEvent(t *testing.T) {
 	utc := at.UTC()
 	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "candidate:c", Timestamp: &utc}, {Kind: "event", Ref: "ledger:e", Timestamp: &utc}},
 		proposals.HandedIn(schema.SourceToolOutput, "c", "e", at))
-	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "candidate:c", Timestamp: &utc}}, proposals.HandedIn(schema.SourceMemory, "c", "", at))
+	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "candidate:c", Timestamp: &utc}},
+		proposals.HandedIn(schema.SourceMemory, "c", "", at))
 }
 
 func TestPutEvidence(t *testing.T) {

@@ -43,7 +43,7 @@ const (
 	ReasonMutationsFrozen = "mutations_frozen"
 )
 
-// WritePolicy says what the pipeline may do by itself (document 002 "Shadow Mode vs. Controlled
+// WritePolicy says what the pipeline may do without a review (document 002 "Shadow Mode vs. Controlled
 // Writes"). The zero WritePolicy writes nothing.
 type WritePolicy struct {
 	Mode              schema.WriteMode // empty or unknown counts as shadow

@@ -129,13 +129,16 @@ func TestEvaluateWriteProperties(t *testing.T) {
 	t.Parallel()
 	modes := rapid.SampledFrom([]schema.WriteMode{schema.ModeShadow, schema.ModeFrozen, schema.ModeControlled, "", "odd"})
 	rapid.Check(t, func(t *rapid.T) {
-		policy := proposals.WritePolicy{Mode: modes.Draw(t, "mode"), AllowUpdateDelete: rapid.Bool().Draw(t, "allow"), MinFactConfidence: rapid.Float64Range(0, 1).Draw(t, "min")}
+		policy := proposals.WritePolicy{Mode: modes.Draw(t, "mode"), AllowUpdateDelete: rapid.Bool().Draw(t, "allow"),
+			MinFactConfidence: rapid.Float64Range(0, 1).Draw(t, "min")}
 		f := memory.Fact{
-			Content:    rapid.OneOf(memorytest.AnyText(), rapid.Just("User prefers tea"), rapid.Just("User never prefers tea")).Draw(t, "content"),
+			Content: rapid.OneOf(memorytest.AnyText(), rapid.Just("User prefers tea"),
+				rapid.Just("User never prefers tea")).Draw(t, "content"),
 			Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence"),
 			Retracts:   rapid.Bool().Draw(t, "retracts"),
 		}
-		target := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Pinned: rapid.Bool().Draw(t, "pinned"), Kept: rapid.Bool().Draw(t, "kept")}
+		target := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Pinned: rapid.Bool().Draw(t, "pinned"),
+			Kept: rapid.Bool().Draw(t, "kept")}
 		p := memory.Proposal{
 			Action:   schema.Action(rapid.SampledFrom([]string{"add", "update", "delete", "none", "odd"}).Draw(t, "action")),
 			TargetID: rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(t, "target"),

@@ -3,6 +3,7 @@ package rank
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -35,14 +36,14 @@ const (
 // beat Ana".
 func CollapseDuplicates(ranked []Evidence, contents map[uuid.UUID]string) []Evidence {
 	out := make([]Evidence, 0, len(ranked))
-	var kept []shingled
-	for _, e := range ranked {
+	var kept []*shingled
+	for i, e := range ranked {
 		content, read := contents[e.ID]
 		if !read || content == "" {
 			out = append(out, e)
 			continue
 		}
-		s := shingle(e, content)
+		s := shingle(&ranked[i], content)
 		if slices.ContainsFunc(kept, s.repeats) {
 			continue
 		}
@@ -54,40 +55,58 @@ func CollapseDuplicates(ranked []Evidence, contents map[uuid.UUID]string) []Evid
 
 // shingled is a text as duplicates are told by.
 type shingled struct {
-	of       Evidence
-	words    map[string]bool
-	marked   map[string]bool // words that make two texts differ in substance: numbers, names, negations, conditions
-	shingles map[[2]string]bool
+	of      *Evidence
+	content string
+	text    []string // its words, without fillers
+	words   []string // the same, each once, sorted
+
+	// Most texts differ in their words already: these are made when first needed.
+	marked   func() map[string]bool
+	shingles func() map[[2]string]bool
 }
 
-func shingle(e Evidence, content string) shingled {
-	s := shingled{of: e, words: map[string]bool{}, marked: map[string]bool{}, shingles: map[[2]string]bool{}}
-	previous := ""
-	for _, word := range normalize.Words(content, "'") {
-		if fillers[word] {
-			continue
-		}
-		s.words[word] = true
-		s.shingles[[2]string{previous, word}] = true
-		if plain := strings.ReplaceAll(word, "'", ""); normalize.Negations[plain] || turns[word] ||
-			strings.ContainsFunc(word, unicode.IsNumber) {
-			s.marked[word] = true
-		}
-		previous = word
-	}
-	// A capital marks a name, at the start of a sentence perhaps by mistake: that keeps two results.
-	for field := range strings.FieldsFuncSeq(normalize.Apostrophes.Replace(content), func(r rune) bool {
-		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && r != '\''
-	}) {
-		if first, _ := utf8.DecodeRuneInString(field); unicode.IsUpper(first) {
-			s.marked[normalize.Lower(strings.Trim(field, "'"))] = true
-		}
-	}
+func shingle(e *Evidence, content string) *shingled {
+	s := &shingled{of: e, content: content,
+		text: slices.DeleteFunc(normalize.Words(content, "'"), func(word string) bool { return fillers[word] })}
+	s.words = slices.Clone(s.text)
+	slices.Sort(s.words)
+	s.words = slices.Compact(s.words)
+	s.marked, s.shingles = sync.OnceValue(s.mark), sync.OnceValue(s.pair)
 	return s
 }
 
+// mark returns the words that make two texts differ in substance: numbers, names, negations, conditions.
+func (s *shingled) mark() map[string]bool {
+	marked := map[string]bool{}
+	for _, word := range s.words {
+		if plain := strings.ReplaceAll(word, "'", ""); normalize.Negations[plain] || turns[word] ||
+			strings.ContainsFunc(word, unicode.IsNumber) {
+			marked[word] = true
+		}
+	}
+	// A capital marks a name, at the start of a sentence perhaps by mistake: that keeps two results.
+	for field := range strings.FieldsFuncSeq(normalize.Apostrophes.Replace(s.content), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M) && r != '\''
+	}) {
+		if first, _ := utf8.DecodeRuneInString(field); unicode.IsUpper(first) {
+			marked[normalize.Lower(strings.Trim(field, "'"))] = true
+		}
+	}
+	return marked
+}
+
+// pair returns the pairs of neighbouring words.
+func (s *shingled) pair() map[[2]string]bool {
+	pairs, previous := make(map[[2]string]bool, len(s.text)), ""
+	for _, word := range s.text {
+		pairs[[2]string{previous, word}] = true
+		previous = word
+	}
+	return pairs
+}
+
 // repeats reports whether s, which stands lower, says nothing but what upper says.
-func (s shingled) repeats(upper shingled) bool {
+func (s *shingled) repeats(upper *shingled) bool {
 	a, b := s.of, upper.of
 	// Procedures and conditional facts say in their conditions, not in their words, what sets them apart, and
 	// several for one problem are wanted (document 004 §8).
@@ -98,17 +117,30 @@ func (s shingled) repeats(upper shingled) bool {
 		a.Type != schema.TypeSemantic && a.OccurredAt.Sub(b.OccurredAt).Abs() >= duplicateWindow {
 		return false
 	}
-	for word := range s.words {
-		if !upper.words[word] {
+	if !holdsAll(upper.words, s.words) {
+		return false
+	}
+	for word := range upper.marked() {
+		_, here := slices.BinarySearch(s.words, word)
+		if _, above := slices.BinarySearch(upper.words, word); above && !here {
 			return false
 		}
 	}
-	for word := range upper.words {
-		if !s.words[word] && upper.marked[word] {
-			return false
+	return jaccard(s.shingles(), upper.shingles()) >= duplicateOverlap
+}
+
+// holdsAll reports whether all of some is in all. Both are sorted.
+func holdsAll(all, some []string) bool {
+	if len(some) > len(all) {
+		return false
+	}
+	found := 0
+	for _, word := range all {
+		if found < len(some) && some[found] == word {
+			found++
 		}
 	}
-	return jaccard(s.shingles, upper.shingles) >= duplicateOverlap
+	return found == len(some)
 }
 
 // jaccard is the share of two sets' members that both have, [0,1]; of two empty sets 1.

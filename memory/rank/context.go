@@ -3,7 +3,6 @@ package rank
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -76,40 +75,46 @@ func Anchors(ranked []Evidence) []Anchor {
 // Neighbourhood adds to each candidate, as evidence independent of its own, what its neighbours in the
 // session have: 1 - (1-own)·(1-theirs). Neighbours that no channel found come in with theirs alone.
 func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
-	out := slices.Clone(ranked)
-	places, direct := map[uuid.UUID]int{}, map[uuid.UUID]float64{}
-	for i, e := range out {
-		places[e.ID], direct[e.ID] = i, e.Score
+	out := ranked
+	places := make(map[uuid.UUID]int, len(out))
+	for i := range out {
+		places[out[i].ID] = i
 	}
-	doubt := map[uuid.UUID]float64{} // product of (1-evidence) over the neighbours
-	features := map[uuid.UUID]Features{}
-	heard := map[[2]uuid.UUID]bool{} // facts of one source stand in one place and say one thing
-	for _, t := range strongestFirst(turns, direct) {
-		place := [2]uuid.UUID{t.ID, anchorPlace(out, places, t.Anchor)}
+	type raised struct {
+		turn  *Turn
+		doubt float64 // product of (1-evidence) over the neighbours
+	}
+	all, at := make([]raised, 0, len(turns)), make(map[uuid.UUID]int, len(turns))
+	heard := make(map[[2]uuid.UUID]bool, len(turns)) // facts of one source stand in one place and say one thing
+	for _, n := range strongestFirst(turns, out, places) {
+		place := [2]uuid.UUID{n.turn.ID, anchorPlace(out, places, n.turn.Anchor)}
 		if heard[place] {
 			continue
 		}
 		heard[place] = true
-		if _, ok := doubt[t.ID]; !ok {
-			doubt[t.ID] = 1
+		i, ok := at[n.turn.ID]
+		if !ok {
+			i = len(all)
+			at[n.turn.ID], all = i, append(all, raised{n.turn, 1})
 		}
-		doubt[t.ID] *= 1 - lent(t)*t.needsContext()*direct[t.Anchor]
-		features[t.ID] = t.Features
+		all[i].doubt *= 1 - lent(n.turn)*n.turn.needsContext()*n.evidence
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(doubt), compareIDs) {
-		i, known := places[id]
+	slices.SortFunc(all, func(a, b raised) int { return compareIDs(a.turn.ID, b.turn.ID) })
+	out = slices.Grow(out, len(all))
+	for _, r := range all {
+		i, known := places[r.turn.ID]
 		if !known {
-			out = append(out, Evidence{ID: id, Channels: map[string]float64{}, Features: features[id]})
+			out = append(out, Evidence{ID: r.turn.ID, Channels: map[string]float64{}, Features: r.turn.Features})
 			i = len(out) - 1
 		}
-		out[i].Set(StageNeighbourhood, 1-(1-out[i].Score)*doubt[id], fmt.Sprintf("neighbours add %.3f", 1-doubt[id]))
+		out[i].Set(StageNeighbourhood, 1-(1-out[i].Score)*r.doubt, fmt.Sprintf("neighbours add %.3f", 1-r.doubt))
 	}
 	Rank(out)
 	return out
 }
 
 // lent is the share of the anchor's evidence that a turn gets, [0,1).
-func lent(t Turn) float64 {
+func lent(t *Turn) float64 {
 	share := neighbourReach
 	for range max(t.Distance, -t.Distance) {
 		share /= 2
@@ -127,11 +132,23 @@ func (f *Features) needsContext() float64 {
 	return min(1, selfContained/max(1, float64(f.Bytes)))
 }
 
+// neighbour is a turn with its anchor's evidence.
+type neighbour struct {
+	turn     *Turn
+	evidence float64
+}
+
 // strongestFirst orders turns by their anchor's evidence, so that of several anchors in one place the
 // strongest is heard.
-func strongestFirst(turns []Turn, direct map[uuid.UUID]float64) []Turn {
-	out := slices.Clone(turns)
-	slices.SortStableFunc(out, func(a, b Turn) int { return cmp.Compare(direct[b.Anchor], direct[a.Anchor]) })
+func strongestFirst(turns []Turn, evidence []Evidence, places map[uuid.UUID]int) []neighbour {
+	out := make([]neighbour, len(turns))
+	for i := range turns {
+		out[i].turn = &turns[i]
+		if at, ok := places[turns[i].Anchor]; ok {
+			out[i].evidence = evidence[at].Score
+		}
+	}
+	slices.SortStableFunc(out, func(a, b neighbour) int { return cmp.Compare(b.evidence, a.evidence) })
 	return out
 }
 
@@ -148,15 +165,17 @@ func anchorPlace(evidence []Evidence, places map[uuid.UUID]int, anchor uuid.UUID
 func Sessions(ranked []Evidence, weights []float64) []Evidence {
 	type session struct{ agent, name string }
 	held := map[session]uint64{}
-	for _, e := range ranked {
-		held[session{e.Agent, e.Session}] |= e.Terms
+	for i := range ranked {
+		if e := &ranked[i]; e.Terms != 0 {
+			held[session{e.Agent, e.Session}] |= e.Terms
+		}
 	}
-	out := slices.Clone(ranked)
+	out := ranked
 	for i := range out {
 		e := &out[i]
-		covered := 0.0
+		covered, terms := 0.0, held[session{e.Agent, e.Session}]
 		for term, weight := range weights {
-			if held[session{e.Agent, e.Session}]&(1<<term) != 0 {
+			if terms&(1<<term) != 0 {
 				covered += weight
 			}
 		}
@@ -181,7 +200,8 @@ func Speakers(ranked []Evidence, query string) []Evidence {
 		asked[w] = true
 	}
 	named := map[string]bool{}
-	for _, e := range ranked {
+	for i := range ranked {
+		e := &ranked[i]
 		if e.Speaker == "" || named[strings.ToLower(e.Speaker)] {
 			continue
 		}
@@ -192,7 +212,7 @@ func Speakers(ranked []Evidence, query string) []Evidence {
 	if len(named) == 0 {
 		return ranked
 	}
-	out := slices.Clone(ranked)
+	out := ranked
 	for i := range out {
 		if e := &out[i]; e.Speaker != "" && !named[strings.ToLower(e.Speaker)] {
 			e.Set(StageSpeaker, e.Score*otherSpeaker, "the query names another speaker")

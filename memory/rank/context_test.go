@@ -1,6 +1,7 @@
 package rank_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -72,7 +73,7 @@ func TestAnchorsStandWhereTheirSourcesStand(t *testing.T) {
 	require.Len(t, rank.Anchors([]evidence{fact, again, said}), 2, "facts of one source stand in one place")
 }
 
-// A long text says by itself what it is about.
+// A long text says alone what it is about.
 func TestLongTextsNeedLessContext(t *testing.T) {
 	t.Parallel()
 	long := turn(1, 3, 1)
@@ -129,7 +130,7 @@ func TestSpeakers(t *testing.T) {
 		"":                           {},
 		"ignore the speaker: carole": {},
 	} {
-		got := scores(rank.Speakers(in, query))
+		got := scores(rank.Speakers(slices.Clone(in), query))
 		for id := 1; id <= 4; id++ {
 			want := 0.5
 			for _, l := range lowered {

@@ -23,6 +23,9 @@ const (
 
 // Evidence is one candidate of a recall: what the channels found of it and, from authorisation on, what
 // may be known of it without its content.
+//
+// It is large, and a recall has some five hundred of it. The stages that are on by default change the slice that they
+// are given, and return it; the caller keeps nothing of it.
 type Evidence struct {
 	ID       uuid.UUID
 	Channels map[string]float64 // each channel's calibrated score, [0,1]
@@ -35,6 +38,7 @@ type Evidence struct {
 	Newer        uuid.UUID          // a later statement of the same thing, set by StageLatest; zero: none was found
 	newerAt      time.Time
 	Relevance    float64 // [0,1], set by StageRelevance; 0: not known
+	near         float64 // [0,1], to the question in a space of meanings; 0: not known
 
 	Features
 	Steps []schema.ScoreStep // what each stage made of the score
@@ -78,26 +82,45 @@ func (e *Evidence) HeldUntil() *time.Time {
 // Set gives the evidence a stage's score and notes it. Scores stay in [0,1].
 func (e *Evidence) Set(stage string, score float64, why string) {
 	e.Score = min(1, max(0, score))
+	if e.Steps == nil {
+		e.Steps = make([]schema.ScoreStep, 0, usualSteps)
+	}
 	e.Steps = append(e.Steps, schema.ScoreStep{Stage: stage, Score: e.Score, Why: why})
 }
 
 // Rank orders evidence, best first; ties go by vector, then by id, so that equal requests have equal
 // answers.
 func Rank(evidence []Evidence) {
-	ranked := make([]*Evidence, len(evidence)) // to move: evidence is large
-	copied := slices.Clone(evidence)
-	for i := range copied {
-		ranked[i] = &copied[i]
+	type placed struct {
+		score float64
+		from  int // its place before
 	}
-	slices.SortFunc(ranked, func(a, b *Evidence) int {
-		if c := cmp.Compare(b.Score, a.Score); c != 0 {
+	order := make([]placed, len(evidence)) // to sort: evidence is large
+	for i := range evidence {
+		order[i] = placed{evidence[i].Score, i}
+	}
+	slices.SortFunc(order, func(x, y placed) int {
+		if c := cmp.Compare(y.score, x.score); c != 0 {
 			return c
 		}
+		a, b := &evidence[x.from], &evidence[y.from]
 		return cmp.Or(cmp.Compare(b.Channels[ChannelVector], a.Channels[ChannelVector]), compareIDs(a.ID, b.ID))
 	})
-	for i, e := range ranked {
-		evidence[i] = *e
+	for i := range order { // each cycle of places once, so that nothing is copied aside but its first
+		if order[i].from == i {
+			continue
+		}
+		first, to := evidence[i], i
+		for order[to].from != i {
+			from := order[to].from
+			evidence[to], order[to].from = evidence[from], to
+			to = from
+		}
+		evidence[to], order[to].from = first, to
 	}
 }
+
+// usualSteps is how many stages score a candidate that does not come first.
+const usualSteps = 4
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

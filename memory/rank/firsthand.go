@@ -62,7 +62,7 @@ func FirstHand(ranked []Evidence, query string) []Evidence {
 	if !first || AsksAssistant(query) {
 		return ranked
 	}
-	out := slices.Clone(ranked)
+	out := ranked
 	for i := range out {
 		if e := &out[i]; IsAssistant(e.Speaker, e.Agent) {
 			e.Set(StageFirstHand, e.Score*secondHand, "an assistant's words")

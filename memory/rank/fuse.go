@@ -17,25 +17,36 @@ const StageFuse = "fuse"
 // minimum of 0.1 is for scores divided by the best of the batch.
 const minRelativeScore = 0.1
 
-// VectorTrust says how far an embedding space is trusted in comparison with full text, each in [0,1].
+// VectorTrust says how far an embedding space is trusted in comparison with full text, each in [0,1]. A space either
+// sees words, and its scores are blended with those of full text, or meanings, and they are evidence of their own.
 type VectorTrust struct {
-	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
-	Alone float64 // by which a vector score counts where full text found nothing
+	Blend   float64 // α where both channels found a memory: α·vector + (1−α)·text
+	Alone   float64 // by which a vector score counts where full text found nothing
+	Meaning float64 // by which nearness counts as evidence independent of full text; 0: the space does not know meanings
 }
 
-// Fuse blends what full text and vectors found of each candidate, and orders them, best first.
+// Fuse joins what full text and vectors found of each candidate, and orders them, best first. Candidates are those
+// that the asker may see: how near one is to the question is told by comparing it with the others.
 //
-// With both scores present the result is their blend, but never less than the text score alone. Hints,
+// In a space of meanings the two are independent evidence: 1 − (1−text)·(1−Meaning·near). In a space of words,
+// with both scores present, the result is their blend, but never less than the text score alone. Hints,
 // claims, the graph and time each replace it where they are higher: the strongest calibrated evidence wins
 // (document 002 Phase 2). Without direct evidence a hint counts up to hintCap and the graph up to
 // unanchoredTraversal.
 func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
-	out := slices.Clone(evidence)
+	out := evidence
+	var nearness []float64
+	if trust.Meaning > 0 {
+		nearness = near(out)
+	}
 	for i := range out {
 		e := &out[i]
 		text, vector := e.Channels[ChannelText], e.Channels[ChannelVector]
 		score := max(text, trust.Blend*vector+(1-trust.Blend)*text)
 		switch {
+		case trust.Meaning > 0:
+			e.near = nearness[i]
+			score = text + (1-text)*trust.Meaning*e.near
 		case vector == 0:
 			score = text
 		case text == 0:
@@ -206,12 +217,13 @@ func repeatedBy(e, fact Evidence) bool {
 
 // TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,
 // but not how rare they are: it bridges misspellings and inflections and otherwise follows (measured in
-// docs/reference/benchmarks.md). A trained model leads (notes on recall constants, α 0.7).
+// docs/reference/benchmarks.md). A trained model adds what full text cannot see. Its weight is the one that helped on
+// one of the development sets with two models and harmed on none (docs/embeddings.md).
 func TrustIn(model string) VectorTrust {
 	if model == HashModel {
 		return VectorTrust{Blend: 0.1, Alone: 0.25}
 	}
-	return VectorTrust{Blend: 0.7, Alone: 0.7}
+	return VectorTrust{Alone: 0.7, Meaning: 0.5}
 }
 
 // HashModel names the offline feature-hashing space.

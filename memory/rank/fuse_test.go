@@ -77,11 +77,14 @@ func TestFuseKeepsItsBounds(t *testing.T) {
 
 func TestTrustIsABelievableShare(t *testing.T) {
 	t.Parallel()
-	for _, model := range []string{rank.HashModel, "text-embedding-3-small", ""} {
+	for _, model := range []string{rank.HashModel, "text-embedding-3-small", "potion:static:0123abcd", ""} {
 		trust := rank.TrustIn(model)
-		require.True(t, trust.Blend > 0 && trust.Blend <= 1 && trust.Alone > 0 && trust.Alone <= 1)
+		for _, share := range []float64{trust.Blend, trust.Alone, trust.Meaning} {
+			require.True(t, share >= 0 && share <= 1)
+		}
+		require.Equal(t, model != rank.HashModel, trust.Meaning > 0, model)
 	}
-	require.Less(t, rank.TrustIn(rank.HashModel).Blend, rank.TrustIn("trained").Blend)
+	require.Less(t, rank.TrustIn(rank.HashModel).Alone, rank.TrustIn("trained").Alone)
 }
 
 func TestTheStrongestEvidenceWins(t *testing.T) {

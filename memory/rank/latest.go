@@ -51,13 +51,13 @@ type pair struct {
 // question asks for the past, the earlier comes first. Links of revisions count as such pairs. Nothing is
 // dropped.
 func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) []Evidence {
-	out := slices.Clone(ranked)
+	out := ranked
 	if len(out) == 0 {
 		return out
 	}
 	position := make(map[uuid.UUID]int, len(out))
-	for i, e := range out {
-		position[e.ID] = i
+	for i := range out {
+		position[out[i].ID] = i
 	}
 	past := slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Past })
 	least := firstSuccession

@@ -86,7 +86,7 @@ func TestShapingKeepsItsBounds(t *testing.T) {
 		"decisions": func(e []evidence, _ map[uuid.UUID]string) []evidence { return rank.BoostDecisions(e) },
 		"dated":     rank.BoostDated,
 		"current": func(e []evidence, _ map[uuid.UUID]string) []evidence {
-			return rank.Current(e, map[uuid.UUID]rank.Supersession{number(0): {Replaces: true}, number(1): {Superseded: 1}, number(2): {Active: 1, Superseded: 1}})
+			return rank.Current(slices.Clone(e), map[uuid.UUID]rank.Supersession{number(0): {Replaces: true}, number(1): {Superseded: 1}, number(2): {Active: 1, Superseded: 1}})
 		},
 		"duplicates": rank.CollapseDuplicates,
 	}

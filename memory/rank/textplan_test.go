@@ -45,7 +45,7 @@ func TestPlanText(t *testing.T) {
 	}
 	width.Enough = 10
 	require.Equal(t, "l0 | l2 & l1", plan(5, 300, 200).Match(plain), "few of the rare: what holds the rest as well")
-	require.Equal(t, "l0", plan(5, 800, 700).Match(plain), "of which too many are taken to be")
+	require.Equal(t, "l0", plan(5, 800, 700).Match(plain), "too many are assumed to match")
 	require.Equal(t, "l0", plan(10, 300, 200).Match(plain), "enough of the rare")
 	width.Pairs = true
 	require.Equal(t, "l1 & (l0 | l2)", plan(900, 800, 950).Match(plain), "texts of few words seldom hold most of a query")

@@ -44,7 +44,7 @@ func TestPrimaryPutsTheGraphOnALevelWithTheRest(t *testing.T) {
 	for i := range 40 {
 		in = append(in, graphed(100+i, 0.1, map[string]float64{rank.ChannelGraph: 0.2 - float64(i)/1000}))
 	}
-	in[1].Channels[rank.ChannelGraph] = 0.001 // a weak graph score beside strong direct evidence
+	in[1].Channels[rank.ChannelGraph] = 0.001 // a weak graph score next to strong direct evidence
 	out := rank.Primary(in, 10)
 	require.Len(t, out, 20, "min(20, 4·limit)")
 	flat, graph := 0, 0
@@ -59,7 +59,7 @@ func TestPrimaryPutsTheGraphOnALevelWithTheRest(t *testing.T) {
 	require.Equal(t, 12, graph)
 	weak := out[slices.IndexFunc(out, func(e rank.Evidence) bool { return e.ID == number(1) })]
 	require.InDelta(t, 0.79, weak.Score, 1e-9, "a weak graph score discards nothing")
-	require.Equal(t, out[0].Score, out[1].Score, "the best of the graph stands beside the best of the rest")
+	require.Equal(t, out[0].Score, out[1].Score, "the best of the graph ranks with the best of the rest")
 
 	require.Len(t, rank.Primary(in, 1), 4)
 	require.Len(t, rank.Primary(in, 50), 50)

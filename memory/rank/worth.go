@@ -14,17 +14,17 @@ const (
 // Worth is the factor by which the importance of a memory weighs evidence, in [0.7,1].
 func Worth(importance float64) float64 { return WorthBase + WorthImportance*importance }
 
-// ClaimScore is the evidence of a memory that has a claim with a share of the query's weight, in [0,1]
+// ClaimScore is the evidence of a memory with a claim that matches a share of the query's weight, in [0,1]
 // (notes on recall constants, "structured claims"). The notes count matched words. Here words are weighed
-// by their rarity, as in full text, so that the scores compare: when they were counted, the name of a person
-// whom every claim is about was worth as much as any other word, and multi-hop questions lost by it
+// by their rarity, as in full text, so that the scores can be compared. With counts, the name of a person in
+// every claim had the weight of any other word, and multi-hop questions got worse answers
 // (docs/recall.md).
 func ClaimScore(share, importance, confidence float64) float64 {
 	return min(1, share*(ClaimBase+ClaimImportance*importance+ClaimConfidence*confidence))
 }
 
 // GraphScore is the evidence of a memory that names entities which are reached from those of the query.
-// The nodes' scores are shares of the query's weight, so that it compares with what full text finds; their
-// sum is bounded. Where document 002's notes take the cosine, which a channel of ids does not have, this
-// takes that share.
+// The nodes' scores are shares of the query's weight, so that they can be compared with full text; their
+// sum is bounded. Document 002's notes use the cosine. A channel of ids has none, so this uses the
+// share.
 func GraphScore(nodes, importance float64) float64 { return min(1, nodes) * Worth(importance) }

@@ -28,7 +28,7 @@ type Standing struct {
 	Claim    memory.Claim
 	Validity schema.Validity
 	Policy   schema.RevisionPolicy // empty means replace
-	// ClaimKey is what active facts are unique by besides their ground: scope, the readers that share
+	// ClaimKey is what active facts are unique by, in addition to their ground: scope, the readers that share
 	// the claim, subject and predicate. Empty unless the claim is functional.
 	ClaimKey string
 	// Sources counts the distinct sources that the memory or the record rests on.

@@ -56,7 +56,8 @@ func TestEveryNegationCounts(t *testing.T) {
 	t.Parallel()
 	for _, negation := range strings.Fields(`no not never none nobody nothing neither nor without cannot can't won't
 		isn't aren't wasn't weren't don't doesn't didn't hasn't haven't hadn't couldn't shouldn't wouldn't mustn't needn't ain't`) {
-		for _, written := range []string{negation, strings.ReplaceAll(negation, "'", "’"), strings.ReplaceAll(negation, "'", ""), strings.ToUpper(negation)} {
+		for _, written := range []string{negation, strings.ReplaceAll(negation, "'", "’"),
+			strings.ReplaceAll(negation, "'", ""), strings.ToUpper(negation)} {
 			got := revision.DetectContradiction("deploys run here", "deploys "+written+" run here")
 			require.True(t, got.NegationMismatch && got.Risk, written)
 		}

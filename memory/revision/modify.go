@@ -31,7 +31,7 @@ type Snapshot struct {
 	DeletedAt  *time.Time
 	ArchivedAt *time.Time
 	ErasedAt   *time.Time
-	Over       bool // its window was found to be over: it is on its way out, or archived for good
+	Over       bool // its window was found to be over: it is being removed, or is archived
 	CreatedAt  time.Time
 	Decay      memory.Decay
 	Salience   float64 // [0,1], as of SalienceAt
@@ -258,7 +258,7 @@ func EditedPayload(
 }
 
 // EditedSensitivity returns how sensitive a memory is once its content was replaced, and how that came
-// about. The detectors and the rules look at the new text as they look at a record's (document 004
+// about. The detectors and the rules read the new text as they read a record's (document 004
 // §15.5); the memory never becomes less sensitive, because its old versions still say what they said.
 func EditedSensitivity(
 	rules *policy.Policy,

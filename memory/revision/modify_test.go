@@ -23,7 +23,8 @@ var patchTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // known is a memory of a month ago that a test may alter.
 func known(change func(*revision.Snapshot)) revision.Snapshot {
 	at := patchTime.AddDate(0, -1, 0)
-	m := revision.Snapshot{Version: 3, Type: schema.TypeSemantic, Category: schema.CategoryFact, Content: "Tea is served hot.", Tags: []string{"drinks", "tea"},
+	m := revision.Snapshot{Version: 3, Type: schema.TypeSemantic, Category: schema.CategoryFact,
+		Content: "Tea is served hot.", Tags: []string{"drinks", "tea"},
 		Who: "ana", Importance: 0.5, Live: true, CreatedAt: at, Decay: memory.DefaultDecay(schema.TypeSemantic), Salience: 1, SalienceAt: at}
 	if change != nil {
 		change(&m)
@@ -180,7 +181,8 @@ func TestEvaluateRecovery(t *testing.T) {
 			}
 			away := max(0, test.now.Sub(deleted))
 			require.Equal(t, m.Salience, fading.Salience)
-			require.InDelta(t, m.Decay.Salience(m.Salience, deleted.Sub(m.SalienceAt)), m.Decay.Salience(fading.Salience, deleted.Add(away).Sub(fading.SalienceAt)), 1e-12,
+			require.InDelta(t, m.Decay.Salience(m.Salience, deleted.Sub(m.SalienceAt)),
+				m.Decay.Salience(fading.Salience, deleted.Add(away).Sub(fading.SalienceAt)), 1e-12,
 				"the time in the grave does not count")
 			require.NotNil(t, fading.DueAt)
 		})
@@ -221,7 +223,8 @@ func TestEditedPayload(t *testing.T) {
 
 func TestMutationsFrozen(t *testing.T) {
 	t.Parallel()
-	for mode, frozen := range map[schema.WriteMode]bool{"": true, "odd": true, schema.ModeShadow: true, schema.ModeFrozen: true, schema.ModeControlled: false} {
+	for mode, frozen := range map[schema.WriteMode]bool{"": true, "odd": true, schema.ModeShadow: true,
+		schema.ModeFrozen: true, schema.ModeControlled: false} {
 		require.Equal(t, frozen, proposals.WritePolicy{Mode: mode}.MutationsFrozen(), mode)
 	}
 }
@@ -230,7 +233,8 @@ func TestMutationsFrozen(t *testing.T) {
 func TestRecoveryOfWhatWasDue(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	m := revision.Snapshot{Version: 2, DeletedAt: memorytest.At(now, -time.Hour), CreatedAt: now.Add(-12 * memorytest.Day), SalienceAt: now.Add(-12 * memorytest.Day), Salience: 1,
+	m := revision.Snapshot{Version: 2, DeletedAt: memorytest.At(now, -time.Hour),
+		CreatedAt: now.Add(-12 * memorytest.Day), SalienceAt: now.Add(-12 * memorytest.Day), Salience: 1,
 		Decay: memory.Decay{HalfLife: memorytest.Day, MinSalience: 0.05}}
 	f, status := revision.EvaluateRecovery(m, 0, revision.RecoveryWindow, now)
 	require.Equal(t, schema.RecoverRecovered, status)
@@ -248,7 +252,8 @@ func TestRecoveryOfWhatWasDue(t *testing.T) {
 	both := m
 	both.DeletedAt = memorytest.At(now, -time.Hour)
 	f, status = revision.EvaluateRecovery(both, 0, revision.RecoveryWindow, now)
-	require.Equal(t, []any{schema.RecoverRecovered, both.Salience, both.SalienceAt}, []any{status, f.Salience, f.SalienceAt}, "its time away is counted once, from when it was archived")
+	require.Equal(t, []any{schema.RecoverRecovered, both.Salience, both.SalienceAt},
+		[]any{status, f.Salience, f.SalienceAt}, "its time away is counted once, from when it was archived")
 	m.DeletedAt, m.Over = memorytest.At(now, -time.Hour), true
 	_, status = revision.EvaluateRecovery(m, 0, revision.RecoveryWindow, now)
 	require.Equal(t, schema.RecoverExpired, status)

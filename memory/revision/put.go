@@ -104,7 +104,7 @@ func (v *PutVerdict) Note() string {
 	case schema.PutDuplicate:
 		return "duplicate of a live memory: not written again"
 	case schema.PutUnchanged:
-		return "put again as it stands: not written again"
+		return "put again unchanged: not written again"
 	case schema.PutExists:
 		if v.Silent {
 			return "" // another agent's memory says nothing of those who may not see it
@@ -166,13 +166,13 @@ func (p *putPlan) begin(i int) PutVerdict {
 	}
 }
 
-// mayLook reports whether the principal may look at the stored memory of an id.
+// mayLook reports whether the principal may read the stored memory of an id.
 func (p *putPlan) mayLook(id string) bool {
 	m, stored := p.Stored[id]
 	return stored && memory.MayLook(p.Principal, m.Holding)
 }
 
-// decide decides on a record by itself and those before it.
+// decide decides on a record from itself and those before it.
 func (p *putPlan) decide(i int) {
 	r, v := &p.Records[i], &p.verdicts[i]
 	taken := p.together[r.ID]

@@ -273,7 +273,8 @@ func TestPlanPutCarriesTrustAlongDerivations(t *testing.T) {
 	for i, want := range []float64{0.3, 0.3, 0.3, 0.5} {
 		require.Equal(t, want, v[i].SourceTrust)
 	}
-	for i, want := range []schema.Sensitivity{schema.SensitivityHigh, schema.SensitivityHigh, schema.SensitivityHigh, schema.SensitivityLow} {
+	for i, want := range []schema.Sensitivity{schema.SensitivityHigh, schema.SensitivityHigh, schema.SensitivityHigh,
+		schema.SensitivityLow} {
 		require.Equal(t, want, v[i].Sensitivity)
 	}
 }

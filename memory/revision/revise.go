@@ -38,7 +38,7 @@ type RevisionPlan struct {
 	Status    schema.ReviseStatus // applied, or the refusal
 	Action    schema.ReviseAction // what reconcile chose, or the revision's
 	Why       string              // which rule chose or refused; never content
-	Conflicts []string            // ids of other memories that stand in the way
+	Conflicts []string            // ids of other memories that prevent the revision
 
 	Audit     schema.AuditAction // of every history row
 	Steps     []Step             // in the order of the targets
@@ -80,7 +80,7 @@ const (
 // §15.7). It changes nothing.
 //
 //   - Every target must be found, in the version that the caller saw, live, and no episode (§5, §15B:
-//     all but episodes can be revised). The first refusal in this order stands, for whichever target.
+//     all but episodes can be revised). The first refusal in this order is the result, for whichever target.
 //   - supersede: the targets are superseded by the record.
 //   - fork: target and record hold side by side on disjoint grounds. A target whose ground is not
 //     disjoint from the record's is superseded by a copy of it that holds on TargetConditions.
@@ -96,8 +96,8 @@ const (
 // afterwards (§15.1), neither actively nor in a contest, which only a revision of its parties decides. A
 // record that was contested itself is active when it has taken a target's place.
 //
-// A revision is a deliberate act with evidence, so that a pin does not stand in its way: it passes to
-// what takes the target's place. Reconcile, which chooses by itself, leaves pinned targets alone.
+// A revision is a deliberate act with evidence, so a pin does not prevent it: it passes to
+// what takes the target's place. Reconcile, which chooses without a person, leaves pinned targets alone.
 //
 // The record is as sensitive as the most sensitive of its targets and its evidence, however it calls
 // itself, and no more to be trusted than the least trusted memory that it rests on: its evidence and,

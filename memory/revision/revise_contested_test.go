@@ -9,7 +9,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// TestPlanLeavesAContestOpen: an active memory does not come to stand beside the parties of a contest.
+// TestPlanLeavesAContestOpen: no memory becomes active next to the parties of a contest.
 func TestPlanLeavesAContestOpen(t *testing.T) {
 	t.Parallel()
 	contested := as(schema.StatusContested)

@@ -16,7 +16,8 @@ import (
 
 // held is an active global fact in version 3, as the caller saw it.
 func held(id string, change ...func(*revision.Standing)) revision.Standing {
-	s := revision.Standing{ID: id, Found: true, Version: 3, IfVersion: 3, Type: schema.TypeSemantic, Status: schema.StatusActive, Live: true,
+	s := revision.Standing{ID: id, Found: true, Version: 3, IfVersion: 3, Type: schema.TypeSemantic,
+		Status: schema.StatusActive, Live: true,
 		Sensitivity: schema.SensitivityLow, SourceTrust: 0.8, Confidence: 0.9, Content: "Ana lives in Lisbon.", ClaimKey: "ana lives_in", Sources: 1,
 		Claim: memory.Claim{Subject: "Ana", Predicate: "lives_in", Object: "Lisbon", Functional: true}}
 	for _, fn := range change {
@@ -100,7 +101,8 @@ func TestPlanOfEachState(t *testing.T) {
 		"changed and gone": {[]func(*revision.Standing){gone, func(s *revision.Standing) { s.Version = 4 }}, all(schema.ReviseVersionConflict)},
 		"an episode":       {[]func(*revision.Standing){ofType(schema.TypeEpisodic)}, all(schema.ReviseEpisodic)},
 		"pinned": {[]func(*revision.Standing){func(s *revision.Standing) { s.Pinned = true }},
-			but(but(all(schema.ReviseApplied), schema.RevisePinned, schema.ReviseReconcile), schema.ReviseNotContested, schema.ReviseResolve)},
+			but(but(all(schema.ReviseApplied), schema.RevisePinned, schema.ReviseReconcile), schema.ReviseNotContested,
+				schema.ReviseResolve)},
 	} {
 		for _, action := range everyAction {
 			t.Run(name+" "+string(action), func(t *testing.T) {
@@ -198,7 +200,8 @@ func TestPlanContestAndResolve(t *testing.T) {
 	r := revisionOf(schema.ReviseResolve, held("a", as(schema.StatusContested)), held("b", as(schema.StatusContested)))
 	r.Winner = "b"
 	plan = revision.Plan(r)
-	require.Equal(t, []revision.Step{{Status: schema.StatusSuperseded, Successor: "b"}, {Status: schema.StatusActive}}, plan.Steps)
+	require.Equal(t, []revision.Step{{Status: schema.StatusSuperseded, Successor: "b"}, {Status: schema.StatusActive}},
+		plan.Steps)
 	require.Equal(t, []revision.PlannedRelation{{"b", "supersedes", "a"}}, plan.Relations)
 	require.Nil(t, plan.Record)
 
@@ -352,7 +355,8 @@ func TestWeight(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		unit := rapid.Float64Range(0, 1)
-		s := revision.Standing{Confidence: unit.Draw(t, "confidence"), SourceTrust: unit.Draw(t, "trust"), Sources: rapid.IntRange(0, 1000).Draw(t, "sources")}
+		s := revision.Standing{Confidence: unit.Draw(t, "confidence"), SourceTrust: unit.Draw(t, "trust"),
+			Sources: rapid.IntRange(0, 1000).Draw(t, "sources")}
 		w := s.Weight()
 		require.GreaterOrEqual(t, w, 0.0)
 		require.Less(t, w, 1.0)
@@ -364,13 +368,15 @@ func TestWeight(t *testing.T) {
 		require.GreaterOrEqual(t, more.Weight(), w)
 	})
 	few := revision.Standing{Confidence: 1, SourceTrust: 0.5, Sources: 1000}
-	require.Less(t, few.Weight(), revision.Standing{Confidence: 1, SourceTrust: 1, Sources: 1}.Weight(), "number does not make up for trust")
+	require.Less(t, few.Weight(), revision.Standing{Confidence: 1, SourceTrust: 1, Sources: 1}.Weight(),
+		"number does not make up for trust")
 }
 
 // TestPlanProperties: whatever is planned keeps what the document guarantees.
 func TestPlanProperties(t *testing.T) {
 	t.Parallel()
-	sensitivities := []schema.Sensitivity{schema.SensitivityPublic, schema.SensitivityLow, schema.SensitivityMedium, schema.SensitivityHigh, schema.SensitivityHyper}
+	sensitivities := []schema.Sensitivity{schema.SensitivityPublic, schema.SensitivityLow, schema.SensitivityMedium,
+		schema.SensitivityHigh, schema.SensitivityHyper}
 	rapid.Check(t, func(t *rapid.T) {
 		action := rapid.SampledFrom(everyAction).Draw(t, "action")
 		n := 1

@@ -207,7 +207,7 @@ func ibanChecks(number []byte) bool {
 	return rest == 1
 }
 
-// numberBehind looks at what a phrase announces: "bank account number is 12 3456 78". ok is given at
+// numberBehind reads what a phrase announces: "bank account number is 12 3456 78". ok is given at
 // most that many characters of it: letters, digits, blanks and hyphens.
 func (s *scanned) numberBehind(phrase string, most int, ok func(value string) bool) bool {
 	return each(s.lower, phrase, func(start, end int) (int, bool) {

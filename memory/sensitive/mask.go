@@ -38,7 +38,7 @@ func Mask(text string) (string, bool) {
 	return masked, true
 }
 
-// MaskJSON masks a JSON value: each text and number by itself and together with the name of its member. Where
+// MaskJSON masks a JSON value: each text and number alone and together with the name of its member. Where
 // something is found only in the value as a whole, the value becomes one note, in an object if it was an object.
 func MaskJSON(value json.RawMessage) (json.RawMessage, bool) {
 	tree, err := check.BuildTree(value)
@@ -62,7 +62,7 @@ func MaskJSON(value json.RawMessage) (json.RawMessage, bool) {
 	return masked, true
 }
 
-// withheldTree looks at a value as JSON and at its texts without the escapes of JSON.
+// withheldTree checks a value as JSON, and its texts without the escapes of JSON.
 func withheldTree(encoded json.RawMessage, tree any) string {
 	if kind := withheldKind(string(encoded)); kind != "" {
 		return kind

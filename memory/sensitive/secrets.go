@@ -225,7 +225,7 @@ func (s *scanned) valueOf(start, end int) (namedValue, bool) {
 	return v, v.text != ""
 }
 
-// isDecoration reports whether a byte may stand between a name or a value and what belongs to it:
+// isDecoration reports whether a byte may be between a name or a value and what belongs to it:
 // quotation marks and emphasis.
 func isDecoration(b byte) bool {
 	return b == '"' || b == '\'' || b == '`' || b == '*' || b == '\\'
@@ -254,7 +254,7 @@ func (s *scanned) connector(i int, v *namedValue) int {
 
 func isDecorationOrStar(b byte) bool { return b == '*' }
 
-// detail returns where the connector stands when a name is followed by what it is for: "for the guest
+// detail returns the position of the connector when a name is followed by what it is for: "for the guest
 // wifi is …". It is 0 when there is none in the same sentence.
 func (s *scanned) detail(i int) int {
 	starts := slices.ContainsFunc(

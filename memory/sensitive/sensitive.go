@@ -91,7 +91,7 @@ func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity
 // DefaultLimit.
 func IsWithheld(s schema.Sensitivity) bool { return Rank(s) > Rank(DefaultLimit) }
 
-// scanned is a text that is looked at. Offsets into both forms are the same.
+// scanned is a text that is checked. Offsets into both forms are the same.
 type scanned struct {
 	text, lower string
 	runs        []digitRun

@@ -42,18 +42,25 @@ func TestDetectSensitive(t *testing.T) {
 			"The API key is " + random[:20], "client_secret=" + random[:24], `"access_token": "` + random + `"`, "STRIPE_KEY=" + random[:24],
 			"The API key for Stripe is " + random, "AWS_SECRET_ACCESS_KEY=" + random, "token: 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b",
 		},
-		sensitive.DetectedConnectionString: {"postgres://app:h4rdt0guess@db.internal:5432/x", "amqp://u:pa@ss9x@mq/v", "see redis://:longvalue9@cache"},
-		sensitive.DetectedPaymentCard:      {"4111 1111 1111 1111", "card 4111-1111-1111-1111.", "5500005555555559", "3782 822463 10005", "12 4111 1111 1111 1111", "CVV: 123"},
-		sensitive.DetectedIBAN:             {"DE89 3704 0044 0532 0130 00", "IBAN GB29NWBK60161331926819.", "FR1420041010050500013M02606"},
-		sensitive.DetectedBankAccount:      {"bank account number is 12345678", "routing number: 021000021", "Sort code: 12-34-56"},
-		sensitive.DetectedSSN:              {"536-90-4399", "her SSN is 536904399", "social security number: 536 90 4399"},
-		sensitive.DetectedIdentity:         {"passport number X1234567", "Passport: C01X00T47", "driver's license number is D1234567", "national insurance number: QQ123456C"},
-		sensitive.DetectedEmail:            {"write to ann.lee+x@mail.example.org", "<bob@acme.io>", "Bob's address is bob@acme.co.uk."},
+		sensitive.DetectedConnectionString: {"postgres://app:h4rdt0guess@db.internal:5432/x", "amqp://u:pa@ss9x@mq/v",
+			"see redis://:longvalue9@cache"},
+		sensitive.DetectedPaymentCard: {"4111 1111 1111 1111", "card 4111-1111-1111-1111.", "5500005555555559",
+			"3782 822463 10005", "12 4111 1111 1111 1111", "CVV: 123"},
+		sensitive.DetectedIBAN: {"DE89 3704 0044 0532 0130 00", "IBAN GB29NWBK60161331926819.",
+			"FR1420041010050500013M02606"},
+		sensitive.DetectedBankAccount: {"bank account number is 12345678", "routing number: 021000021",
+			"Sort code: 12-34-56"},
+		sensitive.DetectedSSN: {"536-90-4399", "her SSN is 536904399", "social security number: 536 90 4399"},
+		sensitive.DetectedIdentity: {"passport number X1234567", "Passport: C01X00T47",
+			"driver's license number is D1234567", "national insurance number: QQ123456C"},
+		sensitive.DetectedEmail: {"write to ann.lee+x@mail.example.org", "<bob@acme.io>",
+			"Bob's address is bob@acme.co.uk."},
 		sensitive.DetectedPhone: {
 			"+49 30 901820", "call +14155552671", "+1 (415) 555-2671", "(415) 555-2671", "415-555-2671", "415.555.2671", "1-415-555-2671",
 			"my phone number is 555-1234", "Tel: 030 901820", "mobile 07700 900123",
 		},
-		sensitive.DetectedAddress: {"She lives at 12 Oak Street", "Ship it to 221 Old Mill Road, please", "4500 Sunset Boulevard."},
+		sensitive.DetectedAddress: {"She lives at 12 Oak Street", "Ship it to 221 Old Mill Road, please",
+			"4500 Sunset Boulevard."},
 	} {
 		for _, text := range texts {
 			level, kinds := sensitive.Detect(text)
@@ -119,7 +126,8 @@ func TestDetectSensitiveProperties(t *testing.T) {
 // and run into the time limit of the tests.
 func TestDetectSensitiveIsLinear(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{"a", "1", "1 ", "1-", "1.", "+", "+1 ", "@", "a@", "a.", "a@a.", "://", "a://b:c", "eyJ", "eyJa.eyJ", "sk-", "sk-a", "password", "password ", "password is ",
+	for _, unit := range []string{"a", "1", "1 ", "1-", "1.", "+", "+1 ", "@", "a@", "a.", "a@a.", "://", "a://b:c",
+		"eyJ", "eyJa.eyJ", "sk-", "sk-a", "password", "password ", "password is ",
 		"password:\"", "password for ", "token=", "pin is ", "-----BEGIN ", "DE89", "D", "bearer ", "AKIA", "12 Oak ", "(", "\"", "passport number ", "routing number ", "_KEY=", "cvv ",
 		"1111-1111-1111-1111-", "phone 1 ", "ssn 1-", "ghp_a", " ", "\x00", "ß", "xoxb-", "a=", "api key api key", "Street "} {
 		text := strings.Repeat(unit, schema.MaxContentBytes/len(unit))

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// How the room of a payload (schema.MaxPayloadBytes) is divided, in bytes. The environment is bounded by itself, and
+// How the room of a payload (schema.MaxPayloadBytes) is divided, in bytes. The environment has its own bound, and
 // what is left covers estimates that were too low.
 const (
 	timelineBytes = 140_000

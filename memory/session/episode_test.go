@@ -141,7 +141,7 @@ func TestEpisodeEnvironment(t *testing.T) {
 	)
 }
 
-// The order is that of the ledger. An event whose clock was behind has the time of the one before it.
+// The order is that of the ledger. An event whose clock was slow has the time of the one before it.
 func TestEpisodeOfLateEvents(t *testing.T) {
 	t.Parallel()
 	s := new(story).text(ledger.KindAgentSpoke, "one").

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 )
@@ -44,10 +45,7 @@ func summarize(e ledger.Event, tool string) summary {
 		return summaryOf(strings.TrimSpace(tool+" returned"), wordsOf(result.Result))
 	case ledger.KindToolFailed:
 		result, _ := ledger.Payload[ledger.ToolResult](e)
-		if result.Error == "" {
-			result.Error = wordsOf(result.Result)
-		}
-		return summaryOf(strings.TrimSpace(tool+" failed"), result.Error)
+		return summaryOf(strings.TrimSpace(tool+" failed"), causeOf(result))
 	case ledger.KindAgentReflected:
 		belief, _ := ledger.Payload[ledger.Reflection](e)
 		return summaryOf(speakers[e.Kind], belief.Belief)
@@ -67,6 +65,16 @@ func summarize(e ledger.Event, tool string) summary {
 		return summaryOf(speakers[e.Kind], said.Text)
 	}
 	return summaryOf(speakers[e.Kind], wordsOf(e.Payload))
+}
+
+// causeOf is the line that says most about why a call failed. Learning knows the problem by it when the events are
+// gone, and the beginning of what a tool prints is seldom the cause.
+func causeOf(r ledger.ToolResult) string {
+	text := r.Error
+	if printed := wordsOf(r.Result); text == "" || !signature.LooksLikeError(text) && signature.LooksLikeError(printed) {
+		text = printed
+	}
+	return signature.OfError(text).Line
 }
 
 // wordsOf says a JSON value in words.

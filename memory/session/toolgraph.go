@@ -36,8 +36,8 @@ const (
 //   - What a call was given as an argument it does not bring by repeating it.
 //   - What more than three results bring, or a word such as "completed", is common, and says nothing.
 //
-// Dependencies that the agent names are kept if they name earlier calls. Since a call is looked at before anything
-// later is known, edges only point backward, and calls of which none waited for the other have no edge.
+// Dependencies that the agent names are kept if they name earlier calls. Since a call is read before anything
+// later is known, edges only point backward, and calls that did not wait for each other have no edge.
 type Graph struct {
 	calls []*call
 	byID  map[string]*call
@@ -116,7 +116,7 @@ func maxed() *int {
 	return &left
 }
 
-// decoded is a JSON value, or nil for what is none.
+// decoded is a JSON value, or nil for what is not JSON.
 func decoded(raw json.RawMessage) any {
 	if len(raw) == 0 {
 		return nil

@@ -317,7 +317,7 @@ func TestToolGraphOfManyCalls(t *testing.T) {
 	took := time.Since(began)
 	require.Len(t, nodes, calls)
 	require.Len(t, edges(nodes), calls-2) // item-0 was made up by the agent
-	require.Less(t, took, 5*time.Second, "it takes well under a second where nothing else runs")
+	require.Less(t, took, 30*time.Second, "a square of the calls takes minutes; alone it takes well under a second")
 	t.Logf("%d calls in %v", calls, took)
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// Bounds of what is looked at in one payload.
+// Bounds of what is read in one payload.
 const (
 	maxValues    = 4_096   // values of one payload; the first ones count
 	maxTokenText = 1 << 16 // bytes of one text that are split into words

@@ -119,7 +119,7 @@ func (w *Working) touch(e ledger.Event) {
 	}
 }
 
-// update merges what the agent says of its task. Each field is read by itself: one of another shape is passed over.
+// update merges what the agent says of its task. Each field is read alone: one of another shape is passed over.
 func (w *Working) update(e ledger.Event) {
 	given, ok := ledger.Payload[map[string]json.RawMessage](e)
 	if !ok || len(given) == 0 {
@@ -174,7 +174,7 @@ func replaceTexts(list *[]string, given map[string]json.RawMessage, field string
 }
 
 // constraintOf is a constraint as it is kept. One that is too long becomes the beginning of its text, since a
-// constraint that disappeared would not be held. What is neither a text nor an object is none.
+// constraint that disappeared would not be held. What is neither a text nor an object is not a constraint.
 func constraintOf(raw json.RawMessage) json.RawMessage {
 	var text string
 	switch v := decoded(raw).(type) {

@@ -26,7 +26,7 @@ const (
 	inWindow = 0.12
 
 	maxTimeWindows = 4   // of one query
-	maxTimeWords   = 400 // of a query that are looked at
+	maxTimeWords   = 400 // of a query that are read
 )
 
 // WindowKind says how exactly a time expression names its time.
@@ -93,7 +93,7 @@ func Timely(ranked []rank.Evidence, windows []TimeWindow) []rank.Evidence {
 	if len(windows) == 0 {
 		return ranked
 	}
-	out := slices.Clone(ranked)
+	out := ranked
 	for i := range out {
 		e := &out[i]
 		if e.OccurredAt.IsZero() || e.Channels[rank.ChannelTime] > 0 {

@@ -154,7 +154,8 @@ func TestAWindowHoldsWhatItNames(t *testing.T) {
 	pieces := strings.Fields(`on in the last next this past before after since between and from to until of a few couple two 3 12 2022 2023-02-29 2023-05-07
 		may march january dec monday friday weekend week month year day days months ago summer winter q2 christmas eve 7th 31st 29 yesterday today tomorrow night cat`)
 	rapid.Check(t, func(rt *rapid.T) {
-		now := time.Unix(rapid.Int64Range(-1e9, 5e9).Draw(rt, "now"), 0).In(time.FixedZone("", rapid.IntRange(-12, 14).Draw(rt, "zone")*3600))
+		now := time.Unix(rapid.Int64Range(-1e9, 5e9).Draw(rt, "now"),
+			0).In(time.FixedZone("", rapid.IntRange(-12, 14).Draw(rt, "zone")*3600))
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 8).Draw(rt, "text"), " ")
 		for _, w := range timeexpr.ParseTimes(text, now) {
 			if !w.End.After(w.Start) || !w.Contains(w.Start) || w.Contains(w.End) || w.Kind == "" {
@@ -168,16 +169,19 @@ func TestAWindowHoldsWhatItNames(t *testing.T) {
 				rt.Fatalf("%s: %+v", d.Format(form), got)
 			}
 		}
-		if got := timeexpr.ParseTimes("in "+d.Format("January 2006"), now); len(got) != 1 || !got[0].Contains(d) || got[0].Kind != timeexpr.WindowMonth {
+		if got := timeexpr.ParseTimes("in "+d.Format("January 2006"),
+			now); len(got) != 1 || !got[0].Contains(d) || got[0].Kind != timeexpr.WindowMonth {
 			rt.Fatalf("%v: %+v", d, got)
 		}
-		if got := timeexpr.ParseTimes(fmt.Sprintf("in %d", d.Year()), now); len(got) != 1 || !got[0].Contains(d) || got[0].Kind != timeexpr.WindowYear {
+		if got := timeexpr.ParseTimes(fmt.Sprintf("in %d", d.Year()),
+			now); len(got) != 1 || !got[0].Contains(d) || got[0].Kind != timeexpr.WindowYear {
 			rt.Fatalf("%v: %+v", d, got)
 		}
 		n := rapid.IntRange(1, 999).Draw(rt, "n")
 		ago := now.AddDate(0, 0, -n)
 		for unit, size := range map[string]int{"days": 1, "weeks": 7} {
-			if got := timeexpr.ParseTimes(fmt.Sprintf("%d %s ago", n/size+1, unit), now); len(got) != 1 || got[0].Start.After(now.AddDate(0, 0, -(n/size+1)*size)) {
+			if got := timeexpr.ParseTimes(fmt.Sprintf("%d %s ago", n/size+1, unit),
+				now); len(got) != 1 || got[0].Start.After(now.AddDate(0, 0, -(n/size+1)*size)) {
 				rt.Fatalf("%d %s ago, %v: %+v", n/size+1, unit, ago, got)
 			}
 		}

@@ -84,7 +84,7 @@ func sentenceOf(e Evidence) string {
 	return text
 }
 
-// minOpposed is how many words two sentences share, besides those of their subject, when one may contradict the other.
+// minOpposed is how many words, other than their subject, two sentences share when one may contradict the other.
 const minOpposed = 2
 
 // markContested marks current statements about one subject that contradict each other.

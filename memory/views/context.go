@@ -28,7 +28,7 @@ const (
 // visits is how many of a user's inputs a context shows.
 const visits = 3
 
-// What stands in a section without entries.
+// The text of a section without entries.
 const (
 	nothing = "(none)"
 	noRoom  = "(no room)"

@@ -47,7 +47,8 @@ func ExampleSalienceMemory_Rank() {
 		fmt.Println(err)
 	}
 	for _, s := range ranked {
-		fmt.Printf("%.3f = 0.3·%.2f + 0.4·%.2f + 0.3·%.2f  %s\n", s.Salience, s.Relevance, s.Recency, s.Importance, views.Text(s.Event))
+		fmt.Printf("%.3f = 0.3·%.2f + 0.4·%.2f + 0.3·%.2f  %s\n", s.Salience, s.Relevance, s.Recency, s.Importance,
+			views.Text(s.Event))
 	}
 	// Output:
 	// 0.697 = 0.3·0.17 + 0.4·0.90 + 0.3·0.95  Is there bread?

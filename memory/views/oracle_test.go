@@ -125,7 +125,8 @@ func TestViewsAreTheDocuments(t *testing.T) {
 		window := rapid.IntRange(1, 12).Draw(t, "window")
 		episodic := views.EpisodicMemory{Viewer: viewer, Window: window}.Recall(events)
 		require.Equal(t, ids(oracleEpisodic(agent, events, window)), ids(episodic))
-		require.Equal(t, ids(oracleEpisodic(agent, events, 8)), ids(views.EpisodicMemory{Viewer: viewer}.Recall(events)), "default")
+		require.Equal(t, ids(oracleEpisodic(agent, events, 8)),
+			ids(views.EpisodicMemory{Viewer: viewer}.Recall(events)), "default")
 
 		now := views.Now{Turn: rapid.IntRange(0, 80).Draw(t, "turn"), Scene: "bread is in the oven, and rain"}
 		salient, err := views.SalienceMemory{Viewer: viewer, K: window}.Recall(t.Context(), events, now)

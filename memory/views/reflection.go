@@ -21,7 +21,7 @@ type ReflectionTracker struct {
 }
 
 // MaxSpan is how many events a reflection is about at most, unless the threshold is higher. An agent that has more
-// behind it reflects on the oldest first and is due again.
+// waiting reflects on the oldest first and is due again.
 const MaxSpan = 200
 
 // Span is what a reflection is about: the events that its agent saw since the one before.

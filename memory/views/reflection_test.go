@@ -16,7 +16,7 @@ import (
 
 var baker = views.Viewer{Agent: "baker"}
 
-// run plays turns of a village: each turn one agent of four speaks to all, and whoever is due reflects.
+// run plays turns of a village: each turn one agent of four speaks to all, and those that are due reflect.
 func run(turns, threshold int) []ledger.Event {
 	var events []ledger.Event
 	for turn := 1; turn <= turns; turn++ {
@@ -88,7 +88,8 @@ func TestAReflectionStandsForWhatItCovers(t *testing.T) {
 	}
 	require.Equal(t, []string{"e4", "e5", "e6"}, salient(baker, 1))
 	require.Equal(t, []string{"e2", "e3", "e4", "e5", "e6"}, salient(baker, 4))
-	require.Equal(t, []string{"e3", "e4", "e5"}, salient(views.Viewer{Agent: "miller"}, 1), "it stands for nothing of another agent")
+	require.Equal(t, []string{"e3", "e4", "e5"}, salient(views.Viewer{Agent: "miller"}, 1),
+		"it stands for nothing of another agent")
 	require.Equal(t, []string{"e4", "e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(events)))
 
 	events[4].Sensitivity = schema.SensitivityHigh
@@ -99,7 +100,8 @@ func TestAReflectionStandsForWhatItCovers(t *testing.T) {
 	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(events)), "it was reflected on")
 
 	later := []ledger.Event{events[0], reflect(2, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}, Through: "e3"}), events[2]}
-	require.Equal(t, []string{"e3"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(later)), "nothing covers what came after it")
+	require.Equal(t, []string{"e3"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(later)),
+		"nothing covers what came after it")
 	noThrough := []ledger.Event{events[0], events[3], reflect(5, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}}), events[5]}
 	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(noThrough)), "up to itself")
 }
@@ -143,7 +145,8 @@ func TestDue(t *testing.T) {
 	belief := func(seq int, agent string) ledger.Event {
 		return reflect(seq, agent, ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}})
 	}
-	require.False(t, due(2, one, two, belief(3, "baker"), belief(4, "smith"), belief(5, "judge")), "nothing but beliefs of others")
+	require.False(t, due(2, one, two, belief(3, "baker"), belief(4, "smith"), belief(5, "judge")),
+		"nothing but beliefs of others")
 	require.True(t, due(2, one, two, belief(3, "baker"), belief(4, "smith"), say(5, "baker", "agent.spoke", "x")))
 
 	var many []ledger.Event
@@ -154,7 +157,8 @@ func TestDue(t *testing.T) {
 	require.True(t, ok)
 	require.Len(t, span.Events, views.MaxSpan, "the oldest first")
 	require.Equal(t, "e200", span.Through)
-	require.Equal(t, ledger.Reflection{Belief: "b", BasedOn: []string{"e9"}, Covers: 200, Through: "e200"}, span.Reflection("b", []string{"e9"}))
+	require.Equal(t, ledger.Reflection{Belief: "b", BasedOn: []string{"e9"}, Covers: 200, Through: "e200"},
+		span.Reflection("b", []string{"e9"}))
 	many = append(many, reflect(501, "baker", span.Reflection("b", []string{"e9"})))
 	span, ok = views.ReflectionTracker{Viewer: baker, Threshold: 8}.Due(many)
 	require.True(t, ok)

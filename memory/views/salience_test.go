@@ -123,8 +123,10 @@ func TestAnIndexThatFails(t *testing.T) {
 // Scores outside [0,1] are taken as its ends, and a number that is none as 0.
 func TestScoresOfAnIndexAreBounded(t *testing.T) {
 	t.Parallel()
-	events := []ledger.Event{say(1, "baker", "agent.spoke", "a"), say(2, "baker", "agent.spoke", "b"), say(3, "baker", "agent.spoke", "c")}
-	memory := views.SalienceMemory{Viewer: views.Viewer{Agent: "baker"}, Index: hits{{ID: "e1", Score: 7}, {ID: "e2", Score: -3}, {ID: "e3", Score: math.NaN()}}}
+	events := []ledger.Event{say(1, "baker", "agent.spoke", "a"), say(2, "baker", "agent.spoke", "b"),
+		say(3, "baker", "agent.spoke", "c")}
+	memory := views.SalienceMemory{Viewer: views.Viewer{Agent: "baker"},
+		Index: hits{{ID: "e1", Score: 7}, {ID: "e2", Score: -3}, {ID: "e3", Score: math.NaN()}}}
 	ranked, err := memory.Rank(t.Context(), events, views.Now{Turn: 3, Scene: "x"})
 	require.NoError(t, err)
 	relevance := map[string]float64{}
@@ -165,7 +167,8 @@ func TestMemorySettings(t *testing.T) {
 	require.NoError(t, views.Memory{}.Validate())
 	require.NoError(t, views.Memory{Window: 9, Weights: views.DefaultWeights(), Importance: views.DefaultImportance()}.Validate())
 	bad := views.Memory{Window: -1, TopK: -1, ReflectionThreshold: -1, MaxBeliefs: -1, Lambda: math.Inf(1),
-		Weights: views.Weights{Relevance: math.NaN(), Recency: -1, Importance: -1}, Importance: views.Importance{"x": 2, "y": math.NaN()}}
+		Weights: views.Weights{Relevance: math.NaN(), Recency: -1, Importance: -1}, Importance: views.Importance{"x": 2,
+			"y": math.NaN()}}
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, bad.Validate(), &invalid)
 	var fields []string

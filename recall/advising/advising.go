@@ -85,15 +85,24 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 		return api.AdviseResponse{}, err
 	}
 	answer := advice.Advise(s, candidates)
-	if problem := signature.OfError(s.Error); answer.Best == nil && !problem.IsZero() {
-		episodes, err := a.Store.EpisodesWith(ctx, f, problem.Words)
+	var tried []advice.DidNotHelp
+	if problem := signature.OfError(s.Error); !answer.Sure() && !problem.IsZero() {
+		episodes, err := a.Store.EpisodesWith(ctx, f, problem.Words, asked(s))
 		if err != nil {
 			return api.AdviseResponse{}, err
 		}
-		candidates = append(candidates, tentative(s, episodes)...)
-		answer = advice.Advise(s, candidates)
+		attempts, reports := attemptsOf(episodes)
+		candidates = append(candidates, tentative(s, attempts, reports)...)
+		answer, tried = advice.Advise(s, candidates), advice.Tried(s, attempts)
 	}
 	out := api.AdviseResponse{AdviceID: id.String(), MissingContext: answer.MissingContext}
+	for _, t := range tried {
+		steps, err := stepsOf(t.Steps)
+		if err != nil {
+			return api.AdviseResponse{}, err
+		}
+		out.DidNotHelp = append(out.DidNotHelp, api.DidNotHelp{Steps: steps, Chance: t.Chance, Episode: t.Episode})
+	}
 	types, stats := map[string]schema.MemoryType{}, map[string]evidence.Stats{}
 	for _, c := range candidates {
 		types[c.ID], stats[c.ID] = schema.TypeCompetence, c.Stats
@@ -105,7 +114,8 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 	if answer.Best != nil {
 		options = slices.Concat([]advice.Option{*answer.Best}, options)
 	}
-	kept := storeadvising.Advice{ID: id, Principal: req.Principal, Situation: competence.Situation(req.Context)}
+	kept := storeadvising.Advice{ID: id, Principal: req.Principal, Situation: competence.Situation(req.Context),
+		Problem: asked(s)}
 	for i, o := range options {
 		kept.Offered = append(kept.Offered, storeadvising.Offer{ID: o.ID, Stats: stats[o.ID]})
 		option, err := optionOf(o, types[o.ID])
@@ -119,6 +129,11 @@ func (a *Adviser) advise(ctx context.Context, id uuid.UUID, req api.AdviseReques
 		}
 	}
 	return out, a.Store.SaveAdvice(ctx, kept, a.now())
+}
+
+// asked is the hash of the problem or the task that a situation is about.
+func asked(s advice.Situation) string {
+	return evidence.ProblemHash(trace.Attempt{Problem: signature.OfError(s.Error), Intent: s.Task}.Key())
 }
 
 // filter is that of a recall. Procedures and plans say themselves when they apply.
@@ -191,25 +206,32 @@ func candidatesOf(solutions []storeadvising.Solution) []advice.Candidate {
 	return out
 }
 
-// tentative are candidates of what the ledger has seen help before.
-func tentative(s advice.Situation, episodes []storeadvising.Episode) []advice.Candidate {
-	var attempts []trace.Attempt
-	stats := map[string]*evidence.Stats{}
+// attemptsOf are the attempts in episodes, and what was reported of each episode.
+func attemptsOf(episodes []storeadvising.Episode) (attempts []trace.Attempt, reports map[string][]evidence.Outcome) {
+	reports = map[string][]evidence.Outcome{}
 	for _, e := range episodes {
 		var p schema.EpisodicPayload
 		if json.Unmarshal(e.Payload, &p) != nil {
 			continue
 		}
 		id := e.ID.String()
-		stats[id] = e.Stats
+		reports[id] = e.Reports
 		attempts = append(attempts, trace.OfEpisode(trace.Meta{Episode: id, Source: trace.Source{Agent: e.AgentID,
 			Session: e.Session, Origin: e.CreatedBy, Witnessed: e.Witnessed, Trust: e.Trust}}, p)...)
 	}
+	return attempts, reports
+}
+
+// tentative are candidates of what the ledger has seen help before.
+func tentative(s advice.Situation, attempts []trace.Attempt,
+	reports map[string][]evidence.Outcome) []advice.Candidate {
 	out := advice.Tentative(s, attempts)
 	for i, c := range out {
-		if counted := stats[c.ID]; counted != nil {
-			out[i].Stats = *counted
+		var reported []evidence.Outcome
+		for _, e := range c.Evidence { // reports are of the episode that was the newest then
+			reported = append(reported, reports[e]...)
 		}
+		out[i].Stats = evidence.Tally(c.Shown, reported)
 	}
 	return out
 }
@@ -218,14 +240,20 @@ func optionOf(o advice.Option, kind schema.MemoryType) (api.AdviceOption, error)
 	out := api.AdviceOption{MemoryID: o.ID, Name: o.Name, Type: string(kind), Confidence: o.Confidence,
 		Tentative: o.Tentative, Evidence: o.Evidence, Missing: o.Missing, Unknown: o.Unknown, Fallbacks: o.Fallbacks,
 		FailureModes: o.FailureModes}
-	for _, s := range o.Steps {
+	var err error
+	out.Steps, err = stepsOf(o.Steps)
+	return out, err
+}
+
+func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
+	for _, s := range steps {
 		step := api.AdviceStep{Text: s.Text, Tool: s.Tool, Validation: s.Validation, Optional: s.Optional, Missing: s.Missing}
 		if len(s.Args) > 0 {
 			if err := json.Unmarshal(s.Args, &step.Args); err != nil {
-				return out, errors.New("the arguments of a step are not an object")
+				return nil, errors.New("the arguments of a step are not an object")
 			}
 		}
-		out.Steps = append(out.Steps, step)
+		out = append(out, step)
 	}
 	return out, nil
 }
@@ -246,7 +274,8 @@ func (a *Adviser) report(ctx context.Context, req api.ReportRequest) ([]string, 
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	r := advice.Report{Used: req.Used, Outcome: req.Outcome, Context: req.Context, At: a.now()}
+	r := advice.Report{Used: req.Used, Outcome: req.Outcome, Context: req.Context, Agent: req.Principal.Agent,
+		Session: req.Session, At: a.now()}
 	for _, s := range req.Steps {
 		r.Steps = append(r.Steps, advice.StepOutcome{OK: s.OK, Skipped: s.Skipped, Error: s.Error})
 	}

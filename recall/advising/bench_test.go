@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// fillSQL loads 100,000 memories, of which 10,000 are episodes in which something failed, and 1,000 procedures.
+// fillSQL loads 100,000 memories. 10,000 of them are episodes with a failure, and 1,000 are procedures.
 const fillSQL = `
 	SET session_replication_role = replica;
 	INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash,

@@ -26,7 +26,7 @@ func Enum[T enum](p *Problems, field string, value T, values []T) {
 	}
 }
 
-// Year refuses times that Postgres or JSON cannot hold. The zero time is none.
+// Year refuses times that Postgres or JSON cannot hold. The zero time is not checked.
 func Year(p *Problems, field string, at time.Time) {
 	if year := at.UTC().Year(); year < 1 || year > 9999 {
 		p.Add(field, "must lie between the years 1 and 9999")

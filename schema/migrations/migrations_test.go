@@ -312,7 +312,8 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	require.NoError(t, err)
 	r := schema.Range{Tenant: tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	id := uuid.MustParse(ack.MemoryIDs[0])
-	fact := memory.Fact{Content: "Alice lives in Paris", Category: schema.CategoryFact, Confidence: 1, Claim: memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Paris", Functional: true}}
+	fact := memory.Fact{Content: "Alice lives in Paris", Category: schema.CategoryFact, Confidence: 1,
+		Claim: memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Paris", Functional: true}}
 	require.NoError(t, s.SaveExtractions(ctx, tenant, []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{fact},
 		Triples: []memory.Triple{{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1}}}}}, now))
 	vector := make([]float32, 384)
@@ -338,7 +339,8 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 	for i := range 2 {
 		payload := schema.EpisodicPayload{Kind: schema.TypeEpisodic, Artifacts: []string{artifact.Address}}
 		for k := range i + 1 {
-			payload.Timeline = append(payload.Timeline, schema.TimelineEvent{T: now.Add(time.Duration(k) * time.Second), EventKind: "note", Ref: "evt://1"})
+			payload.Timeline = append(payload.Timeline,
+				schema.TimelineEvent{T: now.Add(time.Duration(k) * time.Second), EventKind: "note", Ref: "evt://1"})
 		}
 		episode.Payload, err = json.Marshal(payload)
 		require.NoError(t, err)
@@ -366,8 +368,9 @@ func fill(t *testing.T, s *store.Store, tenant string) {
 		require.Equal(t, schema.PutCreated, item.Status)
 	}
 	require.NoError(t, s.Accept(ctx, schema.OperationRef{Tenant: tenant, ID: "later"}, "put", schema.PutRequest{}, now))
-	preview, err := s.SelectForget(ctx, schema.OperationRef{Tenant: tenant, ID: "forget", WorkflowID: "forget"}, schema.ForgetRequest{
-		Operation: schema.Operation{Principal: p, Reason: "a test"}, Selector: schema.Selector{IDs: []string{id.String()}}}, now)
+	preview, err := s.SelectForget(ctx, schema.OperationRef{Tenant: tenant, ID: "forget", WorkflowID: "forget"},
+		schema.ForgetRequest{
+			Operation: schema.Operation{Principal: p, Reason: "a test"}, Selector: schema.Selector{IDs: []string{id.String()}}}, now)
 	require.NoError(t, err)
 	_, err = s.ForgetToken(ctx, p, uuid.MustParse(preview.RunID), now)
 	require.NoError(t, err)
@@ -396,6 +399,7 @@ func fillSweeps(t *testing.T, owner *pgx.Conn, tenant string) {
 			SELECT tenant, id, '[]', '{}', '{}', '', 'rules', now(), now() FROM topics WHERE tenant = $1`,
 		`INSERT INTO advice (tenant, id, agent_id, offered, created_at) VALUES ($1, gen_random_uuid(), 'agent', '[]', now())`,
 		`INSERT INTO solution_outcomes (tenant, memory_id, stats, updated_at) SELECT tenant, id, '{}', now() FROM memories WHERE tenant = $1 LIMIT 1`,
+		`INSERT INTO outcome_reports (tenant, memory_id, advice_id, at) SELECT tenant, id, gen_random_uuid(), now() FROM memories WHERE tenant = $1 LIMIT 1`,
 		`INSERT INTO token_budgets (tenant, day) VALUES ($1, now())`,
 		`INSERT INTO token_reservations (tenant, key, day, purpose, tokens, created_at) VALUES ($1, 'k', now(), 'topic', 1, now())`,
 		`INSERT INTO learning_watermarks (tenant, workflow, at, memory_id, run_at)
@@ -578,7 +582,8 @@ var freeText = strings.Fields(`
 	index_generations.index_name index_generations.model index_outbox.last_error memory_hints.hint
 	retrieval_feedback.actor retention_policies.updated_by retention_policies.reason retention_policy_changes.domain retention_policy_changes.tier
 	retention_policy_changes.typology retention_policy_changes.changed_by retention_policy_changes.reason sweep_holds.answered_by sweep_holds.reason sweep_runs.id
-	advice.agent_id advice.project advice.scope advice.situation
+	advice.agent_id advice.project advice.scope advice.situation advice.problem
+	outcome_reports.used outcome_reports.problem outcome_reports.agent_id outcome_reports.session
 	topics.agent_id topics.project topics.scope topics.policy_group topics.acts_for topics.question topics.held
 	topic_answers.evidence_hash topic_answers.written_by topic_answers.fallback
 	topic_drafts.evidence_hash topic_drafts.written_by topic_drafts.fallback token_reservations.key token_reservations.purpose
@@ -740,7 +745,8 @@ func TestOneActiveFunctionalFact(t *testing.T) {
 		r.hash = hash
 		return r.insert(owner)
 	}
-	base := row{tenant: "t", agent: "a", project: "p", visibility: "private", subject: "Alice", predicate: "lives_in", functional: true}
+	base := row{tenant: "t", agent: "a", project: "p", visibility: "private", subject: "Alice", predicate: "lives_in",
+		functional: true}
 	id, err := insert(base)
 	require.NoError(t, err)
 	same := base
@@ -795,7 +801,8 @@ func TestOneActiveFunctionalFactUnderConcurrency(t *testing.T) {
 		conn := app(t, url)
 		bind(t, conn, "t")
 		wg.Go(func() {
-			_, errs[i] = row{tenant: "t", agent: "a", visibility: "private", hash: byte(i + 1), subject: "Alice", predicate: "lives_in", functional: true}.insert(conn)
+			_, errs[i] = row{tenant: "t", agent: "a", visibility: "private", hash: byte(i + 1), subject: "Alice",
+				predicate: "lives_in", functional: true}.insert(conn)
 		})
 	}
 	wg.Wait()

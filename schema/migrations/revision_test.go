@@ -180,7 +180,8 @@ func TestHistoryAdmitsErasureAndNothingElse(t *testing.T) {
 		_, err := owner.Exec(ctx, `UPDATE memory_history SET `+set)
 		requireCode(t, err, restrictViolation, set)
 	}
-	for _, set := range []string{`changed_by = 'another'`, `created_at = now() + interval '1 day'`, `event = 'created'`, `action = 'create'`, `version = 7`, `memory_id = gen_random_uuid()`, `tenant = 't3'`} {
+	for _, set := range []string{`changed_by = 'another'`, `created_at = now() + interval '1 day'`, `event = 'created'`,
+		`action = 'create'`, `version = 7`, `memory_id = gen_random_uuid()`, `tenant = 't3'`} {
 		_, err := owner.Exec(ctx, erase+`, `+set)
 		requireCode(t, err, restrictViolation, "erasing does not change who, when and what kind: %s", set)
 	}
@@ -201,7 +202,8 @@ func TestHistoryAdmitsErasureAndNothingElse(t *testing.T) {
 		Scan(&old, &new, &by, &reason, &action, &version, &metadata))
 	require.Nil(t, old)
 	require.Nil(t, new)
-	require.Equal(t, []any{"me", "[erased]", "modify", 2}, []any{by, reason, action, version}, "who, what kind and which version stay")
+	require.Equal(t, []any{"me", "[erased]", "modify", 2}, []any{by, reason, action, version},
+		"who, what kind and which version stay")
 	require.JSONEq(t, `{"batch_id": "b"}`, metadata)
 	require.NoError(t, conn.QueryRow(ctx, `SELECT mneme_erase_history($1, now())`, []uuid.UUID{mine}).Scan(&n))
 	require.Zero(t, n, "a second time there is nothing left")
@@ -311,7 +313,8 @@ func TestErasedHistoryOnlyShrinks(t *testing.T) {
 	_, err = conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
 	require.NoError(t, err)
 	require.Equal(t, 1, erase())
-	for _, set := range []string{`erased_at = erased_at + interval '1 day'`, `erased_at = NULL`, `reason = 'forged'`, `reason = ''`, `metadata = metadata || '{"forged": 1}'`, `new_content = 'forged'`} {
+	for _, set := range []string{`erased_at = erased_at + interval '1 day'`, `erased_at = NULL`, `reason = 'forged'`,
+		`reason = ''`, `metadata = metadata || '{"forged": 1}'`, `new_content = 'forged'`} {
 		_, err = owner.Exec(ctx, `UPDATE memory_history SET `+set)
 		requireCode(t, err, restrictViolation, set)
 	}

@@ -18,7 +18,8 @@ func TestTheApplicationMakesIndexesOfModels(t *testing.T) {
 	owner, conn := testkit.Owner(t, url), app(t, url)
 	build := func(model string, dims int, tier, typology string, anew bool) (bool, error) {
 		var built bool
-		err := conn.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`, model, dims, tier, typology, anew).Scan(&built)
+		err := conn.QueryRow(ctx, `SELECT mneme_build_vector_index($1, $2, $3, $4, $5)`, model, dims, tier, typology,
+			anew).Scan(&built)
 		return built, err
 	}
 	indexes := func() map[string]uint32 {

@@ -1,4 +1,4 @@
-// Package admin looks at the database as an operator does: health, counts, metrics, and what is missing.
+// Package admin reads the database as an operator does: health, counts, metrics, and what is missing.
 package admin
 
 import "github.com/mneme/mneme/store/pg"

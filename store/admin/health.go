@@ -27,7 +27,7 @@ type JobQueue struct {
 func (s *Admin) JobQueue(ctx context.Context) (JobQueue, error) {
 	var q JobQueue
 	if err := s.Pool.QueryRow(ctx, jobQueueSQL).Scan(&q.Waiting, &q.Oldest, &q.Dead); err != nil {
-		return q, fmt.Errorf("look at the job queue: %w", err)
+		return q, fmt.Errorf("read the job queue: %w", err)
 	}
 	return q, nil
 }
@@ -114,7 +114,7 @@ func (s *Admin) LiveCount(ctx context.Context, tenant string) (int64, error) {
 	return n, nil
 }
 
-// Inspector looks at a database as an operator does: at its catalogue, settings and statistics, and never at a row of
+// Inspector reads a database as an operator does: its catalogue, settings and statistics, and never a row of
 // a tenant. It needs no migrated schema, and works as the user that the URL names. It is for one goroutine.
 type Inspector struct{ conn *pgx.Conn }
 
@@ -171,9 +171,9 @@ type AppRoleState struct {
 	Usable   bool // the user that the URL names may become it
 }
 
-// AppRole looks at AppRole.
+// AppRole reads the state of the role pg.AppRole.
 func (i *Inspector) AppRole(ctx context.Context) (AppRoleState, error) {
-	return one[AppRoleState](ctx, i, "look at the application's role", `
+	return one[AppRoleState](ctx, i, "read the application's role", `
 		SELECT
 			count(*) > 0 AS exists,
 			coalesce(bool_or(rolsuper OR rolbypassrls), false) AS bypasses,
@@ -199,11 +199,11 @@ type Extension struct {
 // requiredExtensions: pgvector from 0.8 has iterative scans, which a filtered search relies on.
 var requiredExtensions = [][2]string{{"btree_gin", "1.0"}, {"vector", "0.8.0"}}
 
-// Extensions looks at those that the schema needs.
+// Extensions reads the versions of those that the schema needs.
 func (i *Inspector) Extensions(ctx context.Context) ([]Extension, error) {
 	var out []Extension
 	for _, e := range requiredExtensions {
-		installed, err := one[string](ctx, i, "look at extensions",
+		installed, err := one[string](ctx, i, "read the extensions",
 			`SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = $1), '')`, e[0])
 		if err != nil {
 			return nil, err
@@ -238,7 +238,7 @@ func (i *Inspector) InvalidIndexes(ctx context.Context) ([]string, error) {
 
 // UnboundTables names tables with a tenant that row-level security does not bind to it.
 func (i *Inspector) UnboundTables(ctx context.Context) ([]string, error) {
-	return many[string](ctx, i, "look at row-level security", `
+	return many[string](ctx, i, "read row-level security", `
 		SELECT c.relname::text
 		FROM pg_class c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
@@ -271,7 +271,7 @@ func (i *Inspector) AbsentGuards(ctx context.Context) ([]string, error) {
 	for n, g := range guards {
 		tables[n], triggers[n] = g[0], g[1]
 	}
-	return many[string](ctx, i, "look at triggers", `
+	return many[string](ctx, i, "read the triggers", `
 		SELECT g.name
 		FROM unnest(@tables::text[], @triggers::text[]) g(tbl, name)
 		WHERE NOT EXISTS (
@@ -288,7 +288,7 @@ const unanalysedRows = 1000
 
 // Unanalysed names tables with more than a thousand rows that were never analysed: the planner guesses.
 func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
-	return many[string](ctx, i, "look at statistics", `
+	return many[string](ctx, i, "read the statistics", `
 		SELECT relname::text
 		FROM pg_stat_user_tables
 		WHERE schemaname = current_schema() AND n_live_tup > $1 AND last_analyze IS NULL AND last_autoanalyze IS NULL
@@ -297,7 +297,7 @@ func (i *Inspector) Unanalysed(ctx context.Context) ([]string, error) {
 
 // Bloated names tables with more dead rows than live ones, at least ten thousand: vacuum does not keep up.
 func (i *Inspector) Bloated(ctx context.Context) ([]string, error) {
-	return many[string](ctx, i, "look at statistics", `
+	return many[string](ctx, i, "read the statistics", `
 		SELECT relname::text
 		FROM pg_stat_user_tables
 		WHERE schemaname = current_schema() AND n_dead_tup > $1 AND n_dead_tup > n_live_tup

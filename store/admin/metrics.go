@@ -160,7 +160,7 @@ type TenantMetrics struct {
 	ToReview   int64                       // proposals that wait for a person
 	Disputed   int64                       // of them would contradict what is known
 	DeadJobs   int64                       //
-	Due        int64                       // memories that a sweep has yet to look at; at most MaxDueCounted a tenant
+	Due        int64                       // memories that a sweep has yet to check; at most MaxDueCounted a tenant
 	OldestDue  *time.Time                  // since when the first of them is
 	Swept      map[SweepCount]int64        // what sweeps of the last day did
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// MaxMetricsDays is how far back TenantDays looks at most.
+// MaxMetricsDays is how many days TenantDays goes back at most.
 const MaxMetricsDays = 90
 
 // TenantDays are a tenant's numbers day by day, and figures that only a person asks for.

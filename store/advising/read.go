@@ -57,7 +57,7 @@ type Solution struct {
 	Type     schema.MemoryType
 	Payload  json.RawMessage
 	Trust    float64
-	Stats    *evidence.Stats // as reports have counted; nil: none has
+	Stats    *evidence.Stats // as runs and reports have counted; nil: none has
 	Evidence []string        // ids of the episodes that it was learned from, and that the filter admits
 }
 
@@ -66,7 +66,7 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 	args := pg.Args{"ids": ids, "types": []schema.MemoryType{schema.TypeCompetence, schema.TypePlanGraph},
 		"evidence": maxEvidence}
 	out, err := pg.QueryBatchRows[Solution](ctx, a.DB, f.Principal.Tenant, pg.PlanOnce, `
-		SELECT m.id, m.type, m.payload, m.source_trust AS trust, o.stats,
+		SELECT m.id, m.type, m.payload, m.source_trust AS trust, coalesce(r.stats, o.stats) AS stats,
 			ARRAY(
 				SELECT e.id::text
 				FROM memory_links l
@@ -76,6 +76,7 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 				ORDER BY e.occurred_at DESC, e.id
 				LIMIT @evidence) AS evidence
 		FROM memories m
+		LEFT JOIN learned r ON r.tenant = m.tenant AND r.memory_id = m.id
 		LEFT JOIN solution_outcomes o ON o.tenant = m.tenant AND o.memory_id = m.id
 		WHERE m.id = ANY(@ids) AND m.type = ANY(@types) AND `+f.Where("m", args)+`
 		ORDER BY m.id`, args)
@@ -85,6 +86,10 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 	return out, nil
 }
 
+// reportedJSON is a report o as an evidence.Outcome.
+const reportedJSON = `jsonb_build_object('agent', o.agent_id, 'session', o.session, 'context', o.context,
+	'ok', coalesce(o.ok, false), 'idle', o.ok IS NULL, 'at', o.at)`
+
 // Episode is one in which something failed.
 type Episode struct {
 	ID        uuid.UUID
@@ -93,12 +98,13 @@ type Episode struct {
 	CreatedBy string
 	Payload   json.RawMessage
 	Trust     float64
-	Witnessed bool // a session that the ledger recorded became it
-	Stats     *evidence.Stats
+	Witnessed bool               // a session that the ledger recorded as it happened became it
+	Reports   []evidence.Outcome // of what helped in it with the problem, for those who followed it
 }
 
-// EpisodesWith returns the newest episodes that the filter admits in which something failed with the words.
-func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string) ([]Episode, error) {
+// EpisodesWith returns the newest episodes that the filter admits in which something failed with the words, with what
+// was reported of them for a problem, as ProblemHash names it.
+func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string, problem string) ([]Episode, error) {
 	var quoted []string
 	for _, w := range words[:min(len(words), maxWords)] {
 		quoted = append(quoted, strings.Map(func(r rune) rune {
@@ -111,11 +117,16 @@ func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string
 	if len(quoted) == 0 {
 		return nil, nil
 	}
-	args := pg.Args{"words": strings.Join(quoted, " "), "most": maxFailures, "limit": maxEpisodes}
+	args := pg.Args{"words": strings.Join(quoted, " "), "most": maxFailures, "limit": maxEpisodes,
+		"problem": problem}
 	query := `
 		SELECT m.id, m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.payload,
-			m.source_trust AS trust, o.stats,
-			EXISTS (SELECT FROM session_episodes s WHERE s.tenant = m.tenant AND s.memory_id = m.id) AS witnessed
+			m.source_trust AS trust,
+			(SELECT coalesce(jsonb_agg(` + reportedJSON + `), '[]')
+				FROM outcome_reports o
+				WHERE o.tenant = m.tenant AND o.memory_id = m.id AND o.problem = @problem) AS reports,
+			EXISTS (SELECT FROM session_episodes s WHERE s.tenant = m.tenant AND s.memory_id = m.id
+				AND NOT s.handed) AS witnessed
 		FROM (
 			SELECT x.id
 			FROM (
@@ -129,7 +140,6 @@ func (a *Advising) EpisodesWith(ctx context.Context, f pg.Filter, words []string
 			LIMIT @limit
 		) y
 		JOIN memories m ON m.tenant = @f_tenant AND m.id = y.id
-		LEFT JOIN solution_outcomes o ON o.tenant = m.tenant AND o.memory_id = m.id
 		ORDER BY m.occurred_at DESC, m.id`
 	out, err := pg.QueryBatchRows[Episode](ctx, a.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
@@ -149,6 +159,7 @@ type Advice struct {
 	ID        uuid.UUID
 	Principal schema.Principal
 	Situation string
+	Problem   string // as ProblemHash names it
 	Offered   []Offer
 }
 
@@ -178,12 +189,12 @@ func (a *Advising) SaveAdvice(ctx context.Context, in Advice, now time.Time) err
 			return err
 		}
 		_, err := tx.Exec(ctx, `
-			INSERT INTO advice (tenant, id, agent_id, project, scope, offered, situation, created_at)
-			VALUES (@tenant, @id, @agent, @project, @scope, @offered, @situation, @now)
+			INSERT INTO advice (tenant, id, agent_id, project, scope, offered, situation, problem, created_at)
+			VALUES (@tenant, @id, @agent, @project, @scope, @offered, @situation, @problem, @now)
 			ON CONFLICT (tenant, id) DO NOTHING`,
 			pg.Args{"tenant": in.Principal.Tenant, "id": in.ID, "agent": in.Principal.Agent,
 				"project": in.Principal.Project, "scope": in.Principal.EffectiveScope(), "offered": string(offered),
-				"situation": in.Situation, "now": now})
+				"situation": in.Situation, "problem": in.Problem, "now": now})
 		return err
 	})
 	if err != nil {

@@ -28,9 +28,9 @@ type reported struct {
 
 // adviceRow is advice as it is stored.
 type adviceRow struct {
-	Offered   []Offer
-	Reports   map[string]reported
-	Situation string
+	Offered []Offer
+	Reports map[string]reported
+	Problem string
 }
 
 // Count counts a report. Of what was offered it changes the memories that the filter still admits; what was forgotten
@@ -67,8 +67,14 @@ func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.R
 		return nil, &schema.ValidationError{Fields: []schema.FieldError{
 			{Field: "used", Problem: "must be a memory that was advised"}}}
 	}
-	offered, err := lockOutcomes(ctx, tx, f, given.Offered, now)
+	offered, kept, err := lockOutcomes(ctx, tx, f, given.Offered, now)
 	if err != nil {
+		return nil, err
+	}
+	if r.Shown, err = shown(ctx, tx, f.Principal, r); err != nil {
+		return nil, err
+	}
+	if err := logReports(ctx, tx, f.Principal.Tenant, id, given.Problem, r, offered); err != nil {
 		return nil, err
 	}
 	changed := []string{}
@@ -77,27 +83,31 @@ func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.R
 		if err != nil {
 			return nil, err
 		}
-		if _, err := tx.Exec(ctx, `
-			UPDATE solution_outcomes SET stats = @stats, updated_at = @now WHERE tenant = @tenant AND memory_id = @id`,
-			pg.Args{"stats": string(stats), "now": now, "tenant": f.Principal.Tenant, "id": change.ID}); err != nil {
+		sql := saveSQL[kept[change.ID]]
+		if sql == "" { // an episode has its reports alone
+			changed = append(changed, change.ID)
+			continue
+		}
+		if _, err := tx.Exec(ctx, sql, pg.Args{"stats": string(stats), "now": now,
+			"tenant": f.Principal.Tenant, "id": change.ID}); err != nil {
 			return nil, err
 		}
 		if change.Counted != "" || change.ID != r.Used {
 			changed = append(changed, change.ID)
 		}
 	}
-	kept, err := json.Marshal(map[string]reported{r.Used: {Outcome: outcome, Changed: changed}})
+	report, err := json.Marshal(map[string]reported{r.Used: {Outcome: outcome, Changed: changed}})
 	if err != nil {
 		return nil, err
 	}
 	_, err = tx.Exec(ctx, `UPDATE advice SET reports = reports || @report::jsonb WHERE tenant = @tenant AND id = @id`,
-		pg.Args{"report": string(kept), "tenant": f.Principal.Tenant, "id": id})
+		pg.Args{"report": string(report), "tenant": f.Principal.Tenant, "id": id})
 	return changed, err
 }
 
 func lockAdvice(ctx context.Context, tx pgx.Tx, p schema.Principal, id uuid.UUID) (adviceRow, error) {
 	rows, err := pg.CollectByName[adviceRow](ctx, tx, `
-		SELECT offered, reports, situation
+		SELECT offered, reports, problem
 		FROM advice
 		WHERE tenant = @tenant AND id = @id AND agent_id = @agent AND project = @project AND scope = @scope
 		FOR UPDATE`,
@@ -111,42 +121,146 @@ func lockAdvice(ctx context.Context, tx pgx.Tx, p schema.Principal, id uuid.UUID
 	return rows[0], nil
 }
 
-// lockOutcomes locks the outcomes of what was offered and is still there, in the order of ids. Where none were kept yet,
-// they begin with those of the advice.
-func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer,
-	now time.Time) ([]advice.Candidate, error) {
+// Where the outcomes of a memory are.
+const (
+	inLearned  = "learned"
+	inOutcomes = "solution_outcomes"
+)
+
+// saveSQL writes the outcomes of a memory to where they are.
+var saveSQL = map[string]string{
+	inLearned: `
+		UPDATE learned
+		SET stats = @stats, version = version + 1, updated_at = @now
+		WHERE tenant = @tenant AND memory_id = @id`,
+	inOutcomes: `
+		UPDATE solution_outcomes SET stats = @stats, updated_at = @now WHERE tenant = @tenant AND memory_id = @id`,
+}
+
+// lockOutcomes locks the outcomes of what was offered and is still there, in the order of ids, and says where they are.
+// A procedure or a plan that no run of learning knows has them in solution_outcomes, from its first report on; they
+// begin with those of the advice.
+func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, now time.Time) ([]advice.Candidate,
+	map[string]string, error) {
 	encoded, err := json.Marshal(offered)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	args := pg.Args{"offered": string(encoded), "now": now}
+	args := pg.Args{"offered": string(encoded)}
+	type row struct {
+		ID    string
+		Kept  string
+		Stats evidence.Stats
+	}
+	learned, err := pg.CollectByName[row](ctx, tx, `
+		SELECT l.memory_id::text AS id, 'learned' AS kept, l.stats
+		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid)
+		JOIN memories m ON m.id = o.id AND `+f.Where("m", args)+`
+		JOIN learned l ON l.tenant = m.tenant AND l.memory_id = m.id
+		ORDER BY l.memory_id
+		FOR UPDATE OF l`, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	args = pg.Args{"offered": string(encoded), "now": now}
 	if _, err := tx.Exec(ctx, `
 		INSERT INTO solution_outcomes (tenant, memory_id, stats, updated_at)
 		SELECT m.tenant, m.id, o.stats, @now
 		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid, stats jsonb)
-		JOIN memories m ON m.id = o.id AND `+f.Where("m", args)+`
+		JOIN memories m ON m.id = o.id AND m.type <> 'episodic' AND `+f.Where("m", args)+`
+		WHERE NOT EXISTS (SELECT FROM learned l WHERE l.tenant = m.tenant AND l.memory_id = m.id)
 		ORDER BY m.id
 		ON CONFLICT DO NOTHING`, args); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	args = pg.Args{"offered": string(encoded)}
-	type row struct {
-		ID    string
-		Stats evidence.Stats
-	}
-	rows, err := pg.CollectByName[row](ctx, tx, `
-		SELECT s.memory_id::text AS id, s.stats
-		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid, stats jsonb)
+	others, err := pg.CollectByName[row](ctx, tx, `
+		SELECT s.memory_id::text AS id, 'solution_outcomes' AS kept, s.stats
+		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid)
 		JOIN memories m ON m.id = o.id AND `+f.Where("m", args)+`
 		JOIN solution_outcomes s ON s.tenant = m.tenant AND s.memory_id = m.id
 		ORDER BY s.memory_id
 		FOR UPDATE OF s`, args)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make([]advice.Candidate, len(rows))
-	for i, r := range rows {
-		out[i] = advice.Candidate{ID: r.ID, Stats: r.Stats}
+	args = pg.Args{"offered": string(encoded)}
+	episodes, err := pg.CollectByName[row](ctx, tx, `
+		SELECT m.id::text AS id, '' AS kept, o.stats
+		FROM jsonb_to_recordset(@offered::jsonb) o(id uuid, stats jsonb)
+		JOIN memories m ON m.id = o.id AND m.type = 'episodic' AND `+f.Where("m", args)+`
+		ORDER BY m.id
+		FOR KEY SHARE OF m`, args)
+	if err != nil {
+		return nil, nil, err
 	}
-	return out, nil
+	kept := map[string]string{}
+	var out []advice.Candidate
+	for _, r := range slices.Concat(learned, others, episodes) {
+		if _, twice := kept[r.ID]; !twice {
+			kept[r.ID] = r.Kept
+			out = append(out, advice.Candidate{ID: r.ID, Stats: r.Stats})
+		}
+	}
+	return out, kept, nil
+}
+
+// shown reports whether an episode of the report's session has shown the outcome before: what was learned rests on more
+// episodes of the session than were reported of it.
+func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, r advice.Report) (out bool, err error) {
+	if r.Session == "" || r.Used == "" {
+		return false, nil
+	}
+	err = tx.QueryRow(ctx, `
+		SELECT (SELECT count(*)
+				FROM memory_links l
+				JOIN memories e ON e.tenant = l.tenant AND e.id = l.target_id
+				WHERE l.tenant = @tenant AND l.source_id = @used AND l.predicate = 'derived_from' AND e.type = 'episodic'
+					AND e.agent_id = @agent AND e.agent_session_id = @session)
+			> (SELECT count(*)
+				FROM outcome_reports o
+				WHERE o.tenant = @tenant AND o.memory_id = @used AND o.agent_id = @agent AND o.session = @session
+					AND o.ok IS NOT NULL)`,
+		pg.Args{"tenant": p.Tenant, "used": r.Used, "agent": p.Agent, "session": r.Session}).Scan(&out)
+	return out, err
+}
+
+// maxReports is how many reports of a memory are kept: earlier ones have no weight any more.
+const maxReports = 100
+
+// logReports keeps what a report says of each of the memories that were offered.
+func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, problem string, r advice.Report,
+	offered []advice.Candidate) error {
+	for _, c := range offered {
+		o, ok := r.Of(c.ID)
+		if !ok {
+			continue
+		}
+		var worked *bool
+		if !o.Idle {
+			worked = &o.OK
+		}
+		context := o.Context
+		if context == nil {
+			context = map[string]string{}
+		}
+		if _, err := tx.Exec(ctx, `
+			WITH old AS (
+				DELETE FROM outcome_reports o
+				WHERE o.tenant = @tenant AND o.memory_id = @memory AND (o.advice_id, o.used) IN (
+					SELECT x.advice_id, x.used
+					FROM outcome_reports x
+					WHERE x.tenant = @tenant AND x.memory_id = @memory
+					ORDER BY x.at DESC, x.advice_id, x.used
+					OFFSET @kept)
+			)
+			INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok, at)
+			VALUES (@tenant, @memory, @advice, @used, @problem, @agent, @session, @context, @ok, @at)
+			ON CONFLICT DO NOTHING`,
+			pg.Args{"tenant": tenant, "memory": c.ID, "advice": id, "used": r.Used, "problem": problem, "agent": o.Agent,
+				"session": o.Session, "context": context, "ok": worked, "at": o.At, "kept": maxReports - 1}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

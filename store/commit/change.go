@@ -23,6 +23,8 @@ type Change struct {
 	Queue  pgx.Batch
 	Last   pgx.Batch // sent after everything else, for what locks rows that many writers share
 
+	bulks []bulkRows // rows to write between the statements of Queue
+
 	Counted, Uncounted []uuid.UUID // memories that began or ceased to be live in this change
 	lost               []string    // lexemes of the texts that this change replaces or removes, once for each text
 	lostDocs           int         // the number of those texts
@@ -35,7 +37,7 @@ func (c *Change) Relate(source uuid.UUID, predicate string, target uuid.UUID) {
 
 // RelateAs adds an edge; an existing one keeps its weight and reason.
 func (c *Change) RelateAs(source uuid.UUID, r Relation) {
-	c.Queue.Queue(relateSQL, pg.Args{
+	c.Add(relateSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"source_id":  source,
 		"predicate":  r.Predicate,
@@ -46,12 +48,12 @@ func (c *Change) RelateAs(source uuid.UUID, r Relation) {
 	})
 }
 
-var relateSQL = Insert("memory_links", "tenant, source_id, predicate, target_id, weight, reason, created_at") +
-	" ON CONFLICT DO NOTHING"
+var relateSQL = BulkInsert("memory_links", `tenant text, source_id uuid, predicate text, target_id uuid,
+	weight float8, reason text, created_at timestamptz`, "ON CONFLICT DO NOTHING")
 
 // Claim records what a memory states, so that later statements about the same subject find it.
 func (c *Change) Claim(id uuid.UUID, cl memory.Claim) {
-	c.Queue.Queue(claimSQL, pg.Args{
+	c.Add(claimSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"memory_id":  id,
 		"subject":    cl.Subject,
@@ -62,12 +64,12 @@ func (c *Change) Claim(id uuid.UUID, cl memory.Claim) {
 	})
 }
 
-var claimSQL = Insert("entity_claims", "tenant, memory_id, subject, predicate, object, functional, created_at") +
-	" ON CONFLICT DO NOTHING"
+var claimSQL = BulkInsert("entity_claims", `tenant text, memory_id uuid, subject text, predicate text, object text,
+	functional boolean, created_at timestamptz`, "ON CONFLICT DO NOTHING")
 
 // Embed stores a vector of a memory. It replaces an earlier vector of the same model for another content.
 func (c *Change) Embed(id uuid.UUID, tier schema.Tier, typology schema.Typology, hash []byte, e *pg.Embedding) {
-	c.Queue.Queue(embedSQL, pg.Args{
+	c.Add(embedSQL, pg.Args{
 		"tenant":       c.Tenant,
 		"id":           pg.NewID(),
 		"memory_id":    id,
@@ -81,18 +83,18 @@ func (c *Change) Embed(id uuid.UUID, tier schema.Tier, typology schema.Typology,
 	})
 }
 
-var embedSQL = Insert("memory_embeddings", `tenant, id, memory_id, model, dims, embedding, tier, typology,
-	content_hash, created_at`) + `
+var embedSQL = BulkInsert("memory_embeddings", `tenant text, id uuid, memory_id uuid, model text, dims integer,
+	embedding vector, tier text, typology text, content_hash bytea, created_at timestamptz`, `
 	ON CONFLICT (tenant, memory_id, model) DO UPDATE
 	SET embedding = excluded.embedding,
 		dims = excluded.dims,
 		content_hash = excluded.content_hash,
 		created_at = excluded.created_at
-	WHERE memory_embeddings.content_hash <> excluded.content_hash`
+	WHERE memory_embeddings.content_hash <> excluded.content_hash`, "memory_id", "model")
 
 // Outbox queues a change of the vector index: upsert or delete.
 func (c *Change) Outbox(id uuid.UUID, version int, op string) {
-	c.Queue.Queue(outboxSQL, pg.Args{
+	c.Add(outboxSQL, pg.Args{
 		"tenant":     c.Tenant,
 		"memory_id":  id,
 		"version":    version,
@@ -101,7 +103,8 @@ func (c *Change) Outbox(id uuid.UUID, version int, op string) {
 	})
 }
 
-var outboxSQL = Insert("index_outbox", "tenant, memory_id, version, op, created_at")
+var outboxSQL = BulkInsert("index_outbox", `tenant text, memory_id uuid, version integer, op text,
+	created_at timestamptz`, "")
 
 // HistoryRow is one row of the append-only history.
 type HistoryRow struct {
@@ -129,7 +132,7 @@ func (c *Change) History(h HistoryRow) {
 	if h.Version > 0 {
 		version = h.Version
 	}
-	c.Queue.Queue(historySQL, pg.Args{
+	c.Add(historySQL, pg.Args{
 		"tenant":      c.Tenant,
 		"id":          pg.NewID(),
 		"memory_id":   h.MemoryID,
@@ -145,8 +148,9 @@ func (c *Change) History(h HistoryRow) {
 	})
 }
 
-var historySQL = Insert("memory_history", `tenant, id, memory_id, event, old_content, new_content, changed_by, reason,
-	metadata, created_at, action, version`)
+var historySQL = BulkInsert("memory_history", `tenant text, id uuid, memory_id uuid, event text, old_content text,
+	new_content text, changed_by text, reason text, metadata jsonb, created_at timestamptz, action text,
+	version integer`, "")
 
 // IdSet reads the ids that a query returns.
 func (c *Change) IdSet(ctx context.Context, query string, args ...any) (map[uuid.UUID]bool, error) {
@@ -229,11 +233,11 @@ func (c *Change) findByHash(ctx context.Context, k DedupKey, lock string) (uuid.
 
 // Flush sends what is queued.
 func (c *Change) Flush(ctx context.Context) error {
-	if c.Queue.Len() == 0 {
+	if c.Queue.Len() == 0 && len(c.bulks) == 0 {
 		return nil
 	}
-	err := c.Tx.SendBatch(ctx, &c.Queue).Close()
-	c.Queue = pgx.Batch{}
+	err := c.Tx.SendBatch(ctx, c.queued()).Close()
+	c.Queue, c.bulks = pgx.Batch{}, nil
 	return err
 }
 

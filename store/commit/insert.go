@@ -78,22 +78,24 @@ type Relation struct {
 
 // memoryColumns are the columns that a new memory sets; memoryArgs has a value for each.
 const memoryColumns = `
-	tenant, id, external_id, agent_id, project, scope, visibility, policy_group, created_by,
-	type, category, tier, typology,
-	content, normalized_content, content_hash, safe_summary, payload, tags, who, language,
-	subject, predicate, object, functional,
-	confidence, importance, source_trust, sensitivity, key_id,
-	salience, salience_at, last_reinforced_at, pinned, deletion_policy, decay_due_at,
-	decay_curve, half_life, min_salience, max_age, decay_floor, reinforcement_gain, decay_points,
-	status, validity, conditions, conditions_hash, valid_from, valid_until, revision_policy,
-	supersedes, superseded_by, superseded_at,
-	occurred_at, created_at, updated_at, recorded_at,
-	agent_session_id, agent_interaction_id, world_id, world_version`
+	tenant text, id uuid, external_id text, agent_id text, project text, scope text, visibility text,
+	policy_group text, created_by text, type text, category text, tier text, typology text, content text,
+	normalized_content text, content_hash bytea, safe_summary text, payload jsonb, tags text[], who text,
+	language text, subject text, predicate text, object jsonb, functional boolean, confidence float8,
+	importance float8, source_trust float8, sensitivity text, key_id text, salience float8,
+	salience_at timestamptz, last_reinforced_at timestamptz, pinned boolean, deletion_policy text,
+	decay_due_at timestamptz, decay_curve text, half_life interval, min_salience float8, max_age interval,
+	decay_floor float8, reinforcement_gain float8, decay_points jsonb, status text, validity text,
+	conditions jsonb, conditions_hash text, valid_from timestamptz, valid_until timestamptz,
+	revision_policy text, supersedes uuid, superseded_by uuid, superseded_at timestamptz,
+	occurred_at timestamptz, created_at timestamptz, updated_at timestamptz, recorded_at timestamptz,
+	agent_session_id text, agent_interaction_id text, world_id text, world_version text`
 
-// insertMemorySQL does nothing where a live memory has the content already.
-var insertMemorySQL = Insert("memories", memoryColumns) + `
+// insertMemories does nothing where a live memory has the content already, and returns the ids of the others.
+var insertMemories = BulkInsert("memories", memoryColumns, `
 	ON CONFLICT (tenant, agent_id, project, scope, visibility, content_hash, type) WHERE live
-	DO NOTHING`
+	DO NOTHING
+	RETURNING id`)
 
 // InsertMemories inserts the rows that are new and returns, by position, the id of the live memory of the row's type
 // with that content: the row's own, or that of the one that is already stored.
@@ -109,31 +111,25 @@ func (c *Change) InsertMemories(ctx context.Context, rows []NewMemory) ([]uuid.U
 			rows[b].Classification.Type))
 	})
 
-	var batch pgx.Batch
-	for _, i := range order {
-		args, err := c.memoryArgs(&rows[i])
-		if err != nil {
+	args := make([]pg.Args, len(order))
+	for n, i := range order {
+		var err error
+		if args[n], err = c.memoryArgs(&rows[i]); err != nil {
 			return nil, err
 		}
-		batch.Queue(insertMemorySQL, args)
+	}
+	added, err := insertNew[uuid.UUID](ctx, c.Tx, insertMemories, args)
+	if err != nil {
+		return nil, fmt.Errorf("insert memory: %w", err)
 	}
 	ids := make([]uuid.UUID, len(rows))
 	var existing []int
-	results := c.Tx.SendBatch(ctx, &batch)
 	for _, i := range order {
-		tag, err := results.Exec()
-		if err != nil {
-			_ = results.Close()
-			return nil, fmt.Errorf("insert memory: %w", err)
-		}
-		if tag.RowsAffected() == 1 {
+		if added[rows[i].ID] {
 			ids[i] = rows[i].ID
 		} else {
 			existing = append(existing, i)
 		}
-	}
-	if err := results.Close(); err != nil {
-		return nil, fmt.Errorf("insert memory: %w", err)
 	}
 	for _, i := range existing {
 		id, err := c.standing(ctx, &rows[i])
@@ -162,11 +158,11 @@ func (c *Change) standing(ctx context.Context, r *NewMemory) (uuid.UUID, error) 
 		if err != nil {
 			return uuid.Nil, err
 		}
-		tag, err := c.Tx.Exec(ctx, insertMemorySQL, args)
+		added, err := insertNew[uuid.UUID](ctx, c.Tx, insertMemories, []pg.Args{args})
 		if err != nil {
 			return uuid.Nil, err
 		}
-		if tag.RowsAffected() == 1 {
+		if added[r.ID] {
 			return r.ID, nil
 		}
 	}
@@ -302,14 +298,15 @@ func (c *Change) OrNow(at time.Time) time.Time {
 }
 
 var (
-	provenanceSQL = Insert("memory_provenance", "tenant, memory_id, position, kind, ref, hash, at, created_at")
-	artifactSQL   = Insert("memory_artifacts", "tenant, memory_id, sha256") + " ON CONFLICT DO NOTHING"
+	provenanceSQL = BulkInsert("memory_provenance", `tenant text, memory_id uuid, position smallint, kind text,
+		ref text, hash text, at timestamptz, created_at timestamptz`, "")
+	artifactSQL = Insert("memory_artifacts", "tenant, memory_id, sha256") + " ON CONFLICT DO NOTHING"
 )
 
 // queueDependents queues what commits with an inserted memory.
 func (c *Change) queueDependents(r *NewMemory) {
 	for i, ref := range r.Refs {
-		c.Queue.Queue(provenanceSQL, pg.Args{
+		c.Add(provenanceSQL, pg.Args{
 			"tenant":     c.Tenant,
 			"memory_id":  r.ID,
 			"position":   i,

@@ -30,8 +30,8 @@ type PutInput struct {
 }
 
 // Put writes full records (document 004 §15A), all in one transaction. Each record has a status of its own, which
-// revision.PlanPut decides: one that is refused does not keep the others from being written, except those that refer
-// to it. Every record leaves a history row, whatever its status. Carried out again, the operation answers with the
+// revision.PlanPut decides: a refused one does not prevent the others from being written, except those that refer
+// to it. Every record leaves a history row, whatever its status. Carried out again, the operation returns the
 // first result and changes nothing.
 func (s *Editing) Put(ctx context.Context, in PutInput) (schema.PutResult, error) {
 	items := classify(in)

@@ -32,7 +32,7 @@ var recordsSQL = `
 	WHERE m.tenant = @tenant AND m.id = ANY(@ids)`
 
 // readStored locks and reads the tenant's memories under the ids that the records bring, also those that the
-// principal may not look at: their ids are taken.
+// principal may not read: their ids are taken.
 func (p *putting) readStored(ctx context.Context) error {
 	ids, externals := make([]uuid.UUID, 0, len(p.items)), []string{}
 	for i := range p.items {

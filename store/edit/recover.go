@@ -116,7 +116,7 @@ func (r claimRow) claim() commit.ClaimOf {
 	return commit.ClaimOf{Owner: owner, Visibility: r.Visibility, Subject: r.Subject, Predicate: r.Predicate}
 }
 
-// lockDeletedClaims takes the locks of the claims that recovery would put in force again, ahead of the
+// lockDeletedClaims locks the claims that recovery would make active again. It does that before it locks the
 // rows.
 func (r *recovering) lockDeletedClaims(ctx context.Context, p schema.Principal, ids []uuid.UUID) error {
 	rows, _ := r.Tx.Query(ctx, goneClaimsSQL, pg.Args{
@@ -150,7 +150,7 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	if r.in.Policy.MutationsFrozen() {
 		status = schema.RecoverFrozen
 	}
-	archived := row.DeletedAt == nil // and nothing else: then that is what is taken back
+	archived := row.DeletedAt == nil // only archived: the archiving is undone
 	live := (archived || row.ArchivedAt == nil) && row.Status.Live()
 	if status == schema.RecoverRecovered && live {
 		inTheWay, why, err := r.obstacle(ctx, row)
@@ -202,8 +202,8 @@ func (r *recovering) recover(ctx context.Context, id uuid.UUID, ifVersion int) (
 	return out, nil
 }
 
-// obstacle returns the live memory that took the place of a deleted one, and which place: that of its
-// content or that of its claim.
+// obstacle returns the live memory that has the content or the claim of a deleted one, and which of the
+// two.
 func (r *recovering) obstacle(ctx context.Context, row commit.MemoryRow) (uuid.UUID, schema.RecoverStatus, error) {
 	duplicate, err := r.LiveByHash(ctx, placeOf(row, row.Hash))
 	if err == nil {

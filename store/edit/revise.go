@@ -67,7 +67,7 @@ type revising struct {
 	rows     map[uuid.UUID]commit.MemoryRow
 	record   *commit.NewMemory // the record, when it is new
 	unworded string            // why the record could not be worded from its first target
-	unseen   bool              // the first target stood in another version when the record was worded
+	unseen   bool              // the first target had another version when the record was worded
 	narrowed uuid.UUID         // the copy that a fork leaves, if it needs one
 	plan     revision.RevisionPlan
 	versions map[uuid.UUID]int // after the revision
@@ -143,7 +143,7 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	}
 	switch {
 	case r.unseen:
-		return r.refuse(schema.ReviseVersionConflict, "another version stood when the revision began"), nil
+		return r.refuse(schema.ReviseVersionConflict, "the target had another version when the revision began"), nil
 	case r.unworded != "":
 		return r.refuse(schema.ReviseInvalid, r.unworded), nil
 	case r.hidden():
@@ -374,7 +374,7 @@ func (r *revising) chainOf(ctx context.Context, id uuid.UUID) ([]string, error) 
 	return out, nil
 }
 
-// evidenceSQL reads what memories are worth as evidence, as far as the principal may look at them.
+// evidenceSQL reads what memories are worth as evidence, as far as the principal may read them.
 var evidenceSQL = `
 	SELECT m.id, m.source_trust, m.sensitivity
 	FROM memories m
@@ -384,7 +384,7 @@ var evidenceSQL = `
 	FOR SHARE OF m`
 
 // evidenceMemories finds the memories among the evidence: refs that are ids of memories which the
-// principal may see. A ref of the host system that looks like an id and is none stays what it is.
+// principal may see. A ref of the host system that looks like an id but is not one stays as it is.
 func (r *revising) evidenceMemories(ctx context.Context) ([]revision.EvidenceMemory, error) {
 	var ids []uuid.UUID
 	for _, ref := range r.in.Request.Evidence {

@@ -71,7 +71,7 @@ func withValidity(payload json.RawMessage, v schema.Validity) (json.RawMessage, 
 	return json.Marshal(members)
 }
 
-// refuseFor refuses a revision because of conflicting memories, and names those that the principal may look at.
+// refuseFor refuses a revision because of conflicting memories, and names those that the principal may read.
 func (r *revising) refuseFor(ctx context.Context, status schema.ReviseStatus, why string,
 	conflicts []string) (*schema.ReviseResult, error) {
 	ids := make([]uuid.UUID, 0, len(conflicts))
@@ -111,7 +111,7 @@ func (r *revising) refuse(status schema.ReviseStatus, why string, conflicts ...s
 	return out
 }
 
-// metadata is what history keeps of a revision besides its reason: what it rests on, and the run that brought it. No
+// metadata is what history keeps of a revision in addition to its reason: its evidence, and the run that made it. No
 // content.
 func (r *revising) metadata(more map[string]any) map[string]any {
 	evidence := make([]map[string]string, 0, len(r.in.Request.Evidence))

@@ -34,7 +34,7 @@ func (c HostedConfig) GoString() string { return c.String() }
 
 // HostedWarning is what an operator is told where a hosted index is on.
 const HostedWarning = "MNEME_MEMORY_INDEX=mem0: the text of events leaves this machine for the service at MNEME_MEM0_URL; " +
-	"erasing an event does not reach it"
+	"what is erased is removed there while this setting is on, and purged events when something is erased"
 
 // DefaultHostedTimeout is for one call.
 const DefaultHostedTimeout = 5 * time.Second
@@ -128,16 +128,26 @@ func (h *Hosted) filters() map[string]any {
 
 // list returns the ids of the agent's events that the service has.
 func (h *Hosted) list(ctx context.Context) (map[string]bool, error) {
-	out := map[string]bool{}
+	there, err := h.memories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]bool, len(there))
+	for _, m := range there {
+		out[m.Metadata.EventID] = true
+	}
+	return out, nil
+}
+
+// memories returns what the service has of the agent.
+func (h *Hosted) memories(ctx context.Context) (out []memory, err error) {
 	for page := 1; ; page++ {
 		var found results
 		path := fmt.Sprintf("/v2/memories/?page=%d&page_size=%d", page, hostedPage)
 		if err := h.call(ctx, http.MethodPost, path, map[string]any{"filters": h.filters()}, &found); err != nil {
 			return nil, fmt.Errorf("list events: %w", err)
 		}
-		for _, m := range found {
-			out[m.Metadata.EventID] = true
-		}
+		out = append(out, found...)
 		if len(found) < hostedPage {
 			return out, nil
 		}
@@ -196,7 +206,7 @@ func (h *Hosted) call(ctx context.Context, method, path string, in, out any) err
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("the service answered %d", answer.StatusCode)
+		return &statusError{answer.StatusCode}
 	}
 	if out == nil {
 		return nil
@@ -206,6 +216,11 @@ func (h *Hosted) call(ctx context.Context, method, path string, in, out any) err
 	}
 	return nil
 }
+
+// statusError is an answer that says no.
+type statusError struct{ status int }
+
+func (e *statusError) Error() string { return fmt.Sprintf("the service answered %d", e.status) }
 
 func (h *Hosted) body(in any) (io.Reader, error) {
 	if in == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,9 +15,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/eventindex"
+	"github.com/mneme/mneme/store/events"
 )
 
 // service behaves like the hosted one: it gives memories ids of its own, and adds whatever it is given.
@@ -25,6 +28,8 @@ type service struct {
 	memories []map[string]any
 	status   int
 	wait     time.Duration
+	dropped  int // calls that remove one memory
+	failsAt  int // the one of them that fails
 }
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -74,8 +79,26 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(out[:min(len(out), int(in["top_k"].(float64)))])
 	case "DELETE /v1/memories/":
 		s.memories = nil
+	case "GET /v1/entities/":
+		users := []map[string]any{{"name": "someone else's assistant", "type": "agent"}}
+		for _, m := range s.memories {
+			users = append(users, map[string]any{"name": m["user_id"], "type": "user"})
+		}
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		size, _ := strconv.Atoi(r.URL.Query().Get("page_size"))
+		from := min((page-1)*size, len(users))
+		_ = json.NewEncoder(w).Encode(map[string]any{"results": users[from:min(from+size, len(users))]})
 	default:
-		w.WriteHeader(http.StatusNotFound)
+		id, one := strings.CutPrefix(r.Method+" "+r.URL.Path, "DELETE /v1/memories/")
+		if s.dropped++; s.dropped == s.failsAt {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		before := len(s.memories)
+		s.memories = slices.DeleteFunc(s.memories, func(m map[string]any) bool { return one && m["id"] == strings.TrimSuffix(id, "/") })
+		if len(s.memories) == before {
+			w.WriteHeader(http.StatusNotFound)
+		}
 	}
 }
 
@@ -86,7 +109,7 @@ func says(n int, text string) ledger.Event {
 		RecordedAt: &at, OccurredAt: at, Payload: payload}
 }
 
-// Events are added once, verbatim, however often a view is made; what is not eligible is no hit; and a wiped service is
+// Events are added once, verbatim, however often a view is made; what is not eligible is not a hit; and a wiped service is
 // filled again.
 func TestAHostedServiceAsAMemoryIndex(t *testing.T) {
 	t.Parallel()
@@ -151,4 +174,46 @@ func TestAHostedServiceThatFails(t *testing.T) {
 		require.ErrorContains(t, err, name)
 	}
 	require.NotContains(t, fmt.Sprintf("%v %#v %+v", eventindex.HostedConfig{APIKey: "secret"}, eventindex.HostedConfig{APIKey: "secret"}, eventindex.HostedConfig{APIKey: "secret"}), "secret")
+}
+
+// What was erased, what rested on it and what was purged leaves the service, for all agents of the tenant and for no
+// other tenant. A call that fails is made again, and goes on.
+func TestASweepRemovesWhatTheLedgerHasNoMore(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
+	s := &service{failsAt: 2}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	config := eventindex.HostedConfig{URL: server.URL, APIKey: "key"}
+	list := []ledger.Event{says(1, "the oven"), says(2, "the mill"), says(3, "the door"), says(4, "")}
+	list[3].Kind, list[3].Payload = ledger.KindAgentReflected, json.RawMessage(`{"belief":"the oven is hot","based_on":["e1"]}`)
+	plain := make([]ledger.Event, len(list))
+	for i, e := range list {
+		e.Seq, e.RecordedAt = 0, nil
+		plain[i] = e
+	}
+	_, err := st.Append(ctx, events.AppendInput{Tenant: "t", Events: plain, Open: views.GlobalKinds(), Now: time.Now()})
+	require.NoError(t, err)
+	for _, whose := range [][2]string{{"t", "ann"}, {"t", "bob/the builder"}, {"t2", "ann"}} {
+		h := &eventindex.Hosted{HostedConfig: config, Tenant: whose[0], Agent: whose[1]}
+		require.NoError(t, h.Index(ctx, append(slices.Clone(list), says(9, "of the past"))))
+	}
+	require.Len(t, s.memories, 15)
+	_, err = st.Empty(ctx, "t", []string{"e1"}, time.Now())
+	require.NoError(t, err)
+
+	sweep := (&eventindex.Sweeper{HostedConfig: config, Events: st.Events}).Sweep
+	removed, err := sweep(ctx, "t")
+	require.ErrorContains(t, err, "answered 503")
+	require.Equal(t, 1, removed)
+	removed, err = sweep(ctx, "t")
+	require.NoError(t, err)
+	require.Equal(t, 5, removed, "the event, its belief and the one that is gone, twice, but for the first")
+	var left []string
+	for _, m := range s.memories {
+		left = append(left, fmt.Sprint(m["user_id"], " ", m["memory"]))
+	}
+	require.ElementsMatch(t, []string{"t/ann the mill", "t/ann the door", "t/bob%2Fthe+builder the mill", "t/bob%2Fthe+builder the door",
+		"t2/ann the oven", "t2/ann the mill", "t2/ann the door", "t2/ann the oven is hot", "t2/ann of the past"}, left)
 }

@@ -69,16 +69,15 @@ type AppendInput struct {
 
 // Append appends events in the order given and returns for each where it is. An event whose id is there already adds
 // nothing, and is answered with where it is. It returns a *schema.ValidationError for an event that is not well formed,
-// and for an id that another event has; then nothing is appended.
+// for an id that another event has, and for a reflection on evidence that is not there, that its agent does not see or
+// that was erased; then nothing is appended.
 func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appended, err error) {
 	for try := 1; ; try++ {
 		err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
 			out, err = AppendIn(ctx, c.Tx, in)
 			return err
 		})
-		var taken *pgconn.PgError
-		// Another transaction appends the same id to another stream: now it is there.
-		if errors.As(err, &taken) && taken.ConstraintName == "event_ids_pkey" && try < 3 {
+		if isConflict(err) && try < 3 {
 			continue
 		}
 		var invalid *schema.ValidationError
@@ -90,6 +89,14 @@ func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appen
 		}
 		return out, nil
 	}
+}
+
+// isConflict reports whether another transaction appended the same id to another stream, which is there now, or erases
+// several events that a reflection cites.
+func isConflict(err error) bool {
+	const deadlock = "40P01"
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && (pgErr.ConstraintName == "event_ids_pkey" || pgErr.Code == deadlock)
 }
 
 // appended is what mneme_append_events says of an event.
@@ -104,13 +111,18 @@ func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended
 	if err := ledger.ValidateEvents(in.Events); err != nil {
 		return nil, err
 	}
+	checked, err := withEvidence(ctx, tx, in)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]Row, len(in.Events))
 	for i := range in.Events {
-		row, err := rowOf(&in.Events[i], in)
-		if err != nil {
+		if rows[i], err = rowOf(&in.Events[i], in); err != nil {
 			return nil, err
 		}
-		rows[i] = row
+		if class := checked[i].Sensitivity; class != "" { // its digest is that of what was handed in
+			rows[i].Sensitivity = class
+		}
 	}
 	encoded, err := json.Marshal(rows)
 	if err != nil {

@@ -52,7 +52,7 @@ const pageSQL = `
 	LIMIT @limit`
 
 // Page reads events of a stream in order, from the one after a sequence number, at most MaxPage. It reads all events,
-// whoever may see them: it is for the owner of the stream and for operators.
+// regardless of visibility: it is for the owner of the stream and for operators.
 func (s *Events) Page(ctx context.Context, tenant, stream string, after int64, limit int) ([]ledger.Event, error) {
 	out, err := s.query(ctx, tenant, pageSQL,
 		pg.Args{"tenant": tenant, "stream": stream, "after": after, "limit": max(1, min(limit, MaxPage))})

@@ -1,7 +1,6 @@
 package events
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,18 +29,14 @@ type ReflectInput struct {
 }
 
 // Reflect appends a belief, if each event that it cites is there, visible to its agent and not erased at that moment
-// (views.Viewer.Check). An erasure of one of them waits until the belief is there, and then finds it. A belief whose id
-// is there already adds nothing and is answered with where it is, whatever it says. It returns a
-// *schema.ValidationError for a belief that is refused.
+// (views.Viewer.Check). An erasure of one of them waits until the belief is there, and then finds it. If the id of the
+// belief exists already, it adds nothing and returns the place of the stored one, even if the texts differ. It returns
+// a *schema.ValidationError for a refused belief.
 func (s *Events) Reflect(ctx context.Context, in ReflectInput) (ledger.Appended, error) {
-	cited := append(slices.Clone(in.Reflection.BasedOn), in.Reflection.Through)
 	var out ledger.Appended
 	try := func() error {
 		return commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
-			if _, err := c.Tx.Exec(ctx, `SELECT mneme_hold_events($1)`, cited); err != nil {
-				return err
-			}
-			events, err := collect(ctx, c.Tx, byIDSQL, pg.Args{"tenant": in.Tenant, "ids": append(cited, in.Event.ID)})
+			events, err := held(ctx, c.Tx, in.Tenant, append(cites(in.Reflection), in.Event.ID))
 			if err != nil {
 				return err
 			}
@@ -70,9 +65,7 @@ func appendReflection(
 	least schema.Sensitivity,
 ) (ledger.Appended, error) {
 	e := in.Event
-	if e.Sensitivity = cmp.Or(e.Sensitivity, schema.SensitivityLow); e.Sensitivity.Lower(least) == e.Sensitivity {
-		e.Sensitivity = least
-	}
+	e.Sensitivity = raised(e.Sensitivity, least)
 	payload, err := json.Marshal(in.Reflection)
 	if err != nil {
 		return ledger.Appended{}, err
@@ -140,7 +133,7 @@ const reflectionsSQL = `
 	LIMIT @limit`
 
 // Reflections reads the latest reflections that an agent may see, oldest first: those of a stream or, without one, its
-// own of all streams. Erased ones are among them, without what they said.
+// own of all streams. Erased ones are included, without their text.
 func (s *Events) Reflections(ctx context.Context, in ReflectionsInput) ([]ledger.Event, error) {
 	args := pg.Args{
 		"tenant":        in.Principal.Tenant,

@@ -171,7 +171,7 @@ func (r *viewReader) readSalient(lanes []*lane) error {
 }
 
 // readUncovered reads what came after the events that the last reflection stands for. It reports whether nothing else
-// is eligible: a reflection that the viewer does not see, or that was erased, uncovers what it stood for.
+// is eligible: a reflection that the viewer does not see, or that was erased, uncovers what it summarized.
 func (r *viewReader) readUncovered() (bool, error) {
 	var own int
 	for _, e := range r.found {

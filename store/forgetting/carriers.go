@@ -12,7 +12,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// ForgetRemoved reports whether a run has taken texts away for good. Tombstones keep their words.
+// ForgetRemoved reports whether a run has removed texts permanently. Tombstones keep their words.
 func (s *Forgetter) ForgetRemoved(ctx context.Context, tenant string, run uuid.UUID) (bool, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	var removed bool

@@ -17,7 +17,7 @@ import (
 // reasonForgotten is the outcome of proposals that go with a memory.
 const reasonForgotten = "forgotten"
 
-// remove takes the batch's memories away for good: with force the rows too, with erase all texts, and
+// remove removes the batch's memories permanently: with force the rows too, with erase all texts, and
 // what stays is an empty row. What refers goes before what is referred to (document 002 "Retention
 // Worker": graph links, embeddings, the memory, then history).
 func (f *Forgetting) remove(ctx context.Context) error {

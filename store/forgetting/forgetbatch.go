@@ -66,7 +66,7 @@ type Forgetting struct {
 	stop []string
 
 	// Sources says that what was proposed from the memories goes from their own history as well. Otherwise that
-	// history is removed by itself, or keeps its words until its window is over.
+	// history is removed separately, or keeps its words until its window is over.
 	Sources bool
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // SweepLexemes removes the lexemes that no live memory holds any more: a word may be as private as what
-// it stood in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
+// it was in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
 // that writers do not wait for all of a large vocabulary.
 func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)

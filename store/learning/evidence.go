@@ -255,15 +255,17 @@ type episodeRow struct {
 	FirstSeq    int64
 	LastSeq     int64
 	Events      int
+	Handed      bool
 }
 
 const episodesSQL = `
 	SELECT m.id, m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.source_trust, m.sensitivity,
 		m.policy_group, m.occurred_at, m.payload, coalesce(e.stream, '') AS stream, coalesce(e.first_seq, 0) AS first_seq,
-		coalesce(e.last_seq, 0) AS last_seq, coalesce(e.events, 0) AS events
+		coalesce(e.last_seq, 0) AS last_seq, coalesce(e.events, 0) AS events,
+		coalesce(e.handed, false) AS handed
 	FROM memories m
 		LEFT JOIN LATERAL (
-			SELECT s.stream, x.first_seq, x.last_seq, x.events
+			SELECT s.stream, x.first_seq, x.last_seq, x.events, x.handed
 			FROM session_episodes x
 				JOIN sessions s ON s.tenant = x.tenant AND s.id = x.session_id
 			WHERE x.memory_id = m.id AND x.tenant = @tenant
@@ -324,9 +326,9 @@ func (s *Learning) Episodes(ctx context.Context, tenant string, ids []uuid.UUID)
 	return out, nil
 }
 
-// meta says who vouches for the episode. Only a session that was closed from the ledger is witnessed: any other record
-// is an account, whoever it names.
+// meta says who vouches for the episode. Only a session that the ledger recorded as it happened is witnessed. One
+// that was handed in whole, and any other record, is an account, whoever it names.
 func (r episodeRow) meta() trace.Meta {
 	return trace.Meta{Episode: r.ID.String(), Sensitivity: r.Sensitivity, Source: trace.Source{Agent: r.AgentID,
-		Session: r.Session, Origin: r.CreatedBy, Witnessed: r.Stream != "", Trust: r.SourceTrust}}
+		Session: r.Session, Origin: r.CreatedBy, Witnessed: r.Stream != "" && !r.Handed, Trust: r.SourceTrust}}
 }

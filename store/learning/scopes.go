@@ -144,14 +144,9 @@ func (s *Learning) Adopt(ctx context.Context, sc Scope, now time.Time) (n int, e
 
 func adopt(ctx context.Context, c *commit.Change, tenant string, r unknownRow) error {
 	key, words, performance := forWhat(r.Type, r.Payload)
-	var stats evidence.Stats
-	if performance != nil { // as the record says, without a witness: it counts as a few outcomes at most
-		for range min(performance.FailureCount, 3) {
-			stats.Observe("", false, c.Now)
-		}
-		for range min(performance.SuccessCount, 3) {
-			stats.Observe("", true, c.Now)
-		}
+	stats, err := carryOver(ctx, c, r.ID, evidence.Claimed(performance))
+	if err != nil {
+		return err
 	}
 	encoded, err := json.Marshal(stats)
 	if err != nil {

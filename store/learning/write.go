@@ -45,6 +45,7 @@ type Delta struct {
 	Payload     json.RawMessage    `json:"payload"`
 	Confidence  float64            `json:"confidence"`
 	Stats       evidence.Stats     `json:"stats"`
+	Outcomes    []evidence.Outcome `json:"outcomes,omitempty"` // that the evidence shows
 	Agents      []string           `json:"agents,omitempty"`
 	Evidence    []string           `json:"evidence,omitempty"`
 	Hash        string             `json:"hash"`
@@ -274,17 +275,20 @@ func (w *writing) record(d Delta, visibility schema.Visibility, sources []uuid.U
 		Visibility: visibility, Scope: w.in.Scope.Scope, Tags: []string{"learned"},
 		Provenance: schema.Provenance{CreatedBy: Actor, Sources: refs(sources)}}
 	m.ID = uuid.NewSHA1(w.in.Group, []byte(string(w.in.Kind)+d.Action+d.Target+d.Hash+string(d.Payload))).String()
-	for _, id := range sources[:min(len(sources), maxSources)] {
+	for _, id := range newest(sources) {
 		m.Relations = append(m.Relations, schema.Relation{Predicate: revision.RelationDerivedFrom, TargetID: id.String(),
 			Weight: 1})
 	}
 	return m
 }
 
+// newest are the last of episodes: their ids follow the time.
+func newest(ids []uuid.UUID) []uuid.UUID { return ids[max(0, len(ids)-maxSources):] }
+
 // refs names episodes as evidence.
 func refs(ids []uuid.UUID) []schema.Ref {
 	var out []schema.Ref
-	for _, id := range ids[:min(len(ids), maxSources)] {
+	for _, id := range newest(ids) {
 		out = append(out, schema.Ref{Kind: "observation", Ref: id.String()})
 	}
 	return out
@@ -342,7 +346,7 @@ func (w *writing) update(ctx context.Context, d Delta, sources []uuid.UUID) erro
 	for _, ref := range refs(sources) {
 		w.AddEvidence(id, ref)
 	}
-	for _, source := range sources[:min(len(sources), maxSources)] {
+	for _, source := range newest(sources) {
 		w.Relate(id, revision.RelationDerivedFrom, source)
 	}
 	w.out.Updated++
@@ -374,12 +378,19 @@ func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) e
 
 // note keeps the outcomes of what was written.
 func (w *writing) note(ctx context.Context, id string, d Delta) error {
+	if err := w.Flush(ctx); err != nil { // the record is there
+		return err
+	}
+	if len(d.Outcomes) > 0 { // a draft of an earlier version has none
+		tallied, err := tally(ctx, w.Change, id, d)
+		if err != nil {
+			return err
+		}
+		d.Stats = tallied
+	}
 	stats, err := json.Marshal(d.Stats)
 	if err != nil {
 		return fmt.Errorf("stats: %w", err)
-	}
-	if err := w.Flush(ctx); err != nil { // the record is there
-		return err
 	}
 	_, err = w.Tx.Exec(ctx, noteSQL, pg.Args{"tenant": w.Tenant, "id": id, "kind": w.in.Kind, "group": w.in.Group,
 		"key": d.Key, "words": pg.TagList(d.Words), "hash": d.Hash, "stats": string(stats), "tentative": false,

@@ -223,6 +223,26 @@ func QueryBatchRows[T any](ctx context.Context, s *DB, tenant string, how Planni
 	return out, err
 }
 
+// QueuePlanning says how the statements that follow in a batch are planned.
+func QueuePlanning(b *pgx.Batch, how Planning) {
+	b.Queue(`SELECT set_config('plan_cache_mode', @planning, true)`, Args{"planning": how})
+}
+
+// QueueRows adds a statement to a batch that NewQueryBatch began, which reads its rows into out as QueryBatchRows does.
+func QueueRows[T any](b *pgx.Batch, out *[]T, query string, args Args) {
+	b.Queue(query, args).Query(func(rows pgx.Rows) (err error) {
+		*out, err = rowsByName[T](rows)
+		return err
+	})
+}
+
+// QueryEachRow is QueryBatchRows for many rows: it reads each into the same struct, and hands it to fn, which must not
+// keep it. When it fails, fn may have had a part of them.
+func QueryEachRow[T any](ctx context.Context, s *DB, tenant string, how Planning, query string, args Args,
+	fn func(*T)) error {
+	return s.QueryBatch(ctx, tenant, how, query, []any{args}, func(rows pgx.Rows) error { return eachByName(rows, fn) })
+}
+
 // ErrNoTenant is the error of a read or write without a tenant.
 var ErrNoTenant = errors.New("no tenant")
 

@@ -284,7 +284,7 @@ func (f Filter) holds(c *conditions) {
 	c.add("("+text+")", "f_at", f.At.UTC())
 }
 
-// MayRead is SharedWith for a single memory: an owner may look at what was superseded. $3 is the agent, $4
+// MayRead is SharedWith for a single memory: an owner may read what was superseded. $3 is the agent, $4
 // the project, $5 what ReadGrants returns or, in a statement that changes what it finds, what ChangeGrants returns.
 var MayRead = MayReadAs("m")
 

@@ -46,23 +46,32 @@ func CollectByName[T any](ctx context.Context, tx pgx.Tx, query string, args Arg
 // rowsByName is pgx.CollectRows with pgx.RowToStructByNameLax, but it matches columns and fields once and not for every
 // row, which would take 1 ms of a recall.
 func rowsByName[T any](rows pgx.Rows) ([]T, error) {
-	defer rows.Close()
 	out := []T{}
+	if err := eachByName(rows, func(row *T) { out = append(out, *row) }); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// eachByName reads each row into the same struct, and hands it to fn.
+func eachByName[T any](rows pgx.Rows, fn func(*T)) error {
+	defer rows.Close()
 	if !rows.Next() {
-		return out, rows.Err()
+		return rows.Err()
 	}
 	fields := fieldsOf{CollectableRow: rows}
 	row, err := pgx.RowToAddrOfStructByNameLax[T](&fields)
-	for more := true; more && err == nil; more = rows.Next() {
-		*row = *new(T)
-		if err = rows.Scan(fields.targets...); err == nil {
-			out = append(out, *row)
-		}
-	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return out, rows.Err()
+	for more := true; more; more = rows.Next() {
+		*row = *new(T)
+		if err := rows.Scan(fields.targets...); err != nil {
+			return err
+		}
+		fn(row)
+	}
+	return rows.Err()
 }
 
 // fieldsOf is a row that, instead of scanning, keeps the fields that its columns would be scanned into.

@@ -105,13 +105,14 @@ func (w *writing) applyRetract(ctx context.Context, p *pendingProposal, v propos
 	return nil
 }
 
+var staleSQL = commit.NewBulk("tenant text, id uuid", `
+	UPDATE proposals
+	SET state = 'stale', outcome = '`+proposals.ReasonCandidatesChanged+`'
+	WHERE tenant = (@tenant::text[])[1] AND id = ANY(@id::uuid[])`)
+
 // decideAgain leaves a proposal to another round: the memories that it was decided on have changed.
 func (w *writing) decideAgain(p *pendingProposal) {
-	w.Queue.Queue(`
-		UPDATE proposals
-		SET state = 'stale', outcome = @outcome
-		WHERE tenant = @tenant AND id = @id`,
-		pg.Args{"tenant": w.Tenant, "id": p.ID, "outcome": proposals.ReasonCandidatesChanged})
+	w.Add(staleSQL, pg.Args{"tenant": w.Tenant, "id": p.ID})
 	w.counts.Stale++
 }
 

@@ -219,7 +219,7 @@ func queueDecision(c *commit.Change, r schema.Range, d Decided) error {
 		}
 		also = append(also, id)
 	}
-	c.Queue.Queue(proposalSQL, pg.Args{
+	c.Add(proposalSQL, pg.Args{
 		"tenant":          c.Tenant,
 		"id":              pg.NewID(),
 		"batch_id":        r.BatchID,
@@ -246,9 +246,10 @@ func queueDecision(c *commit.Change, r schema.Range, d Decided) error {
 }
 
 // proposalSQL stores a proposal, or replaces a stale one of the same fact and counts the round.
-var proposalSQL = commit.Insert("proposals", `
-	tenant, id, batch_id, candidate_id, ordinal, state, action, fact, offered, target_id, target_version,
-	confidence, reason, warnings, embedding, embedding_model, decided_at, change, own, also`) + `
+var proposalSQL = commit.BulkInsert("proposals", `tenant text, id uuid, batch_id uuid, candidate_id uuid,
+	ordinal integer, state text, action text, fact jsonb, offered jsonb, target_id uuid, target_version integer,
+	confidence float8, reason text, warnings text[], embedding vector, embedding_model text, decided_at timestamptz,
+	change text, own boolean, also uuid[]`, `
 	ON CONFLICT (tenant, candidate_id, ordinal) DO UPDATE
 	SET state = excluded.state,
 		action = excluded.action,
@@ -265,7 +266,7 @@ var proposalSQL = commit.Insert("proposals", `
 		embedding_model = excluded.embedding_model,
 		decided_at = excluded.decided_at,
 		rounds = proposals.rounds + 1
-	WHERE proposals.state = 'stale'`
+	WHERE proposals.state = 'stale'`, "candidate_id", "ordinal")
 
 // DecideCounts counts the proposals of a range and the jobs that died deciding, forgotten ones left out.
 func (s *Pipeline) DecideCounts(ctx context.Context, r schema.Range) (out schema.DecideCounts, err error) {

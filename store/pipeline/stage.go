@@ -365,12 +365,14 @@ func (st *staging) payload(it *stagedItem, owner schema.Principal) any {
 }
 
 var (
-	candidateSQL = commit.Insert("memory_candidates", `tenant, id, batch_id, ordinal, state, memory_id, source_kind,
-		content, category, speaker, session, sensitivity, tags, refs, occurred_at, created_at`)
+	candidateSQL = commit.BulkInsert("memory_candidates", `tenant text, id uuid, batch_id uuid, ordinal integer,
+		state text, memory_id uuid, source_kind text, content text, category text, speaker text, session text,
+		sensitivity text, tags text[], refs jsonb, occurred_at timestamptz, created_at timestamptz`, "")
 	// A memory has one open job.
-	jobSQL = commit.Insert("jobs", `tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id,
-		max_attempts, created_at, updated_at`) + `
-		ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`
+	jobSQL = commit.BulkInsert("jobs", `tenant text, id uuid, kind text, state text, phase text, batch_id uuid,
+		candidate_id uuid, memory_id uuid, workflow_id text, max_attempts integer, created_at timestamptz,
+		updated_at timestamptz`, `
+		ON CONFLICT (tenant, kind, memory_id) WHERE state IN ('pending', 'leased', 'failed') DO NOTHING`)
 )
 
 func (st *staging) queueItem(i int) error {
@@ -386,7 +388,7 @@ func (st *staging) queueItem(i int) error {
 		return fmt.Errorf("refs: %w", err)
 	}
 	kind, at := sourceKind(c), occurredAt(c, st.Now)
-	st.Queue.Queue(candidateSQL, pg.Args{
+	st.Add(candidateSQL, pg.Args{
 		"tenant":      st.Tenant,
 		"id":          it.id,
 		"batch_id":    st.batchID,
@@ -438,7 +440,7 @@ func (st *staging) queueItem(i int) error {
 		st.History(commit.HistoryRow{MemoryID: it.memoryID, Event: schema.EventNone, By: by,
 			Reason: "came out of recall: not learned again", Metadata: metadata})
 	case stateStaged:
-		st.Queue.Queue(jobSQL, pg.Args{
+		st.Add(jobSQL, pg.Args{
 			"tenant":       st.Tenant,
 			"id":           pg.NewID(),
 			"kind":         kindIngest,

@@ -389,23 +389,28 @@ func (w *writing) reasonFor(p *pendingProposal) string {
 	return cmp.Or(p.Proposal.Reason, "no reason was given") // history wants one
 }
 
+// settleSQL sets the outcomes of proposals. It finds them by id, and the place of each in the arrays: a join would
+// read all proposals of a tenant of which the planner does not know how many it has.
+var settleSQL = commit.NewBulk(`tenant text, id uuid, state text, outcome text, contradiction_risk boolean,
+	review_needed boolean, memory_id uuid, now timestamptz`, `
+	UPDATE proposals
+	SET state = (@state::text[])[array_position(@id::uuid[], id)],
+		outcome = (@outcome::text[])[array_position(@id::uuid[], id)],
+		contradiction_risk = (@contradiction_risk::boolean[])[array_position(@id::uuid[], id)],
+		review_needed = (@review_needed::boolean[])[array_position(@id::uuid[], id)],
+		memory_id = (@memory_id::uuid[])[array_position(@id::uuid[], id)],
+		written_at = (@now::timestamptz[])[1],
+		embedding = NULL,
+		embedding_model = NULL
+	WHERE tenant = (@tenant::text[])[1] AND id = ANY(@id::uuid[])`, "id")
+
 // settle records the outcome of a proposal, on its row and in the history of its source.
 func (w *writing) settle(p *pendingProposal, v proposals.Verdict, memoryID *uuid.UUID) {
 	if w.review != nil {
 		w.settleReview(p, v.State, memoryID)
 		return
 	}
-	w.Queue.Queue(`
-		UPDATE proposals
-		SET state = @state,
-			outcome = @outcome,
-			contradiction_risk = @contradiction_risk,
-			review_needed = @review_needed,
-			memory_id = @memory_id,
-			written_at = @now,
-			embedding = NULL,
-			embedding_model = NULL
-		WHERE tenant = @tenant AND id = @id`,
+	w.Add(settleSQL,
 		pg.Args{
 			"tenant":             w.Tenant,
 			"id":                 p.ID,

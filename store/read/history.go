@@ -38,7 +38,7 @@ var mayReadHistory = `(
 						AND cardinality(@grants::text[]) = 1)))`
 
 // withheld is the condition that memory.ShowHistory withholds reason and evidence of the history row h: it is of a
-// revision together with a memory that the asker may not look at.
+// revision together with a memory that the asker may not read.
 func withheld(may looks) string {
 	other := `coalesce(h.metadata->>'` + memory.HistorySuccessor + `', h.metadata->>'` + memory.HistoryOther + `')`
 	return `(

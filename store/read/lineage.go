@@ -33,7 +33,7 @@ type Lineage struct {
 	Cut   []string      `json:"cut"` // depth, nodes: what kept the rest out; empty when this is all
 }
 
-// LineageNode is one memory. Of one that the asker may not look at, or that is gone, only the id is shown; the walk
+// LineageNode is one memory. Of one that the asker may not read, or that is gone, only the id is shown; the walk
 // does not pass it. To a user, another user's is not there.
 type LineageNode struct {
 	ID       string            `json:"id"`
@@ -94,7 +94,7 @@ func (w Way) Follow(predicate string, outward bool) (Way, bool) {
 	return way, w == WayRoot || w != WayOther && w == way || w == WayOlder && way == WaySource
 }
 
-// Lineage walks from a memory that the principal may look at, within the clearance, depth edges at most, and returns
+// Lineage walks from a memory that the principal may read, within the clearance, depth edges at most, and returns
 // what it comes by. It returns ErrNotFound for any other memory. A depth of 0 means DefaultLineageDepth.
 func (s *Reading) Lineage(ctx context.Context, p schema.Principal, id uuid.UUID, depth int,
 	clearance ...policy.Clearance) (Lineage, error) {

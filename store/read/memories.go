@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// looks renders the condition that the asker may look at the memory of an alias.
+// looks renders the condition that the asker may read the memory of an alias.
 type looks func(alias string) string
 
 // mayLook is looks for a caller that is shown the content, whose agent, project, grants (pg.ReadGrants) and
@@ -43,7 +43,7 @@ func askerArgs(p schema.Principal, cleared []schema.Sensitivity) pg.Args {
 	}
 }
 
-// toSeen is the condition that a relation r leads to a memory that the asker may look at: what links to another may
+// toSeen is the condition that a relation r leads to a memory that the asker may read: what links to another may
 // tell of it, as in a lineage.
 func toSeen(may looks) string {
 	return `
@@ -88,7 +88,7 @@ var getSQL = `
 	WHERE m.tenant = @tenant AND m.id = @id AND ` + askerLooks("m")
 
 // Get reads one memory that is the principal's own or shared with it, whatever its life state, with its
-// audit log: an operator may look at what was superseded. It returns ErrNotFound otherwise, and for what is
+// audit log: an operator may read what was superseded. It returns ErrNotFound otherwise, and for what is
 // more sensitive than the clearance lets it see.
 func (s *Reading) Get(ctx context.Context, p schema.Principal, id uuid.UUID,
 	clearance ...policy.Clearance) (schema.MemoryRecord, error) {

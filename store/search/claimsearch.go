@@ -23,9 +23,22 @@ var claimWorth = fmt.Sprintf("(%v + %v * x.importance_now + %v * x.confidence)",
 // the query's weight, in subject, predicate or object, and returns the best ids: structured knowledge is
 // found though its prose is sparse (document 002 Phase 2). No content is read.
 func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
+	query, args := claimSearchSQL(f, q, limit)
+	if query == "" {
+		return nil, nil
+	}
+	found, err := pg.QueryBatchRows[claimRow](ctx, s.DB, f.Principal.Tenant, q.planning(), query, args)
+	if err != nil {
+		return nil, fmt.Errorf("search claims: %w", err)
+	}
+	return claimHits(found), nil
+}
+
+// claimSearchSQL is the statement of SearchClaims; empty where there is nothing to look for.
+func claimSearchSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() {
-		return nil, nil
+		return "", nil
 	}
 	args := pg.Args{"tenant": f.Principal.Tenant, "match": plan.Match(quoteLexeme), "limit": limit}
 	matched := make([]string, len(plan.Terms))
@@ -34,7 +47,7 @@ func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limi
 		args[fmt.Sprint("lexeme_", i)], args[fmt.Sprint("weight_", i)] = quoteLexeme(t.Lexeme), t.Weight
 	}
 	// The index yields ids. The filter is applied before a claim is read, and before the bound.
-	query := `
+	return `
 		SELECT x.id, x.matched, x.importance_now, x.confidence
 		FROM (
 			SELECT c.*, ` + f.ImportanceNow("c", args) + ` AS importance_now
@@ -52,18 +65,18 @@ func (s *Search) SearchClaims(ctx context.Context, f pg.Filter, q Question, limi
 			) c
 		) x
 		ORDER BY x.matched * ` + claimWorth + ` DESC, x.id
-		LIMIT @limit`
-	type claimRow struct {
-		ID                                 uuid.UUID
-		Matched, ImportanceNow, Confidence float64
-	}
-	found, err := pg.QueryBatchRows[claimRow](ctx, s.DB, f.Principal.Tenant, q.planning(), query, args)
-	if err != nil {
-		return nil, fmt.Errorf("search claims: %w", err)
-	}
+		LIMIT @limit`, args
+}
+
+type claimRow struct {
+	ID                                 uuid.UUID
+	Matched, ImportanceNow, Confidence float64
+}
+
+func claimHits(found []claimRow) []Hit {
 	var out []Hit
 	for _, c := range found {
 		out = append(out, Hit{ID: c.ID, Score: rank.ClaimScore(c.Matched, c.ImportanceNow, c.Confidence)})
 	}
-	return out, nil
+	return out
 }

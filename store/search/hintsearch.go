@@ -11,15 +11,28 @@ import (
 // SearchHints ranks the live memories that the filter admits by their best hint, as RankText ranks them
 // by their text, and returns the best ids. No content is read.
 func (s *Search) SearchHints(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
+	query, args := hintsSQL(f, q, limit)
+	if query == "" {
+		return nil, nil
+	}
+	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, args)
+	if err != nil {
+		return nil, fmt.Errorf("search hints: %w", err)
+	}
+	return out, nil
+}
+
+// hintsSQL is the statement of SearchHints; empty where there is nothing to look for.
+func hintsSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanHints(q.keywords, q.expansion, q.vocabulary, q.corpus)
 	if plan.IsEmpty() {
-		return nil, nil
+		return "", nil
 	}
 	args := pg.Args{"tenant": f.Principal.Tenant, "limit": limit}
 	score, match := textRank("h", plan, args)
 	// The index yields ids. The filter is applied before a hint is read, and before the bound, so that what the
 	// principal may not see takes no room.
-	query := `
+	return `
 		SELECT h.id, max(` + score + `) AS score
 		FROM (
 			SELECT m.id, h.tsv
@@ -30,12 +43,7 @@ func (s *Search) SearchHints(ctx context.Context, f pg.Filter, q Question, limit
 		) h
 		GROUP BY h.id
 		ORDER BY score DESC, h.id
-		LIMIT @limit`
-	out, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, args)
-	if err != nil {
-		return nil, fmt.Errorf("search hints: %w", err)
-	}
-	return out, nil
+		LIMIT @limit`, args
 }
 
 // hintMatches is how many of the hints that pass the filter one search ranks. Where there are more, the index decides

@@ -277,12 +277,12 @@ func (x *neighborSearch) queueText(b *pgx.Batch, plans []rank.TextPlan) {
 // queueVectors asks for the nearest vectors of each class. The size of the tenant decides how, because every change
 // counts it; the planner only estimates it.
 func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
-	vectors := make([]*string, len(x.queries))
+	vectors := make([]*pgvector.Vector, len(x.queries))
 	var model inference.EmbeddingModel
 	for i, q := range x.queries {
 		if q.Embedding != nil {
-			text := pgvector.NewVector(q.Embedding.Vector).String()
-			vectors[i], model = &text, q.Embedding.Model
+			v := pgvector.NewVector(q.Embedding.Vector)
+			vectors[i], model = &v, q.Embedding.Model
 		}
 	}
 	if model.Name == "" {
@@ -305,16 +305,16 @@ func (x *neighborSearch) queueVectors(b *pgx.Batch, docs int64) {
 	}
 	// The index returns them in order. A sort would read all vectors of the tenant for every query.
 	b.Queue(`SELECT set_config('enable_sort', 'off', true)`)
-	x.hits(b, `WITH `+x.queryTable(args, [2]string{"vec", "@vectors::text[]::vector[]"})+
+	x.hits(b, `WITH `+x.queryTable(args, [2]string{"vec", "@vectors::vector[]"})+
 		strings.Join(parts, " UNION ALL "), args)
 	b.Queue(`SELECT set_config('enable_sort', 'on', true)`)
 }
 
 // queueScan compares the vectors of a small tenant, or of the owner's part of it, with every query.
-func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel, vectors []*string) {
+func (x *neighborSearch) queueScan(b *pgx.Batch, model inference.EmbeddingModel, vectors []*pgvector.Vector) {
 	args := x.args()
 	args["tenant"], args["vectors"], args["model"] = x.owner.Tenant, vectors, model.Name
-	array := fmt.Sprintf("@vectors::text[]::vector[]::halfvec(%d)[]", model.Dimensions)
+	array := fmt.Sprintf("@vectors::vector[]::halfvec(%d)[]", model.Dimensions)
 	space := fmt.Sprintf(`space AS MATERIALIZED (
 			SELECT e.tier, e.typology, m.id, m.valid_until, e.embedding::halfvec(%[1]d) AS vec
 			FROM memory_embeddings e

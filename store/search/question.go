@@ -164,6 +164,6 @@ func (v *vocabulary) put(lexemes []rank.Lexeme) {
 	defer v.mu.Unlock()
 	v.lexemes = make([]rank.Lexeme, len(lexemes))
 	for i, l := range lexemes {
-		v.lexemes[i] = rank.Lexeme{Text: l.Text} // not how many memories of a tenant hold it
+		v.lexemes[i] = rank.Lexeme{Text: l.Text} // without the tenant's frequency
 	}
 }

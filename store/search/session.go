@@ -50,14 +50,13 @@ func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.A
 		AnchorAsks bool
 		featureRow
 	}
-	found, err := pg.QueryBatchRows[turnRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
+	out := make([]rank.Turn, 0, 2*radius*len(anchors))
+	err := pg.QueryEachRow(ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args, func(t *turnRow) {
+		out = append(out, rank.Turn{Anchor: t.Anchor, ID: t.ID, Distance: t.Distance, AnchorAsks: t.AnchorAsks,
+			Features: t.features()})
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read session turns: %w", err)
-	}
-	out := make([]rank.Turn, len(found))
-	for i, t := range found {
-		out[i] = rank.Turn{Anchor: t.Anchor, ID: t.ID, Distance: t.Distance, AnchorAsks: t.AnchorAsks,
-			Features: t.features()}
 	}
 	return out, nil
 }

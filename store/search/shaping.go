@@ -71,8 +71,17 @@ func (s *Search) Accesses(ctx context.Context, f pg.Filter, ids []uuid.UUID) (ma
 // principal may see it. Memories with neither are left out.
 func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Supersession,
 	error) {
+	query, args := supersessionsSQL(f, ids)
+	found, err := pg.QueryBatchRows[supersessionRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
+	if err != nil {
+		return nil, fmt.Errorf("read supersessions: %w", err)
+	}
+	return supersessionsOf(found), nil
+}
+
+func supersessionsSQL(f pg.Filter, ids []uuid.UUID) (string, pg.Args) {
 	args := pg.Args{"ids": ids}
-	query := `
+	return `
 		SELECT m.id,
 			(SELECT n.id
 				FROM memories n
@@ -98,17 +107,17 @@ func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID
 			JOIN memories x ON x.tenant = m.tenant AND x.id = fact.id
 			WHERE x.type = 'semantic' AND x.deleted_at IS NULL AND ` + f.Visible("x", args) + `
 		) d
-		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
-	type supersessionRow struct {
-		ID                 uuid.UUID
-		Successor          *uuid.UUID
-		Replaces           bool
-		Active, Superseded int
-	}
-	found, err := pg.QueryBatchRows[supersessionRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
-	if err != nil {
-		return nil, fmt.Errorf("read supersessions: %w", err)
-	}
+		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args), args
+}
+
+type supersessionRow struct {
+	ID                 uuid.UUID
+	Successor          *uuid.UUID
+	Replaces           bool
+	Active, Superseded int
+}
+
+func supersessionsOf(found []supersessionRow) map[uuid.UUID]rank.Supersession {
 	out := make(map[uuid.UUID]rank.Supersession, len(found))
 	for _, m := range found {
 		row := rank.Supersession{Replaces: m.Replaces, Active: m.Active, Superseded: m.Superseded}
@@ -119,7 +128,26 @@ func (s *Search) Supersessions(ctx context.Context, f pg.Filter, ids []uuid.UUID
 			out[m.ID] = row
 		}
 	}
-	return out, nil
+	return out
+}
+
+// Currentness is Successors and Supersessions of the same memories, in one round trip.
+func (s *Search) Currentness(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession,
+	map[uuid.UUID]rank.Supersession, error) {
+	var chain []Succession
+	var found []supersessionRow
+	if f.Principal.Tenant == "" {
+		return nil, nil, fmt.Errorf("read currentness: %w", pg.ErrNoTenant)
+	}
+	b := s.NewQueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce)
+	query, args := successorsSQL(f, ids)
+	pg.QueueRows(b, &chain, query, args)
+	query, args = supersessionsSQL(f, ids)
+	pg.QueueRows(b, &found, query, args)
+	if err := s.SendQueryBatch(ctx, b); err != nil {
+		return nil, nil, fmt.Errorf("read currentness: %w", err)
+	}
+	return chain, supersessionsOf(found), nil
 }
 
 // Bounds of Predecessors.
@@ -164,10 +192,19 @@ func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID)
 // superseded one the live end of its chain, and of a source those of the facts drawn from it that were
 // superseded.
 func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
+	query, args := successorsSQL(f, ids)
+	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
+	if err != nil {
+		return nil, fmt.Errorf("read successors: %w", err)
+	}
+	return out, nil
+}
+
+func successorsSQL(f pg.Filter, ids []uuid.UUID) (string, pg.Args) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "deep": predecessorsDeep, "most": predecessorsMost}
 	live := f
 	live.Superseded = false
-	query := `
+	return `
 		WITH RECURSIVE chain(id, successor, depth) AS (
 			(SELECT m.id, m.superseded_by, 1
 				FROM memories m
@@ -194,12 +231,7 @@ func (s *Search) Successors(ctx context.Context, f pg.Filter, ids []uuid.UUID) (
 		FROM chain c
 		JOIN memories m ON m.id = c.successor AND m.live AND ` + live.Where("m", args) + `
 		ORDER BY 1, 2
-		LIMIT @most`
-	out, err := pg.QueryBatchRows[Succession](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
-	if err != nil {
-		return nil, fmt.Errorf("read successors: %w", err)
-	}
-	return out, nil
+		LIMIT @most`, args
 }
 
 // Succession says that one memory was superseded by another.

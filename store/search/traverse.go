@@ -33,9 +33,22 @@ var graphWorth = fmt.Sprintf("(%v + %v * x.importance_now)", rank.WorthBase, ran
 // An entity begins with the share of the question's weight that its name has: the name of a person whom every memory is
 // about says little.
 func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit int) ([]Hit, error) {
+	query, args := graphSQL(f, q, limit)
+	if query == "" {
+		return nil, nil
+	}
+	found, err := pg.QueryBatchRows[graphRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
+	if err != nil {
+		return nil, fmt.Errorf("walk the graph: %w", err)
+	}
+	return graphHits(found), nil
+}
+
+// graphSQL is the statement of SearchGraph; empty where there is nothing to look for.
+func graphSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {
-		return nil, nil
+		return "", nil
 	}
 	lexemes, weights := make([]string, len(plan.Terms)), make([]float64, len(plan.Terms))
 	for i, t := range plan.Terms {
@@ -65,7 +78,7 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 			there, here, rank.MinEdgeConfidence, rank.MaxGraphEdges, attested, edgeWitnesses)
 	}
 	// Bounds are written out: a plan is made for them.
-	query := `
+	return `
 		WITH RECURSIVE focal AS (
 			SELECT e.id AS node, sum(t.weight) AS score
 			FROM (
@@ -121,18 +134,18 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 		SELECT x.id, x.score, x.importance_now
 		FROM (SELECT x.*, ` + f.ImportanceNow("x", args) + ` AS importance_now FROM found x) x
 		ORDER BY least(1, x.score) * ` + graphWorth + ` DESC, x.id
-		LIMIT @limit`
-	type graphRow struct {
-		ID                   uuid.UUID
-		Score, ImportanceNow float64
-	}
-	found, err := pg.QueryBatchRows[graphRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
-	if err != nil {
-		return nil, fmt.Errorf("walk the graph: %w", err)
-	}
+		LIMIT @limit`, args
+}
+
+type graphRow struct {
+	ID                   uuid.UUID
+	Score, ImportanceNow float64
+}
+
+func graphHits(found []graphRow) []Hit {
 	var out []Hit
 	for _, m := range found {
 		out = append(out, Hit{ID: m.ID, Score: rank.GraphScore(m.Score, m.ImportanceNow)})
 	}
-	return out, nil
+	return out
 }

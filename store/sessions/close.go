@@ -30,6 +30,7 @@ type CloseInput struct {
 	// Outcome, where it is given, is appended as run.ended, unless the agent ended the session or nothing happened.
 	Outcome schema.Outcome
 	Summary string
+	Handed  bool // in whole, when it was over: it is an account
 	Policy  proposals.WritePolicy
 	Rules   *policy.Policy // classification rules; nil for none
 	Now     time.Time
@@ -118,10 +119,11 @@ func closeIn(ctx context.Context, c *commit.Change, in CloseInput) (Closed, erro
 	}
 	_, err = c.Tx.Exec(ctx, `
 		INSERT INTO session_episodes (tenant, session_id, first_seq, last_seq, events, memory_id, outcome, closed,
-			closed_at, principal)
-		VALUES (@tenant, @id, @first, @last, @events, @memory, @outcome, @closed, @now, @principal)`,
+			closed_at, principal, handed)
+		VALUES (@tenant, @id, @first, @last, @events, @memory, @outcome, @closed, @now, @principal, @handed)`,
 		pg.Args{
 			"principal": in.Key.Principal,
+			"handed":    in.Handed,
 			"tenant":    c.Tenant,
 			"id":        r.ID,
 			"first":     out.FirstSeq,

@@ -18,7 +18,7 @@ type Erased struct {
 	Episodes  []uuid.UUID // records that sessions made of them
 }
 
-// EraseEvents empties events for good, and drops the state of the work of the sessions of their streams, which is
+// EraseEvents empties events permanently, and drops the state of the work of the sessions of their streams, which is
 // computed again without them. Given again, it answers with the same sessions and episodes.
 func (s *Sessions) EraseEvents(ctx context.Context, tenant string, ids []string, now time.Time) (Erased, error) {
 	var out Erased

@@ -209,7 +209,7 @@ func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 	return stateOf(ctx, c, key, r)
 }
 
-// adopt notes as whom the session is read. With another policy group an agent sees other events: the state of the work
+// adopt notes who reads the session. With another policy group an agent sees other events: the state of the work
 // is computed again.
 func adopt(ctx context.Context, c *commit.Change, key Key, r *row) error {
 	if r.Principal != nil && *r.Principal == key.Principal {

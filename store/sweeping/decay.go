@@ -297,7 +297,7 @@ func (d *decaying) prune(j *judged) {
 	d.takeAway(j, prune, schema.EventDeleted, schema.AuditDelete)
 }
 
-// archive takes memories out of sight for good, without deleting them.
+// archive hides memories from all readers, without deleting them.
 func (d *decaying) archive(j *judged) {
 	d.takeAway(j, archive, schema.EventModified, schema.AuditArchive)
 }
@@ -398,7 +398,7 @@ const decayOutlook = `
 		(SELECT min(decay_due_at) ` + mayFallDue + ` AND decay_due_at <= @now) AS oldest,
 		(SELECT min(decay_due_at) ` + mayFallDue + ` AND decay_due_at > @now) AS next_due`
 
-// DecayOutlook counts what a sweep would look at now and within the next day.
+// DecayOutlook counts what a sweep would check now and within the next day.
 func (s *Sweeping) DecayOutlook(ctx context.Context, tenant string, now time.Time) (DecayOutlook, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var out DecayOutlook

@@ -109,7 +109,7 @@ func retentionVolumes(ctx context.Context, c *commit.Change, rules lifecycle.Ret
 type PurgePreview struct {
 	Tenant string                     `json:"tenant"`
 	Would  map[schema.PurgeStep]int64 `json:"would"`
-	// Archived is how many tombstones would stay for good.
+	// Archived is how many tombstones would stay without limit.
 	Archived int64 `json:"archived"`
 	// Held is the first question that the run would ask, and that is not answered yet.
 	Held *schema.SweepHold `json:"held,omitempty"`

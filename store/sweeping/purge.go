@@ -31,7 +31,7 @@ type PurgeInput struct {
 type PurgeBatch struct {
 	Removed int                  `json:"removed"` // rows that the limit is of
 	Counts  map[string]int       `json:"counts"`  // by what was done
-	Next    schema.HistoryCursor `json:"next"`    // of the steps that look at what stays as well
+	Next    schema.HistoryCursor `json:"next"`    // of the steps that also read what stays
 	More    bool                 `json:"more"`    // the step may have more to do, after Next
 }
 
@@ -40,7 +40,7 @@ type PurgeBatch struct {
 // nothing that it may remove, and foreign keys enforce that. A batch that is delivered again finds nothing to do, or
 // the rest. ErrRulesChanged where the run has to begin again.
 //
-// Each statement looks at a page of rows (scanFactor), whatever the table holds, so that the limits of the pipeline
+// Each statement reads a page of rows (scanFactor), whatever the table holds, so that the limits of the pipeline
 // are enough.
 func (s *Sweeping) Purge(ctx context.Context, in PurgeInput) (PurgeBatch, error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
@@ -182,7 +182,7 @@ func (p *purging) history(ctx context.Context) error {
 // purgedHistory is what a page of mneme_purge_history did.
 type purgedHistory struct {
 	Removed int
-	LastAt  time.Time // of the last row that it looked at
+	LastAt  time.Time // of the last row that it read
 	LastID  uuid.UUID
 	More    bool
 }

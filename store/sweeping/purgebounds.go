@@ -48,11 +48,11 @@ const (
 	purgePolicyChanges = `SELECT mneme_purge_policy_changes(@before, @limit)`
 )
 
-// scanFactor is how many rows a page looks at for each that it may remove. What stays, of worlds, of what was done or
+// scanFactor is how many rows a page reads for each that it may remove. What stays, of worlds, of what was done or
 // of what is still needed, may be most of a table: no statement goes through all of it.
 const scanFactor = 20
 
-// scannedRow is a row that a page has looked at, in the order of an index by age. A query selects of ID, Key and
+// scannedRow is a row that a page has read, in the order of an index by age. A query selects of ID, Key and
 // Version what its rows are identified by.
 type scannedRow struct {
 	At      time.Time
@@ -62,7 +62,7 @@ type scannedRow struct {
 	Goes    bool
 }
 
-// page looks at the next rows after the run's position, which the query gives in order, scanFactor times the limit at
+// page reads the next rows after the run's position, which the query gives in order, scanFactor times the limit at
 // most. It returns those that are to go, up to the limit, and notes the row after which the next page begins.
 func (p *purging) page(ctx context.Context, query string, args pg.Args) ([]scannedRow, error) {
 	rows, err := p.Tx.Query(ctx, query, args)

@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// policyColumns are the columns of a schema.RetentionPolicy, all but Default: a policy that is stored is none.
+// policyColumns are the columns of a schema.RetentionPolicy, all but Default: a policy that is stored is not a default.
 const policyColumns = `domain, tier, typology,
 	coalesce(extract(epoch FROM keep)::bigint, 0) AS keep_seconds,
 	on_expiry, decay_exempt, version, updated_at, updated_by, reason`

@@ -17,7 +17,7 @@ import (
 const actorRetention = "retention"
 
 // expire marks the tombstones whose window is over: the following steps remove those that go, and those that stay are
-// archived for good, with a history row.
+// archived without limit, with a history row.
 func (p *purging) expire(ctx context.Context) error {
 	w := windowsOf(p.rules, p.in.At)
 	if len(w.before) == 0 {
@@ -99,7 +99,7 @@ func (p *purging) expire(ctx context.Context) error {
 		)
 		INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at, action,
 			version)
-		SELECT @tenant, entry, id, 'modified', @actor, 'its window is over: archived for good', @metadata, @now,
+		SELECT @tenant, entry, id, 'modified', @actor, 'its window is over: archived', @metadata, @now,
 			'archive', version
 		FROM kept`,
 		pg.Args{

@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// Actor is whom history names for what this package writes.
+// Actor is the name in history for what this package writes.
 const Actor = "consolidation"
 
 // Tidying is the room over a connection. It is safe for concurrent use.

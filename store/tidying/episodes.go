@@ -168,7 +168,7 @@ type SummaryInput struct {
 // SummaryStatus is what became of a summary.
 type SummaryStatus string
 
-// What becomes of a summary, besides what becomes of a record that is put.
+// Outcomes of a summary, in addition to those of a record that is put.
 const (
 	SummaryKept    SummaryStatus = "kept"
 	SummaryDropped SummaryStatus = "dropped" // an episode has changed, was forgotten, or has a summary

@@ -176,7 +176,7 @@ func (t *Tidying) Statements(ctx context.Context, s Scope, before Place, limit i
 	return said, next, more, nil
 }
 
-// speaks says who says what by an event: persons and agents. What a tool returns is no statement, and what an agent
+// speaks says who says what by an event: persons and agents. What a tool returns is not a statement, and what an agent
 // thinks is not said.
 func speaks(s Scope, e schema.TimelineEvent, agent, who string) (speaker, text string) {
 	_, text, found := strings.Cut(e.Summary, ": ") // without the label

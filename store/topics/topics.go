@@ -206,7 +206,7 @@ func judge(t *topics.Topic, r row, a shown) {
 	}
 }
 
-// OpenTopics lists topics of a tenant of whatever owner after an id: those that a sweep looks at.
+// OpenTopics lists topics of a tenant after an id, of any owner: those that a sweep checks.
 func (s *Topics) OpenTopics(ctx context.Context, tenant string, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	var out []uuid.UUID
 	err := s.Read(ctx, tenant, func(tx pgx.Tx) error {

@@ -59,7 +59,7 @@ type PendingRelation struct {
 // restoring lines again changes nothing. Search works at once, by text; the index learns of the memories through the
 // outbox.
 //
-// Lines may name another tenant: it is not looked at. Check supersession with SupersessionCheck first.
+// Lines may name another tenant: it is ignored. Check supersession with SupersessionCheck first.
 func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine,
 	now time.Time) (RestoreResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)

@@ -53,7 +53,7 @@ func generation(t *testing.T, q *vector.Qdrant, m inference.EmbeddingModel, stat
 	return g
 }
 
-// at is a point that stands at an angle to (1, 0).
+// at is a point at an angle to (1, 0).
 func at(id uuid.UUID, version int, angle float64, change ...func(*vector.Point)) vector.Point {
 	p := vector.Point{MemoryID: id, Version: version, Tier: schema.TierSession, Typology: schema.TypologyEpisodic,
 		Vector: []float32{float32(math.Cos(angle)), float32(math.Sin(angle))},
@@ -217,7 +217,7 @@ func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 	require.NoError(t, ask(10*time.Second), "an active generation is made again with its alias")
 }
 
-// An alias that stands is not given up for a collection that is not there.
+// An existing alias is not moved to a collection that does not exist.
 func TestQdrantActivatesNothingThatIsLost(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))

@@ -298,7 +298,7 @@ func (s *VectorIndex) LivePage(ctx context.Context, tenant string, model inferen
 }
 
 // IndexStates returns the states of memories, live or not. One that is not there, because it has been deleted
-// for good or never was, has version 0; the outbox may still have its deletion.
+// or never was, has version 0; the outbox may still have its deletion.
 func (s *VectorIndex) IndexStates(ctx context.Context, tenant string, model inference.EmbeddingModel,
 	ids []uuid.UUID) (map[uuid.UUID]IndexState, error) {
 	found, err := s.indexStates(ctx, tenant, indexStatesSQL, pg.Args{"tenant": tenant, "model": model.Name,

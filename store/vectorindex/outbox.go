@@ -248,7 +248,7 @@ type OutboxFailure struct {
 	Reason string // never content
 }
 
-// Backoff of a change that fails by itself: doubling from outboxBackoff to outboxBackoffMax, and parked when it has
+// Backoff of a change that alone fails: doubling from outboxBackoff to outboxBackoffMax, and parked when it has
 // failed outboxAttempts times, after about four hours. An endpoint that is repaired within half a working day misses
 // nothing.
 const (

@@ -97,8 +97,10 @@ func TestReflect(t *testing.T) {
 // Of any events there is a short belief that cites some of them, in order, each once, and it is the same each time.
 func TestAnyEventsGiveABelief(t *testing.T) {
 	t.Parallel()
-	kinds := []string{"user.injected", "agent.spoke", "tool.called", "tool.failed", "tool.returned", "agent.reflected", "run.ended", "market.closed"}
-	payloads := []string{`{}`, `{"text":"the mill is burning because of the oven"}`, `{"call_id":"1","tool":"go"}`, `{"call_id":"1","error":"bad","result":"x"}`,
+	kinds := []string{"user.injected", "agent.spoke", "tool.called", "tool.failed", "tool.returned", "agent.reflected",
+		"run.ended", "market.closed"}
+	payloads := []string{`{}`, `{"text":"the mill is burning because of the oven"}`, `{"call_id":"1","tool":"go"}`,
+		`{"call_id":"1","error":"bad","result":"x"}`,
 		`{"belief":"b","based_on":["z"]}`, `{"outcome":"failure","summary":"s"}`, `[]`, `{"text":"` + strings.Repeat("ü", 3_000) + `"}`}
 	rapid.Check(t, func(r *rapid.T) {
 		var span []ledger.Event

@@ -35,7 +35,7 @@ type App struct {
 	Json     bool
 	Timeout  time.Duration
 	Patience float64       // multiplies the deadlines of a recall; 0 is 1
-	Probe    time.Duration // bounds the look at Postgres and the question to a worker; 0 is probeTimeout
+	Probe    time.Duration // bounds the check of Postgres and the question to a worker; 0 is probeTimeout
 	Started  bool          // flags and arguments were understood
 
 	Interrupted string     // what to say of an interrupt
@@ -180,7 +180,7 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 	return r, nil
 }
 
-// watchEvery is how often a run that is waited for is looked at.
+// watchEvery is how often a run that is waited for is read.
 const watchEvery = 10 * time.Second
 
 // Follow waits for a run to end, and reports what delays it. It stops waiting when no worker is left to

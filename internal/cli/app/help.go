@@ -64,7 +64,7 @@ func flagError(err error) error {
 	return Invalid(flag.Name, "%s", problem)
 }
 
-// Group makes a command that only holds others refuse to run by itself.
+// Group makes a command that only holds others refuse to run.
 func Group(cmd *cobra.Command) *cobra.Command {
 	cmd.Args, cmd.SuggestionsMinimumDistance = cobra.ArbitraryArgs, 2
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -54,12 +54,12 @@ func (a *App) NoteOnce(format string, args ...any) {
 // Text is output for people.
 type Text struct {
 	Buf   bytes.Buffer
-	Width int // of the terminal; 0 when it is none
+	Width int // of the terminal; 0 when it is not one
 }
 
 func (t *Text) Line(format string, args ...any) { fmt.Fprintf(&t.Buf, format+"\n", args...) }
 
-// Note prints a line that may be empty, and then is none.
+// Note prints a line, and nothing if it is empty.
 func (t *Text) Note(line string) {
 	if line != "" {
 		t.Line("%s", OneLine(line))

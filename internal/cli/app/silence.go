@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// probeAfter is how long an acknowledgement is waited for before Postgres is looked at: it usually takes well
+	// probeAfter is how long an acknowledgement is waited for before Postgres is checked: it usually takes well
 	// under a second.
 	probeAfter = 3 * time.Second
 	// probeTimeout bounds that look, and the question to a worker.
@@ -154,7 +154,7 @@ func (a *App) WorkerState(ctx context.Context, c client.Client) (workerState, er
 	_, err = c.QueryWorkflow(ctx, run.GetWorkflowId(), run.GetRunId(), client.QueryTypeOpenSessions)
 	var failed *serviceerror.QueryFailed
 	var denied *serviceerror.PermissionDenied
-	w.Answered = err == nil || errors.As(err, &failed) // a worker has looked at it
+	w.Answered = err == nil || errors.As(err, &failed) // a worker has answered
 	w.Asked = !IsNotFound(err) && !errors.As(err, &denied)
 	return w, nil
 }

@@ -324,7 +324,7 @@ func (im *importer) send(ctx context.Context, b Batch) error {
 	return nil
 }
 
-// start hands a batch in, again and again while it is not acknowledged: it joins the run that has the batch.
+// start hands a batch in, and repeats that until it is acknowledged: it joins the run that has the batch.
 func (im *importer) start(ctx context.Context, req schema.IngestRequest) (mneme.Started, error) {
 	attempt := min(im.flags.patience/4, 10*time.Second)
 	for began := time.Now(); ; {

@@ -88,7 +88,7 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 	}
 	var refused *schema.ValidationError
 	switch p := r.report; {
-	case errors.As(failed, &refused): // of a file that is not valid, something stands all the same
+	case errors.As(failed, &refused): // a part of an invalid file is stored all the same
 		return app.WithCode(app.ExitPartial, fmt.Errorf("not finished: %w", failed))
 	case failed != nil:
 		return fmt.Errorf("not finished (run the same command again to go on): %w", failed)

@@ -164,7 +164,7 @@ func (l Learned) text(t *app.Text) {
 	t.Line("chance to work now: %.0f %% (%d of %d)", 100*l.Chance, l.Stats.All.Successes, l.Stats.All.Trials())
 	for _, situation := range slices.Sorted(maps.Keys(l.Stats.In)) {
 		track := l.Stats.In[situation]
-		t.Line("  %s: %.0f %% (%d of %d)", app.OneLine(situation), 100*l.Stats.Chance(situation), track.Successes,
+		t.Line("  %s: %.0f %% (%d of %d)", app.OneLine(situation), 100*l.Stats.Of(situation), track.Successes,
 			track.Trials())
 	}
 	if l.Type == schema.TypeCompetence {

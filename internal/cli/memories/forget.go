@@ -130,7 +130,7 @@ changed, and the exit code is 6.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", string(schema.ForgetSoft), "soft, force or erase")
 	flags.StringVar(&f.query, "query", "", "live memories that match in full text")
-	flags.IntVar(&f.limit, "limit", 0, "with --query: the best so many")
+	flags.IntVar(&f.limit, "limit", 0, "with --query: the number of best matches")
 	flags.StringSliceVar(&f.types, "type", nil,
 		"memory type: episodic, working, semantic, competence, plan_graph (repeatable)")
 	flags.StringSliceVar(&f.categories, "category", nil,
@@ -588,7 +588,7 @@ func newForgetStatus(a *app.App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&items, "items", false, "list the memories that the run has selected, with the result for each")
 	flags.IntVar(&after, "after", -1, "with --items: those after this number, the next of the page before")
-	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: so many at most")
+	flags.IntVar(&limit, "limit", forgetting.ForgetBatchSize, "with --items: the largest number")
 	return cmd
 }
 

@@ -235,7 +235,7 @@ func results(t *app.Text, response schema.RecallResponse, minScore *float64) {
 }
 
 // why names the channels that found a result, strongest first. What no channel found came in with another
-// result: it is what that one replaced, or stands next to it in the session.
+// result: it is what that one replaced, or is next to it in the session.
 func why(r schema.RecallResult) string {
 	channels := r.Channels
 	names := slices.SortedFunc(maps.Keys(channels), func(x, y string) int {

@@ -103,15 +103,15 @@ func stateOfReview(r schema.ReviewItem) string {
 
 // proposedChange shows what a proposal would do to its target.
 func proposedChange(r schema.ReviewItem) string {
-	stands := ""
+	current := ""
 	if r.TargetNow != nil {
-		stands = r.TargetNow.Content
+		current = r.TargetNow.Content
 	}
 	switch {
 	case r.Action == schema.ActionDelete:
-		return "- " + stands
-	case stands != "":
-		return stands + " → " + r.Fact
+		return "- " + current
+	case current != "":
+		return current + " → " + r.Fact
 	}
 	return "+ " + r.Fact
 }
@@ -184,7 +184,7 @@ func claimHolder(ctx context.Context, a *app.App, r schema.ReviewItem, seen poli
 // reviewText prints a proposal in full.
 func reviewText(a *app.App, t *app.Text, r ShownReview) {
 	written := r.MemoryID
-	if r.State == schema.ProposalBlocked { // it is the target, or stands below
+	if r.State == schema.ProposalBlocked { // it is the target, or is shown below
 		written = ""
 	}
 	risk := ""
@@ -211,7 +211,7 @@ func reviewText(a *app.App, t *app.Text, r ShownReview) {
 		"confidence", app.Number(r.Confidence),
 		"source", r.SourceID,
 		"evidence", strings.Join(evidence, ", "),
-		"looked at", strings.Join(offered, ", "),
+		"compared with", strings.Join(offered, ", "),
 		"memory", written,
 		"batch", r.BatchID,
 		"proposed", app.When(r.DecidedAt),
@@ -242,7 +242,7 @@ func reviewText(a *app.App, t *app.Text, r ShownReview) {
 	}
 }
 
-// sideState says in which version and state a side stands.
+// sideState returns the version and state of a side.
 func sideState(s schema.Side) string {
 	out := fmt.Sprintf("version %d, %s", s.Version, s.Status)
 	if !s.Live {
@@ -297,7 +297,7 @@ func newReviewDecide(a *app.App, decision schema.Decision) *cobra.Command {
 			"the version of the target that you reviewed, if it has changed since the proposal")
 		cmd.Short = "Apply proposals whose memories have not changed"
 		cmd.Long = `Apply proposals, one after another, with the reviewer as actor. Nothing is changed where the target has
-changed since: look at it (review show) and name its version with --target-version.`
+changed since: read it (review show) and name its version with --target-version.`
 	}
 	cmd.Long += `
 

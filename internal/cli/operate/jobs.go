@@ -280,7 +280,7 @@ func RunsStill(ctx context.Context, c client.Client, ids ...string) (bool, error
 			continue
 		}
 		if err != nil {
-			return false, fmt.Errorf("look at a run: %w", err)
+			return false, fmt.Errorf("describe a run: %w", err)
 		}
 		if described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			return true, nil

@@ -165,9 +165,9 @@ type generationStatus struct {
 func newIndexStatus(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show the index, its generations, and how far it is behind",
-		Long: `Show the index, its generations, and how far it is behind Postgres: changes that it has not been told of,
-and those that are not tried any more. The exit code is 4 when the index does not answer.`,
+		Short: "Show the index, its generations, and which changes it lacks",
+		Long: `Show the index, its generations, and which changes it lacks: those that it has not been told of yet,
+and those that are no longer tried. The exit code is 4 when the index does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.OpenStore(cmd.Context())

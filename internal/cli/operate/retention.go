@@ -20,8 +20,8 @@ func NewRetention(a *app.App) *cobra.Command {
 	cmd := app.Group(&cobra.Command{Use: "retention", Short: "Set how long data is kept, and purge what has expired",
 		Long: `Set how long data is kept, and purge what has expired.
 
-Deleted memories can be recovered until their window ends. Then a purge removes them for good, or archives
-them, by the policy of their class. Everything else that grows has a window of its own.
+Deleted memories can be recovered until their window ends. Then a purge removes them permanently, or
+archives them, by the policy of their class. Everything else that grows has a window of its own.
 A schedule purges every six hours.`})
 	cmd.AddCommand(newRetentionList(a), newRetentionSet(a), newRetentionReset(a), newRetentionChanges(a),
 		newRetentionPreview(a), newRetentionRun(a))
@@ -107,7 +107,7 @@ func keepFor(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
 	case seconds <= 0:
-		return "for good"
+		return "without limit"
 	case d%(24*time.Hour) == 0:
 		return fmt.Sprintf("%d days", d/(24*time.Hour))
 	default:

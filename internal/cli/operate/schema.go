@@ -127,7 +127,7 @@ wrong is named with its path; values are not shown. The exit code is 2 when a re
 }
 
 // eachRecord calls fn for every record of a file with the line that it begins at: for every line when
-// the first that is not blank is JSON by itself, else for the whole file.
+// the first that is not blank is JSON alone, else for the whole file.
 func eachRecord(in io.Reader, fn func(line int, data []byte)) error {
 	read := bufio.NewReader(in)
 	for line, first := 1, true; ; line++ {

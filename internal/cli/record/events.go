@@ -3,7 +3,6 @@ package record
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,8 +12,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/mneme/mneme/api"
-	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
@@ -261,71 +258,4 @@ func (l StreamList) text(t *app.Text) {
 		rows[i] = []string{s.Stream, strconv.FormatInt(s.LastSeq, 10), app.When(s.UpdatedAt)}
 	}
 	t.Table("STREAM LAST_SEQ UPDATED", rows)
-}
-
-// EraseResult is what `events erase` prints.
-type EraseResult struct {
-	Erased   int      `json:"erased"`
-	Runs     int      `json:"runs,omitempty"`     // of sessions that carried the events, and were deleted
-	Episodes []string `json:"episodes,omitempty"` // records that tell of the events
-}
-
-func newErase(a *app.App) *cobra.Command {
-	yes := false
-	cmd := &cobra.Command{
-		Use:   "erase ID...",
-		Short: "Empty events for good: their payloads go, their numbers stay",
-		Long: `Empty events for good: their payloads go, their numbers stay. Where sessions took the events in, the histories of
-their runs in Temporal are deleted too; without Temporal the command empties the events, says so, and can be given
-again. Episodes that tell of the events are listed: "mneme erase" erases them.`,
-		Args: cobra.RangeArgs(1, ledger.MaxAppend),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !yes {
-				return app.Invalid("yes", "is required: erased payloads cannot be recovered")
-			}
-			st, err := a.OpenStore(cmd.Context())
-			if err != nil {
-				return err
-			}
-			ctx, cancel := a.Within(cmd.Context())
-			defer cancel()
-			erased, err := st.EraseEvents(ctx, a.Cfg.Principal.Tenant, args, time.Now())
-			if err != nil {
-				return err
-			}
-			out := EraseResult{Erased: erased.Events}
-			for _, id := range erased.Episodes {
-				out.Episodes = append(out.Episodes, id.String())
-			}
-			if len(erased.Workflows) > 0 {
-				if out.Runs, err = eraseHistories(cmd.Context(), a, args); err != nil {
-					return fmt.Errorf("%d events are emptied, but histories of sessions may still carry them: %w", out.Erased, err)
-				}
-			}
-			return a.Print(out, out.text)
-		},
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "confirm")
-	return cmd
-}
-
-func (r EraseResult) text(t *app.Text) {
-	t.Line("%d events emptied", r.Erased)
-	if r.Runs > 0 {
-		t.Line("%d runs of sessions deleted", r.Runs)
-	}
-	for _, id := range r.Episodes {
-		t.Line("episode %s tells of them: mneme erase %s", id, id)
-	}
-}
-
-// eraseHistories deletes the histories of the sessions that may have carried events. The server may take a minute over
-// a run that has just ended.
-func eraseHistories(ctx context.Context, a *app.App, ids []string) (int, error) {
-	c, err := a.OpenTemporal(ctx)
-	if err != nil {
-		return 0, err
-	}
-	out, err := mneme.EraseEvents(ctx, c, a.Cfg.TaskQueue, api.EraseEventsRequest{Tenant: a.Cfg.Principal.Tenant, IDs: ids})
-	return out.Runs, err
 }

@@ -49,8 +49,10 @@ type Candidate struct {
 	Competence *schema.CompetencePayload // one of the two
 	Plan       *schema.PlanGraphPayload
 	Stats      evidence.Stats
-	Tentative  bool     // it helped once, and is not promoted
-	Evidence   []string // ids of episodes
+	Shown      []evidence.Outcome // of a tentative one: what its stats were counted from
+	Tentative  bool               // it helped once, and is not promoted
+	Elsewhere  bool               // it is tentative, and helped on other systems alone
+	Evidence   []string           // ids of episodes
 }
 
 // Step is what to do, with its arguments.
@@ -85,6 +87,12 @@ type Answer struct {
 	// MissingContext are the keys that would help to choose.
 	MissingContext []string
 }
+
+// Sure is the confidence from which on nothing else has to be looked for.
+const Sure = 0.7
+
+// Sure reports whether one candidate is so likely to help that nothing else has to be looked for.
+func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure }
 
 // Advise chooses among candidates. What the situation contradicts is not advised at all, and what has failed of late is
 // not advised first. A tentative candidate never goes before a promoted one that works of late.
@@ -191,11 +199,13 @@ func weigh(
 	if match < leastLike || fits == 0 || len(procedure.Steps) == 0 {
 		return out, false
 	}
-	situation := competence.Situation(context)
-	out.Unknown, out.InPlace = unknown, c.Stats.InPlace(situation)
-	out.Confidence = memory.ClampUnit(match * fits * c.Stats.Chance(situation))
+	out.Unknown, out.InPlace = unknown, c.Stats.InPlaceIn(context)
+	out.Confidence = memory.ClampUnit(match * fits * c.Stats.ChanceIn(context))
 	if c.Tentative {
 		out.Confidence *= tentativeShare
+	}
+	if c.Elsewhere {
+		out.Confidence *= fitUnknown
 	}
 	values, missing := procedure.Values(known)
 	out.Missing = missing

@@ -3,7 +3,6 @@ package advice
 import (
 	"time"
 
-	"github.com/mneme/mneme/memory/learning/competence"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/schema"
@@ -15,7 +14,11 @@ type Report struct {
 	Outcome schema.Outcome // empty: it follows from the steps
 	Steps   []StepOutcome
 	Context map[string]string
+	Agent   string
+	Session string // in which it was done; empty: not said
 	At      time.Time
+	// Shown says that an episode has shown the outcome already: it is not counted for the second time.
+	Shown bool
 }
 
 // StepOutcome is how one step went.
@@ -37,17 +40,17 @@ type Change struct {
 // others have seen an occurrence without a trial. A partial outcome, and one where steps were skipped and nothing is
 // said of the whole, count as neither.
 func Apply(r Report, offered []Candidate) []Change {
-	situation := competence.Situation(r.Context)
 	outcome := r.Counted()
 	var out []Change
 	for _, c := range offered {
 		change := Change{ID: c.ID, Stats: c.Stats.Clone()}
 		switch {
 		case c.ID != r.Used:
-			change.Stats.Idle(situation)
+			change.Stats.IdleIn(r.Context)
+		case r.Shown:
 		case outcome == schema.OutcomeSuccess || outcome == schema.OutcomeFailure:
 			change.Counted = outcome
-			change.Stats.Observe(situation, outcome == schema.OutcomeSuccess, r.At)
+			change.Stats.ObserveIn(r.Context, outcome == schema.OutcomeSuccess, r.At)
 		}
 		if c.ID == r.Used {
 			change.FailureMode = r.failureMode(c)
@@ -55,6 +58,14 @@ func Apply(r Report, offered []Candidate) []Change {
 		out = append(out, change)
 	}
 	return out
+}
+
+// Of is what the report says of a candidate. It is false where the report says nothing that counts.
+func (r Report) Of(id string) (evidence.Outcome, bool) {
+	outcome := r.Counted()
+	out := evidence.Outcome{Agent: r.Agent, Session: r.Session, Context: r.Context,
+		OK: outcome == schema.OutcomeSuccess, Idle: id != r.Used, At: r.At}
+	return out, out.Idle || out.OK || outcome == schema.OutcomeFailure
 }
 
 // Counted is the outcome that the report says, or that follows from its steps; empty where nothing is known.

@@ -2,7 +2,6 @@ package advice
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"path"
 	"slices"
@@ -26,17 +25,15 @@ const (
 
 // Tentative makes candidates of what helped once with the problem of a situation, before there is enough evidence for a
 // promotion. Only successes that the ledger witnessed count, from sources that are trusted, and attempts that went the
-// same way and failed count against them. A candidate has the id of its newest episode. The values that the old error
-// and the old arguments share become parameters, so that the steps speak of the new situation.
+// same way and failed count against them. What helped on other systems alone counts less. A candidate has the id of its
+// newest episode. The values that the old error and the old arguments share become parameters, so that the steps speak
+// of the new situation.
 func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	problem := signature.OfError(s.Error)
 	if problem.IsZero() {
 		return nil
 	}
-	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a trace.Attempt) bool {
-		return !a.Source.Witnessed || !(a.Source.Trust >= evidence.Default().MinTrust) ||
-			!signature.Same(a.Problem, problem) || !a.Succeeded() && !a.Failed()
-	})
+	attempts = witnessed(problem, attempts)
 	slices.SortStableFunc(attempts, func(a, b trace.Attempt) int {
 		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ID, b.ID))
 	})
@@ -46,12 +43,10 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	}
 	var found []made
 	for _, a := range attempts {
-		procedure, ok := align.Learn([]trace.Attempt{elsewhere(a), a})
-		if !a.Succeeded() || !ok || len(a.Done()) == 0 {
+		if !a.Succeeded() || len(a.Done()) == 0 {
 			continue
 		}
-		at := slices.IndexFunc(found, func(m made) bool { return align.Same(m.procedure, procedure) })
-		if at >= 0 {
+		if at := slices.IndexFunc(found, func(m made) bool { return m.procedure.Replay(a) }); at >= 0 {
 			if !slices.Contains(found[at].Evidence, a.Episode) {
 				found[at].Evidence = append(found[at].Evidence, a.Episode)
 			}
@@ -60,10 +55,11 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		if len(found) == maxTentative || slices.ContainsFunc(found, func(m made) bool { return m.ID == a.Episode }) {
 			continue
 		}
-		trigger := schema.Trigger{Signal: a.Problem.Text}
-		if os := a.Situation.Context["os"]; os != "" { // it is not known to help anywhere else
-			trigger.Conditions, _ = json.Marshal(map[string]string{"os": os})
+		procedure, ok := align.Learn([]trace.Attempt{elsewhere(a), a})
+		if !ok {
+			continue
 		}
+		trigger := schema.Trigger{Signal: a.Problem.Text}
 		found = append(found, made{procedure, Candidate{ID: a.Episode, Tentative: true, Evidence: []string{a.Episode},
 			Competence: &schema.CompetencePayload{Kind: schema.TypeCompetence,
 				SkillName: "what helped before with " + a.Problem.Text,
@@ -80,8 +76,14 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		}
 		counted := evidence.Independent(own, evidence.Policy{MinTrust: evidence.Default().MinTrust})
 		for _, i := range counted.Independent {
-			m.Stats.Observe(competence.Situation(own[i].Situation.Context), own[i].Succeeded(), own[i].At)
+			m.Shown = append(m.Shown, evidence.Shown(own[i:i+1])...)
 		}
+		m.Stats = evidence.Tally(m.Shown, nil)
+		here := competence.Situation(s.Context)
+		m.Elsewhere = here != "" && !slices.ContainsFunc(own, func(a trace.Attempt) bool {
+			where := competence.Situation(a.Situation.Context)
+			return a.Succeeded() && (where == here || where == "")
+		})
 		out = append(out, m.Candidate)
 	}
 	return out
@@ -98,7 +100,7 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 			}
 		}
 	}
-	for _, v := range a.Problem.Values {
+	for _, v := range slices.Concat(a.Problem.Values, signature.OfError(a.Intent).Values) {
 		if v.Kind == signature.Path || v.Kind == signature.Name || v.Kind == signature.URL || v.Kind == signature.ID {
 			mark(v.Text)
 		}
@@ -110,6 +112,10 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 	if a.Situation.WorkingDir != "" {
 		marks[a.Situation.WorkingDir] = marked(a.Situation.WorkingDir)
 	}
+	// A name that is also a word of the error belongs to the problem: with another one it is another problem.
+	maps.DeleteFunc(marks, func(old, _ string) bool {
+		return !signature.Same(signature.OfError(replaceWords(a.Problem.Line, []string{old}, marks)), a.Problem)
+	})
 	old := slices.SortedFunc(maps.Keys(marks), func(x, y string) int {
 		return cmp.Or(len(y)-len(x), strings.Compare(x, y))
 	})
@@ -119,6 +125,12 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 	if out.Problem = signature.OfError(replace(a.Problem.Line)); !signature.Same(out.Problem, a.Problem) {
 		return a
 	}
+	// Some values are from other lines than the one that is kept.
+	out.Problem.Values = slices.Clone(a.Problem.Values)
+	for i := range out.Problem.Values {
+		out.Problem.Values[i].Text = replace(out.Problem.Values[i].Text)
+	}
+	out.Intent = replace(a.Intent)
 	out.Situation.WorkingDir = replace(a.Situation.WorkingDir)
 	if a.Situation.Failed != nil {
 		failed := replaced(*a.Situation.Failed, replace)
@@ -159,7 +171,8 @@ func marked(text string) string {
 	return strings.Join(parts, "/")
 }
 
-// replaceWords replaces words, the longest first, where no letter or digit touches them.
+// replaceWords replaces words, the longest first, where no letter or digit touches them. The letter of an option, as
+// in -DNAME, does not count as one.
 func replaceWords(text string, old []string, by map[string]string) string {
 	var out strings.Builder
 	touches := func(i int) bool {
@@ -168,7 +181,8 @@ func replaceWords(text string, old []string, by map[string]string) string {
 	}
 	for i := 0; i < len(text); {
 		n := slices.IndexFunc(old, func(w string) bool {
-			return strings.HasPrefix(text[i:], w) && !touches(i-1) && !touches(i+len(w))
+			return strings.HasPrefix(text[i:], w) && (!touches(i-1) || align.AfterOption(text, i)) &&
+				!touches(i+len(w))
 		})
 		if n < 0 {
 			out.WriteByte(text[i])

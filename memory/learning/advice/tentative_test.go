@@ -27,7 +27,9 @@ func TestOneWitnessedSuccessIsAdvisedTentatively(t *testing.T) {
 
 	elsewhere := linuxAt(99)
 	elsewhere.Context["os"] = "macos"
-	require.Nil(t, advice.Advise(elsewhere, advice.Tentative(elsewhere, attempts)).Best, "seen on linux alone")
+	there := advice.Advise(elsewhere, advice.Tentative(elsewhere, attempts))
+	require.Nil(t, there.Best, "seen on linux alone")
+	require.Len(t, there.Others, 1, "and better than a guess")
 	other := advice.Situation{Error: "ld: cannot find -lssl"}
 	require.Empty(t, advice.Tentative(other, attempts))
 }
@@ -81,4 +83,42 @@ func TestATentativeCandidateNamesTheDirectoryOfTheNewPath(t *testing.T) {
 	answer := advice.Advise(now, advice.Tentative(now, attempts))
 	require.NotNil(t, answer.Best)
 	require.JSONEq(t, `{"cmd":"spool flush /srv/v2/d2"}`, string(answer.Best.Steps[0].Args))
+}
+
+// What varies from one occurrence to the next is not only in the line that names the problem.
+func TestATentativeCandidateTakesValuesFromWhereTheyAre(t *testing.T) {
+	for name, tt := range map[string]struct {
+		task, cmd, problem, repair func(n int) string
+	}{
+		"a name after an option of one letter": {
+			cmd:     func(int) string { return "builder all" },
+			problem: func(n int) string { return fmt.Sprintf("builder: setting 'WITH_ZONE%d' is not set", n) },
+			repair:  func(n int) string { return fmt.Sprintf("builder configure -DWITH_ZONE%d=on", n) },
+		},
+		"a file that only the task names": {
+			task:    func(n int) string { return fmt.Sprintf("Make this pass: loader srv%d/feed%d.dat", n, n) },
+			cmd:     func(n int) string { return fmt.Sprintf("loader srv%d/feed%d.dat", n, n) },
+			problem: func(int) string { return "loader: header checksum does not match" },
+			repair:  func(n int) string { return fmt.Sprintf("loader sign srv%d/feed%d.dat", n, n) },
+		},
+		"a name that is a word of the problem too": {
+			task:    func(n int) string { return fmt.Sprintf("Make this pass: loader srv%d/feed%d.dat", n, n) },
+			cmd:     func(n int) string { return fmt.Sprintf("loader srv%d/feed%d.dat", n, n) },
+			problem: func(int) string { return "loader: 'header' is deprecated, did you mean header or frame" },
+			repair:  func(n int) string { return fmt.Sprintf("loader upgrade srv%d/feed%d.dat", n, n) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory("ana", 1).in("linux", "/w", nil)
+			now := advice.Situation{Error: tt.problem(27), Context: map[string]string{"os": "linux"}}
+			if tt.task != nil {
+				s.says(tt.task(1))
+				now.Task = tt.task(27)
+			}
+			s.does(tt.cmd(1), tt.problem(1)).does(tt.repair(1), "").does(tt.cmd(1), "")
+			answer := advice.Advise(now, advice.Tentative(now, s.ends("success").attempts()))
+			require.NotNil(t, answer.Best)
+			require.JSONEq(t, fmt.Sprintf(`{"cmd":%q}`, tt.repair(27)), string(answer.Best.Steps[0].Args))
+		})
+	}
 }

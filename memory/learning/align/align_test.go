@@ -153,3 +153,45 @@ func TestAnySequencesAlign(t *testing.T) {
 		require.InDelta(t, align.Alike(attempts[0].Steps, attempts[0].Steps), 1, 1)
 	})
 }
+
+// A value may be a part of a word: a copy beside the file, a directory named after the account.
+func TestAValueInsideAWordIsAParameter(t *testing.T) {
+	for name, c := range map[string]struct {
+		command func(n int) string
+		want    string
+	}{
+		"something follows": {
+			func(n int) string { return fmt.Sprintf("cp -r /home/u%d/c%d /home/u%d/c%d.saved", n, n, n, n) },
+			"cp -r {path} {path}.saved"},
+		"something goes before": {func(n int) string { return fmt.Sprintf("restore --from=/backup/home/u%d/c%d", n, n) },
+			"restore --from=/backup{path}"},
+		"two of them": {func(n int) string { return fmt.Sprintf("link /home/u%d/c%d@/home/u%d", n, n, n) },
+			"link {path}@{path_2}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var attempts []trace.Attempt
+			for _, n := range []int{101, 102, 131} { // their values begin and end with the same characters
+				attempts = append(attempts, fix(n, "linux", c.command(n)))
+			}
+			p, ok := align.Learn(attempts)
+			require.True(t, ok)
+			require.Equal(t, c.want, p.Steps[0].Args["cmd"].String())
+			require.Zero(t, p.Guessed())
+			require.True(t, p.Replay(fix(77, "linux", c.command(77))))
+		})
+	}
+}
+
+// The check that ends an attempt is a step of it where it passes. Where it fails, the attempt went the same way.
+func TestAnAttemptWhoseCheckFailedWentAsTheProcedureSays(t *testing.T) {
+	check := shell("make all")
+	p, ok := align.Learn([]trace.Attempt{clear(1, "linux"), clear(2, "linux"), clear(3, "linux")})
+	require.True(t, ok)
+	failed := fix(4, "linux", "rm -rf /home/u4/c4")
+	failed.Outcome, failed.Situation.Failed = schema.OutcomeFailure, &check
+	require.False(t, p.Replay(failed), "nothing says that it was checked")
+	failed.Checked = true
+	require.True(t, p.Replay(failed))
+	failed.Steps[0] = shell("rm -rf bin")
+	require.False(t, p.Replay(failed), "something else was done")
+}

@@ -1,11 +1,13 @@
 package align
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/mneme/mneme/memory/learning/signature"
 	"github.com/mneme/mneme/memory/learning/trace"
@@ -117,17 +119,112 @@ func bind(known []Known, texts []string) string {
 	return best
 }
 
-// simpler prefers what is known before the first step, and what needs no part to be taken.
-func simpler(a, b string) bool {
-	rank := func(name string) int {
-		for i, prefix := range []string{"error.", "failed.", "context.", "working_dir", "task.", "step."} {
-			if strings.HasPrefix(name, prefix) {
-				return 100*i + len(name)
-			}
-		}
-		return 1_000
+// pieces divides what varies until each piece is constant or has a binding. Where that cannot be done, it is one piece
+// that the caller has to give.
+func pieces(known []Known, p piece) []piece {
+	if p.from = bind(known, p.texts); p.from != FromCaller {
+		return []piece{p}
 	}
-	return rank(a) < rank(b)
+	head, middle, tail := p.trim()
+	if middle.from = bind(known, middle.texts); middle.from != FromCaller {
+		return around(head, middle, tail, len(p.texts))
+	}
+	if parts, ok := within(known, p.texts, maxWithin); ok {
+		return parts
+	}
+	return []piece{p}
+}
+
+func around(head string, middle piece, tail string, n int) []piece {
+	fixed := func(text string) piece { return piece{constant: true, texts: slices.Repeat([]string{text}, n)} }
+	return []piece{fixed(head), middle, fixed(tail)}
+}
+
+// Constants of values that are a part of a word.
+const (
+	minWithin = 3 // characters of such a value; a shorter one may be there by chance
+	maxWithin = 3 // such values of one word
+)
+
+// within finds values that are a part of each text, so that the text before and after them is constant or has such
+// values as well.
+func within(known []Known, texts []string, depth int) ([]piece, bool) {
+	if !slices.ContainsFunc(texts, func(t string) bool { return t != texts[0] }) {
+		return []piece{{constant: true, texts: texts}}, true
+	}
+	if depth == 0 || len(known) == 0 {
+		return nil, false
+	}
+	names := slices.SortedFunc(maps.Keys(known[0]), func(a, b string) int {
+		// The longest value first: it leaves least to chance.
+		return cmp.Or(len(known[0][b])-len(known[0][a]), rank(a)-rank(b), strings.Compare(a, b))
+	})
+	for _, name := range names {
+		heads, values, tails := make([]string, len(texts)), make([]string, len(texts)), make([]string, len(texts))
+		all := true
+		for i, text := range texts {
+			value := known[i][name]
+			at := wordIn(text, value)
+			if all = len(value) >= minWithin && at >= 0; !all {
+				break
+			}
+			heads[i], values[i], tails[i] = text[:at], value, text[at+len(value):]
+		}
+		if !all {
+			continue
+		}
+		before, ok := within(known, heads, depth-1)
+		if !ok {
+			continue
+		}
+		if after, ok := within(known, tails, depth-1); ok {
+			return slices.Concat(before, []piece{{texts: values, from: name}}, after), true
+		}
+	}
+	return nil, false
+}
+
+// wordIn is where a value is in a text so that no letter or digit touches it other than that of an option, or -1.
+func wordIn(text, value string) int {
+	if value == "" {
+		return -1
+	}
+	for from := 0; ; {
+		at := strings.Index(text[from:], value)
+		if at < 0 {
+			return -1
+		}
+		at += from
+		if (!touched(text, at-1, value[0]) || AfterOption(text, at)) && !touched(text, at+len(value), value[len(value)-1]) {
+			return at
+		}
+		from = at + 1
+	}
+}
+
+// touched reports whether the character at a place of a text makes one word with the end of a value next to it.
+func touched(text string, at int, end byte) bool {
+	inWord := func(c byte) bool {
+		return c >= 0x80 || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
+	}
+	return at >= 0 && at < len(text) && inWord(text[at]) && inWord(end)
+}
+
+// AfterOption reports whether the letter before i is an option of one letter, as in -DNAME.
+func AfterOption(text string, i int) bool {
+	return i >= 2 && text[i-2] == '-' && unicode.IsLetter(rune(text[i-1])) && (i == 2 || text[i-3] == ' ')
+}
+
+// simpler prefers what is known before the first step, and what needs no part to be taken.
+func simpler(a, b string) bool { return rank(a) < rank(b) }
+
+func rank(name string) int {
+	for i, prefix := range []string{"error.", "failed.", "context.", "working_dir", "task.", "step."} {
+		if strings.HasPrefix(name, prefix) {
+			return 100*i + len(name)
+		}
+	}
+	return 1_000
 }
 
 // nameOf is a short name for a parameter with a binding.

@@ -146,17 +146,13 @@ func (l *learner) template(values []string, known []Known, kind, ids string) Tem
 			text(p.texts[0])
 			continue
 		}
-		from := bind(known, p.texts)
-		head, tail := "", ""
-		if from == FromCaller {
-			h, middle, t := p.trim()
-			if b := bind(known, middle.texts); b != FromCaller {
-				from, head, p, tail = b, h, middle, t
+		for _, p := range pieces(known, p) {
+			if p.constant {
+				text(p.texts[0])
+			} else {
+				out.Parts = append(out.Parts, Part{Param: l.param(p.from, p.texts, ids)})
 			}
 		}
-		text(head)
-		out.Parts = append(out.Parts, Part{Param: l.param(from, p.texts, ids)})
-		text(tail)
 	}
 	return out
 }
@@ -240,10 +236,17 @@ func (s Step) Takes(context map[string]string) bool {
 func (s Step) Required(context map[string]string) bool { return !s.Optional && s.Takes(context) }
 
 // Replay reports whether an attempt went as the procedure says: it has all steps that are required in its situation,
-// in their order, with the arguments that the procedure fills in. It says nothing about how the attempt ended.
+// in their order, with the arguments that the procedure fills in. It says nothing about how the attempt ended: the
+// check is a step of an attempt that helped, and one that did not help was checked by the call that failed again.
 func (p Procedure) Replay(a trace.Attempt) bool {
-	known := KnownOf(a.Problem, a.Intent, a.Situation)
 	done, at := a.Done(), 0
+	if a.Failed() && a.Checked && a.Situation.Failed != nil {
+		done = append(done, *a.Situation.Failed)
+	}
+	if !p.resembles(done, a.Situation.Context) { // which costs less than to find out what was known
+		return false
+	}
+	known := KnownOf(a.Problem, a.Intent, a.Situation)
 	said := map[string]string{} // what the attempt shows of parameters that the caller has to give
 	for n, s := range p.Steps {
 		found := -1
@@ -257,6 +260,40 @@ func (p Procedure) Replay(a trace.Attempt) bool {
 			known.Returned(n, done[found].Results)
 			at = found + 1
 		case s.Required(a.Situation.Context):
+			return false
+		}
+	}
+	return true
+}
+
+// resembles reports whether the required steps are there, whatever the values of parameters are.
+func (p Procedure) resembles(done []trace.Step, context map[string]string) bool {
+	at := 0
+	for _, s := range p.Steps {
+		if !s.Required(context) {
+			continue
+		}
+		for at < len(done) && !s.resembles(done[at]) {
+			at++
+		}
+		if at == len(done) {
+			return false
+		}
+		at++
+	}
+	return true
+}
+
+func (s Step) resembles(done trace.Step) bool {
+	if s.Tool != done.Tool {
+		return false
+	}
+	for path, t := range s.Args {
+		arg, ok := done.Args[path]
+		if !ok {
+			return false
+		}
+		if _, ok := t.Match(arg.Text); !ok {
 			return false
 		}
 	}

@@ -129,6 +129,7 @@ func (t Template) Match(text string) (map[string]string, bool) {
 type piece struct {
 	constant bool
 	texts    []string
+	from     string // the binding of one that varies
 }
 
 // split divides values into what all have and what varies.
@@ -179,7 +180,7 @@ func split(values []string) []piece {
 			}
 			return
 		}
-		out = append(out, piece{constant, texts})
+		out = append(out, piece{constant: constant, texts: texts})
 	}
 	take(true, func(p []string) string { return strings.Join(p[:prefix], "") })
 	equal := true

@@ -50,6 +50,7 @@ type Delta struct {
 	Payload    schema.CompetencePayload
 	Confidence float64
 	Stats      evidence.Stats
+	Outcomes   []evidence.Outcome // that the evidence shows
 	// Agents say for whom the procedure may be: what one agent alone vouches for is for that agent alone.
 	Agents      []string
 	Evidence    []string // ids of episodes
@@ -99,7 +100,7 @@ func delta(g *promote.Group, s promote.Candidate, known []Record, taken map[stri
 			out.Sensitivity = a.Sensitivity
 		}
 	}
-	out.Stats = stats(s)
+	out.Stats, out.Outcomes = stats(s), s.Outcomes()
 	out.Payload.Version = "1"
 	for _, k := range known {
 		if taken[k.ID] {
@@ -133,7 +134,7 @@ func stats(s promote.Candidate) evidence.Stats {
 	all := slices.Concat(s.Attempts, s.Against)
 	slices.SortStableFunc(all, func(a, b trace.Attempt) int { return a.At.Compare(b.At) })
 	for _, a := range all {
-		out.Observe(Situation(a.Situation.Context), a.Succeeded(), a.At)
+		out.ObserveIn(a.Situation.Context, a.Succeeded(), a.At)
 	}
 	return out
 }

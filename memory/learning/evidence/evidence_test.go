@@ -150,3 +150,31 @@ func TestClaimsCountAsTheLastOutcomesDo(t *testing.T) {
 	require.InDelta(t, 0.5, evidence.Claimed(&schema.Performance{SuccessRate: &half}).Chance(""), 1e-9)
 	require.Equal(t, evidence.Stats{}, evidence.Claimed(nil))
 }
+
+func TestTheKeyThatMattersIsLearned(t *testing.T) {
+	var stats evidence.Stats
+	shells := []string{"bash", "zsh"}
+	for i := range 16 { // it helps for services, whatever the shell is
+		kind := []string{"service", "library"}[i%2]
+		stats.ObserveIn(map[string]string{"project_kind": kind, "shell": shells[i/2%2], "build": fmt.Sprint(i)},
+			kind == "service", time.Unix(0, 0))
+	}
+	in := func(kind, shell string) float64 {
+		return stats.ChanceIn(map[string]string{"project_kind": kind, "shell": shell, "build": "99"})
+	}
+	for _, shell := range shells {
+		require.Greater(t, in("service", shell), 0.7)
+		require.Less(t, in("library", shell), 0.3)
+	}
+	require.InDelta(t, 0.5, stats.ChanceIn(nil), 0.1, "where nothing is known of the situation")
+	require.LessOrEqual(t, len(stats.In), 2+2+8, "a key whose values never recur is not told apart")
+}
+
+func TestAKeyThatDoesNotMatterChangesLittle(t *testing.T) {
+	var stats evidence.Stats
+	for i := range 12 {
+		stats.ObserveIn(map[string]string{"shell": []string{"bash", "zsh"}[i%2]}, i%3 != 0, time.Unix(0, 0))
+	}
+	bash, zsh := stats.ChanceIn(map[string]string{"shell": "bash"}), stats.ChanceIn(map[string]string{"shell": "zsh"})
+	require.InDelta(t, bash, zsh, 0.15)
+}

@@ -44,3 +44,11 @@ func HashOf(ids []string) string {
 	}
 	return s.String()
 }
+
+// ProblemHash names a problem or a task without its words, by the key that attempts at it have.
+func ProblemHash(key string) string {
+	if key == "" {
+		return ""
+	}
+	return HashOf([]string{key})
+}

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"maps"
 	"time"
 )
 
@@ -15,9 +14,6 @@ const (
 	keep    = 0.80 // of the earlier outcomes, with each new one: about the last five count
 	idle    = 0.85 // of the earlier outcomes, with each occurrence without a trial
 	InPlace = 0.45 // chance from which on something learned is offered first
-	related = 3.0  // as how many outcomes the track of all situations counts in one of them
-
-	maxSituations = 64
 )
 
 // Track is a record of outcomes in which later ones weigh more. Its zero value is that of what was never tried.
@@ -50,6 +46,14 @@ func (t *Track) Idle() { t.Good, t.Bad = t.Good*idle, t.Bad*idle }
 // Trials are the outcomes that were counted.
 func (t Track) Trials() int64 { return t.Successes + t.Failures }
 
+// Rate is the share of successes, later outcomes weighing more; 0 for what was never tried.
+func (t Track) Rate() float64 {
+	if t.Good == 0 {
+		return 0
+	}
+	return t.Good / (t.Good + t.Bad)
+}
+
 // Chance is the mean of the posterior, a Beta distribution: the chance that it works now.
 func (t Track) Chance() float64 { return t.chance(Prior, weight) }
 
@@ -59,47 +63,3 @@ func (t Track) chance(prior, weight float64) float64 {
 
 // InPlace reports whether it may be offered first.
 func (t Track) InPlace() bool { return t.Chance() >= InPlace }
-
-// Stats is how something works in all situations and in each of them.
-type Stats struct {
-	All Track            `json:"all"`
-	In  map[string]Track `json:"in,omitempty"` // by situation
-}
-
-// Observe takes in the next outcome in a situation, which may be empty. Of more than 64 situations the later ones
-// count only in All.
-func (s *Stats) Observe(situation string, ok bool, at time.Time) {
-	s.All.Observe(ok, at)
-	s.in(situation, func(t *Track) { t.Observe(ok, at) })
-}
-
-// Idle says that the problem occurred in a situation and something else was tried.
-func (s *Stats) Idle(situation string) {
-	s.All.Idle()
-	if _, known := s.In[situation]; known {
-		s.in(situation, (*Track).Idle)
-	}
-}
-
-func (s *Stats) in(situation string, f func(*Track)) {
-	t, known := s.In[situation]
-	if situation == "" || !known && len(s.In) >= maxSituations {
-		return
-	}
-	if s.In == nil {
-		s.In = map[string]Track{}
-	}
-	f(&t)
-	s.In[situation] = t
-}
-
-// Chance is that it works now in a situation: what was seen there, with what was seen everywhere as its prior.
-func (s Stats) Chance(situation string) float64 {
-	return s.In[situation].chance(s.All.Chance(), related)
-}
-
-// InPlace reports whether it may be offered first in a situation.
-func (s Stats) InPlace(situation string) bool { return s.Chance(situation) >= InPlace }
-
-// Clone is a copy that does not change with the original.
-func (s Stats) Clone() Stats { return Stats{All: s.All, In: maps.Clone(s.In)} }

@@ -55,7 +55,8 @@ type Delta struct {
 	Payload     schema.PlanGraphPayload
 	Confidence  float64
 	Track       evidence.Track
-	Agents      []string // for whom it may be
+	Outcomes    []evidence.Outcome // that the evidence shows
+	Agents      []string           // for whom it may be
 	Evidence    []string
 	Hash        string
 	Sensitivity schema.Sensitivity
@@ -95,7 +96,7 @@ const NotARecord = "payload_not_valid"
 
 func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string]bool) Delta {
 	out := Delta{Action: Add, Confidence: s.Track.Chance(), Track: s.Track, Agents: s.Count.Agents, Evidence: s.Evidence,
-		Hash: s.Hash, Why: "a plan that is not known"}
+		Outcomes: s.Outcomes(), Hash: s.Hash, Why: "a plan that is not known"}
 	for _, a := range s.Attempts {
 		if sensitive.Rank(a.Sensitivity) > sensitive.Rank(out.Sensitivity) {
 			out.Sensitivity = a.Sensitivity

@@ -18,7 +18,7 @@ const (
 	maxFolds     = 5
 	maxHeldOut   = 40  // of the newest successes are divided so
 	maxGuessed   = 2   // parameters that the caller would have to give
-	leastRate    = 0.6 // share of successes of attempts that went as the procedure says
+	leastRate    = 0.6 // share of successes of attempts that went as the procedure says, later ones weighing more
 )
 
 // Reasons of refusals. They are counted and matched: never reword one.
@@ -53,6 +53,11 @@ type Candidate struct {
 	Count      evidence.Count
 	Evidence   []string // ids of the episodes
 	Hash       string   // of the evidence, and of what the conditions were found by
+}
+
+// Outcomes are the outcomes that the attempts show.
+func (c Candidate) Outcomes() []evidence.Outcome {
+	return slices.Concat(evidence.Shown(c.Attempts), evidence.Shown(c.Against))
 }
 
 // Solutions returns the solutions of a group that are reliable, the best supported first, and why others are not.
@@ -114,7 +119,9 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 		}
 	}
 	out := Candidate{Key: g.Key, Procedure: procedure, Attempts: counted, Count: count}
-	out.Conditions = Apart(contexts(counted), contexts(against))
+	// What failed before the first success may have failed before a change: it says nothing of conditions.
+	since := slices.DeleteFunc(slices.Clone(against), func(a trace.Attempt) bool { return a.At.Before(counted[0].At) })
+	out.Conditions = Apart(contexts(counted), contexts(since))
 	var compared []trace.Attempt
 	if out.Conditions == nil {
 		// Where another solution was found only elsewhere, each is for its own situations.
@@ -127,11 +134,10 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 			out.Against = append(out.Against, a)
 		}
 	}
-	rate := float64(len(counted)) / float64(len(counted)+len(out.Against))
 	for _, a := range inOrder(slices.Concat(counted, out.Against)) {
 		out.Track.Observe(a.Succeeded(), a.At)
 	}
-	if rate < leastRate || !out.Track.InPlace() {
+	if out.Track.Rate() < leastRate || !out.Track.InPlace() {
 		return refuse(OftenFails)
 	}
 	var ids []string

@@ -177,3 +177,18 @@ func TestTheOrderOfEvidenceDoesNotMatter(t *testing.T) {
 		}
 	})
 }
+
+// What did not help before a change may help after it: old failures neither keep it back nor become conditions.
+func TestOldFailuresDoNotKeepBackWhatWorksNow(t *testing.T) {
+	var attempts []trace.Attempt
+	for i := range 12 {
+		attempts = append(attempts, attempt(i, schema.OutcomeFailure, on("macos"), rm(i), "make"))
+	}
+	for i := range 5 {
+		attempts = append(attempts, attempt(20+i, schema.OutcomeSuccess, on("linux"), rm(20+i), "make"))
+	}
+	got, refused := promote.Solutions(group(attempts...), evidence.Default())
+	require.Empty(t, refused)
+	require.Len(t, got, 1)
+	require.Empty(t, got[0].Conditions)
+}

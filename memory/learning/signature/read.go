@@ -37,6 +37,8 @@ var patterns = []pattern{
 	{Name, regexp.MustCompile("‘([^’]{1,200})’|“([^”]{1,200})”")},
 	{Name, regexp.MustCompile("(?:^|[\\s\x01(\\[:=,])[`']([^`'\n]{1,200})['`]")},
 	{Name, regexp.MustCompile(`"([^"\n]{1,200})"`)},
+	{Name, firstOfTwo},
+	{Name, secondOfTwo},
 	{Hex, regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`)},
 	{Path, regexp.MustCompile(`(?:\b[A-Za-z]:\\|\\\\)[^\s:'"]+` + position)},
 	{Path, regexp.MustCompile(`(?:~|\.{1,2}|\$\w+|<\w+>|[\w+@~-][\w.+@~-]*)?(?:/[\w.+@%=~$-]+)+/?` + position)},
@@ -56,6 +58,7 @@ var patterns = []pattern{
 	{Name, regexp.MustCompile(`(?i)\b(?:variable|constant|value) of (?:(?:struct|interface|int) )?type ([\w.*\[\]]+)`)},
 	{Name, regexp.MustCompile(`(?i)\) as (?:type )?([\w.*\[\]]+) value in`)},
 	{Name, regexp.MustCompile(`--- FAIL: (\S+)`)},
+	{Name, afterKind},
 	{Name, regexp.MustCompile(`::(\w[\w\[\]-]*)`)},
 	{Name, regexp.MustCompile(`\b((?:[A-Za-z_]\w*\.)+[A-Za-z_]\w*(?:\(\))?)`)}, // a qualified name
 	{Number, regexp.MustCompile(`[+-]?\b\d+(?:[.,]\d+)*(?:%|[kKMGT]i?B?\b)?`)},
@@ -128,6 +131,9 @@ func read(line string) Signature {
 			}
 			text := work[from:to]
 			if strings.Contains(text, "\x01") && p.kind != Name && p.kind != Path || strings.Trim(text, "\x01") == "" {
+				continue
+			}
+			if (p.match == afterKind || p.match == firstOfTwo || p.match == secondOfTwo) && !namesSomething(text) {
 				continue
 			}
 			if p.kind == Hex && !strings.HasPrefix(text, "0x") && len(text) < 7 || thrown.MatchString(text) ||

@@ -2,6 +2,7 @@ package signature
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -64,7 +65,22 @@ func OfError(text string) Signature {
 	if line == "" {
 		return Signature{}
 	}
-	return read(line)
+	out := read(line)
+	out.locate(text)
+	return out
+}
+
+// pythonFrame is a line in which Python says where an error is.
+var pythonFrame = regexp.MustCompile(`(?m)^\s*File "([^"<\n]+)", line \d+`)
+
+// locate adds the file of the last frame that a Python error names in a line of its own.
+func (s *Signature) locate(text string) {
+	if len(s.Values) >= maxValues || pythonFrame.MatchString(s.Line) {
+		return
+	}
+	if frames := pythonFrame.FindAllStringSubmatch(text[max(0, len(text)-maxRead):], -1); len(frames) > 0 {
+		s.Values = append(s.Values, Value{Path, frames[len(frames)-1][1]})
+	}
 }
 
 // OfIntent returns the signature of what somebody wants to do: "Set up my project" and "setup_project" have the same.

@@ -85,7 +85,14 @@ var sameProblem = map[string][]string{
 		`D:\q.cpp(3,5): error C2065: 'yy': undeclared identifier`},
 	"typescript": {"src/a.ts(3,5): error TS2304: Cannot find name 'x'.",
 		"src/b/c.ts:13:25 - error TS2304: Cannot find name 'Foo'."},
-	"killed": {"process exited with code 137", "process exited with code 137"},
+	"remote without quotes": {"fatal: the configured remote harbour has no fetch url set",
+		"fatal: the configured remote mirror-2 has no fetch url set"},
+	"bare argument": {"lint: call of render passes argument depth of unexpected kind",
+		"lint: call of render passes argument colour of unexpected kind"},
+	"name with its file": {"error: two modules here: plain (a/b.rs) and orchard (a/c.rs)",
+		"error: two modules here: cedar (x.rs) and pebble (q/y.rs)"},
+	"container": {"Error: container web-1 is unhealthy", "Error: container ledger is unhealthy"},
+	"killed":    {"process exited with code 137", "process exited with code 137"},
 }
 
 // otherProblem are pairs of different problems, most of one tool.
@@ -132,6 +139,24 @@ var otherProblem = [][2]string{
 	{"ld: cache mismatch in /a/b", "ld: symbol mismatch in /a/b"},
 	{"E: Unable to locate package foo", "E: Could not get lock /var/lib/dpkg/lock"},
 	{"AssertionError: assert 1 == 2", "AssertionError: expected call not found"},
+	{"error: package manager is locked", "error: package registry is locked"},
+	{"error: permission denied by the remote host", "error: connection denied by the remote host"},
+	{"error: branch already has an upstream", "error: branch never has an upstream"},
+	{"error: container runtime is not running", "error: container network is not running"},
+	{"error: service unavailable is returned", "error: service overloaded is returned"},
+	{"error: index size is too large for table", "error: index count is too large for table"},
+	{"error: argument missing is fatal", "error: argument repeated is fatal"},
+	{"error: branch topic has no upstream", "error: branch topic has an upstream"},
+	{"error: branch topic has no upstream", "error: tag topic has no upstream"},
+	{"error: connection refused (10.0.0.1:80)", "error: connection reset (10.0.0.1:80)"},
+	{"error: cannot open (a.txt)", "error: cannot read (a.txt)"},
+	{"error: handshake timeout (30s)", "error: handshake mismatch (30s)"},
+	{"error: refused (a.txt) and retried (b.txt)", "error: moved (a.txt) and deleted (b.txt)"},
+	{"error: module graph has cycles", "error: module cache has cycles"},
+	{"error: host key is wrong", "error: host name is wrong"},
+	{"error: container billing is unhealthy", "error: container starting is unhealthy"},
+	{"error: node down is reported", "error: node lost is reported"},
+	{"error: cannot connect to the server", "error: cannot listen to the server"},
 	{"disk quota exceeded", "no space left on device"},
 }
 
@@ -206,6 +231,17 @@ func TestValuesKeepWhatWasParticular(t *testing.T) {
 	require.Equal(t, "src/a.c", path)
 	name, _ := signature.OfError("npm ERR! missing script: build").Of(signature.Name, 0)
 	require.Equal(t, "build", name)
+}
+
+func TestAPythonErrorHasTheFileOfItsLastFrame(t *testing.T) {
+	s := signature.OfError("Traceback (most recent call last):\n  File \"/srv/run.py\", line 3, in <module>\n    go()\n" +
+		"  File \"lib/harbour.py\", line 8, in go\n    return 1 / 0\nZeroDivisionError: division by zero\n")
+	path, ok := s.Of(signature.Path, 0)
+	require.True(t, ok)
+	require.Equal(t, "lib/harbour.py", path)
+	require.True(t, signature.Same(s, signature.OfError("ZeroDivisionError: division by zero")))
+	s = signature.OfError("  File \"<string>\", line 1\nSyntaxError: invalid syntax")
+	require.Empty(t, s.Values, "not a file")
 }
 
 func TestATextThatWasCutIsTheSameProblem(t *testing.T) {

@@ -3,6 +3,7 @@ package trace
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,8 +176,9 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 //
 // A problem is what the user reports, or else the first call that fails. The attempts at it end where the same error
 // comes back, which says that the steps before did not help, or where the call that had failed runs again and does not
-// fail, which says that they did. What was not checked so ends with the session and has its outcome. After a problem
-// was solved, the next failure is another one. A session without a problem is one attempt at its task.
+// fail, which says that they did. A call that fails again with another error shows it as well, unless the first error
+// comes back later: then it was only hidden. What was not checked so ends with the session and has its outcome. After a
+// problem was solved, the next failure is another one. A session without a problem is one attempt at its task.
 func (s *Session) Attempts() []Attempt {
 	var calls []Step
 	for _, c := range s.calls {
@@ -231,8 +233,8 @@ func (f *finder) firstFailure(from int) int {
 	return -1
 }
 
-// solve emits the attempts at a problem that was there before the call from. It returns the place after the call that
-// showed that it was solved, or -1.
+// solve emits the attempts at a problem that was there before the call from. It returns the place from which on the
+// next problem is sought, or -1.
 func (f *finder) solve(problem signature.Signature, from int, outcome schema.Outcome) int {
 	var failed *Step
 	if from > 0 {
@@ -249,10 +251,20 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 		case !c.Failed && failed != nil && sameCall(*failed, c):
 			f.emit(problem, failed, f.calls[start:i+1], schema.OutcomeSuccess, true)
 			return i + 1
+		case c.Failed && failed != nil && sameCall(*failed, c) && !c.Error.IsZero() && !f.comesBack(problem, i+1):
+			passed := c // as far as this problem goes
+			passed.Failed, passed.Error = false, signature.Signature{}
+			f.emit(problem, failed, append(slices.Clone(f.calls[start:i]), passed), schema.OutcomeSuccess, true)
+			return i
 		}
 	}
 	f.emit(problem, failed, f.calls[start:], outcome, false)
 	return -1
+}
+
+// comesBack reports whether a call from a place on fails with a problem.
+func (f *finder) comesBack(problem signature.Signature, from int) bool {
+	return slices.ContainsFunc(f.calls[from:], func(c Step) bool { return c.Failed && signature.Same(c.Error, problem) })
 }
 
 func (f *finder) emit(

@@ -147,3 +147,43 @@ func TestAnySessionIsRead(t *testing.T) {
 		}
 	})
 }
+
+// A build that fails with one error after the other has a problem for each: what was done between them solved the
+// first.
+func TestAnotherErrorOfTheSameCallIsTheNextProblem(t *testing.T) {
+	var s story
+	s.fails("1", "make app", mismatch(1)).
+		ok("2", "rm -rf bin", "").
+		fails("3", "make app", mismatch(1)).
+		ok("4", "rm -rf /home/ana/c1", "").
+		fails("5", "make app", "cc: header stdio.h not found").
+		ok("6", "apt install libc-dev", "").
+		ok("7", "make app", "built")
+	got := s.attempts()
+	require.Len(t, got, 3)
+	require.True(t, got[0].Failed())
+	require.True(t, got[1].Succeeded())
+	require.Equal(t, got[0].Key(), got[1].Key())
+	require.Equal(t, "rm -rf /home/ana/c1", got[1].Steps[0].Args["cmd"].Text)
+	require.Len(t, got[1].Done(), 2, "the check passed as far as this problem goes")
+	require.True(t, got[2].Succeeded())
+	require.NotEqual(t, got[1].Key(), got[2].Key())
+	require.Equal(t, "apt install libc-dev", got[2].Steps[0].Args["cmd"].Text)
+	require.Len(t, got[2].Steps, 2)
+}
+
+func TestAnErrorThatWasOnlyHiddenWasNotSolved(t *testing.T) {
+	var s story
+	s.fails("1", "make app", mismatch(1)).
+		ok("2", "mv Makefile Makefile.old", "").
+		fails("3", "make app", "make: no rule to make target app").
+		ok("4", "mv Makefile.old Makefile", "").
+		fails("5", "make app", mismatch(1)).
+		ok("6", "rm -rf /home/ana/c1", "").
+		ok("7", "make app", "built")
+	got := s.attempts()
+	require.Len(t, got, 2)
+	require.True(t, got[0].Failed())
+	require.True(t, got[1].Succeeded())
+	require.Equal(t, "rm -rf /home/ana/c1", got[1].Steps[0].Args["cmd"].Text)
+}

@@ -1,0 +1,18 @@
+package learner
+
+import (
+	"fmt"
+
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/memory/session"
+)
+
+// summarized are the attempts that can be read from the episode that the session becomes: its timeline has a line of
+// each event.
+func (s *Session) summarized() ([]trace.Attempt, error) {
+	episode, ok := session.Close(s.Stream, s.Events, session.Finished)
+	if !ok {
+		return nil, fmt.Errorf("session %s has no episode", s.Stream)
+	}
+	return trace.OfEpisode(s.meta(), episode.Payload), nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/bench/learner"
+	"github.com/mneme/mneme/schema"
+)
+
+// blank knows nothing.
+type blank struct{}
+
+func (blank) propose(situation, plan) ([]plan, error) { return nil, nil }
+func (blank) tried(situation, bool, bool) error       { return nil }
+func (blank) learn(int, *learner.Session) error       { return nil }
+
+// oracle knows what is right.
+type oracle struct{ blank }
+
+func (oracle) propose(_ situation, right plan) ([]plan, error) { return []plan{right}, nil }
+
+// advised asks Mneme, by its rules in this process.
+type advised struct {
+	memory learner.Memory
+	now    time.Time
+	answer api.AdviseResponse
+	every  int // tasks between two consolidations
+}
+
+// follow is the confidence from which on an actor tries what is not advised first.
+const follow = 0.3
+
+var ana = schema.Principal{Tenant: "bench", Agent: "ana"}
+
+func newAdvised(o learner.Options) *advised {
+	m := &advised{every: 10, now: start}
+	o.Now = func() time.Time { return m.now }
+	m.memory = learner.NewRules(o)
+	return m
+}
+
+func (m *advised) propose(s situation, _ plan) ([]plan, error) {
+	m.now = s.at
+	var err error
+	m.answer, err = m.memory.Advise(context.Background(), api.AdviseRequest{Principal: ana, Task: s.task, Error: s.output,
+		Context: s.context, WorkingDir: s.dir})
+	if err != nil {
+		return nil, err
+	}
+	options := m.answer.Others
+	if m.answer.Best != nil {
+		options = slices.Concat([]api.AdviceOption{*m.answer.Best}, options)
+	}
+	var out []plan
+	for i, o := range options {
+		if i > 0 && o.Confidence < follow {
+			continue
+		}
+		if p := planOf(o.Steps, s.command); len(p) > 0 && !has(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// planOf are the steps of advice as calls. The command that failed is run after a plan anyway. A parameter without a
+// value is that command, if it is named as its argument, or else what the call before answers.
+func planOf(steps []api.AdviceStep, command string) (out plan) {
+	for _, s := range steps {
+		if s.Optional {
+			continue
+		}
+		a := action{s.Tool, map[string]string{}}
+		for name, v := range s.Args {
+			text := fmt.Sprint(v)
+			for _, parameter := range s.Missing {
+				by := "{output}"
+				if strings.HasPrefix(parameter, "cmd") {
+					by = command
+				}
+				text = strings.ReplaceAll(text, "{"+parameter+"}", by)
+			}
+			a.args[name] = text
+		}
+		if a.tool != shell || a.args["cmd"] != command {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func (m *advised) tried(s situation, firstHelped, solved bool) error {
+	report := api.ReportRequest{Principal: ana, AdviceID: m.answer.AdviceID, Outcome: schema.OutcomeFailure,
+		Context: s.context}
+	helped := solved
+	if m.answer.Best != nil {
+		report.Used, helped = m.answer.Best.MemoryID, firstHelped
+	}
+	if helped {
+		report.Outcome = schema.OutcomeSuccess
+	}
+	return m.memory.Report(context.Background(), report)
+}
+
+func (m *advised) learn(n int, s *learner.Session) error {
+	if err := m.memory.Remember(context.Background(), s); err != nil || n%m.every != m.every-1 {
+		return err
+	}
+	m.now = m.now.Add(time.Hour)
+	return m.memory.Consolidate(context.Background())
+}
+
+// arm is a kind of actor.
+type arm struct {
+	name string
+	mind func() mind
+}
+
+var arms = []arm{
+	{"no memory", func() mind { return blank{} }},
+	{"Mneme", func() mind { return newAdvised(learner.Options{Timelines: true}) }},
+	{"Mneme, whole sessions", func() mind { return newAdvised(learner.Options{}) }},
+	{"oracle", func() mind { return oracle{} }},
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// seen is what the actor knows of a failure: the command, what it printed, and the directory.
+type seen struct {
+	command string
+	output  string
+	dir     string
+	paths   []string // in the command and the output
+	names   []string // in quotes
+}
+
+var (
+	quotedForm = regexp.MustCompile("[`'\"‘]([^`'\"‘’\\s]{1,120})['\"’]")
+	pathForm   = regexp.MustCompile(`[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[a-z]{1,7}\b`)
+	wordForm   = regexp.MustCompile(`-l([\w.+-]+)`)
+	macroForm  = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
+	branchForm = regexp.MustCompile(`--set-upstream origin (\S+)`)
+)
+
+// systems are where files are that nobody repairs.
+var systems = []string{"/usr/", "/bin/", "/lib", "/root/.", "/tmp/cc", "/home/", "/opt/", "/dev/"}
+
+func look(command, output, dir, home string) seen {
+	s := seen{command: command, output: output, dir: dir}
+	for _, text := range []string{output, command} {
+		for _, p := range pathForm.FindAllString(text, -1) {
+			own := strings.HasPrefix(p, dir)
+			system := slices.ContainsFunc(systems, func(at string) bool { return strings.HasPrefix(p, at) })
+			if (own || !system) && !strings.HasPrefix(p, home) && !slices.Contains(s.paths, p) {
+				s.paths = append(s.paths, p)
+			}
+		}
+		for _, m := range quotedForm.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(s.names, m[1]) {
+				s.names = append(s.names, m[1])
+			}
+		}
+	}
+	return s
+}
+
+// programs are those that the command names; a command that names none is one of the shell.
+func (s seen) programs() (out []string) {
+	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node"} {
+		if regexp.MustCompile(`(^|[\s;])` + p + `\s`).MatchString(s.command) {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "sh")
+	}
+	return out
+}
+
+// with are the paths that end so.
+func (s seen) with(ends ...string) (out []string) {
+	for _, p := range s.paths {
+		if slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(p, e) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// repair is an entry of the catalogue: something that sometimes helps with a program, and the ways to do it here.
+type repair struct {
+	programs []string
+	ways     func(s seen) []plan
+}
+
+func always(format string) func(seen) []plan {
+	return func(seen) []plan { return []plan{{{shell, map[string]string{"cmd": format}}}} }
+}
+
+// each does a command with one of several values.
+func each(values func(s seen) []string, format string) func(seen) []plan {
+	return func(s seen) (out []plan) {
+		for _, v := range values(s) {
+			out = append(out, plan{run(format, v)})
+		}
+		return out
+	}
+}
+
+func ending(ends ...string) func(seen) []string {
+	return func(s seen) []string { return s.with(ends...) }
+}
+
+func quoted(s seen) []string { return s.names }
+
+func matched(form *regexp.Regexp) func(seen) []string {
+	return func(s seen) (out []string) {
+		for _, m := range form.FindAllStringSubmatch(s.output, -1) {
+			if v := m[len(m)-1]; !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+		return out
+	}
+}
+
+// compilerFlag adds an option of the compiler where the project keeps them.
+func compilerFlag(values func(s seen) []string, format string) func(seen) []plan {
+	return func(s seen) (out []plan) {
+		for _, v := range values(s) {
+			text := format
+			if strings.Contains(format, "%s") {
+				text = fmt.Sprintf(format, v)
+			}
+			if strings.Contains(s.command, "@"+options) {
+				out = append(out, plan{line(options, text)})
+			} else {
+				out = append(out, plan{replace("Makefile", "LDLIBS =", "LDLIBS = "+text)})
+			}
+		}
+		return out
+	}
+}
+
+func once(seen) []string { return []string{""} }
+
+var (
+	forGo     = []string{"go"}
+	forC      = []string{"gcc", "make"}
+	forMake   = []string{"make"}
+	forGit    = []string{"git"}
+	forPython = []string{"python3"}
+	forNode   = []string{"npm", "node"}
+	forAll    = []string{"go", "gcc", "make", "git", "python3", "npm", "node", "sh"}
+	forFiles  = []string{"sh", "python3", "make"}
+)
+
+// catalogue is what the actor can do. It says nothing of the families.
+var catalogue = []repair{
+	{forGo, always("go mod tidy")},
+	{forGo, always("go mod vendor")},
+	{forGo, always("go generate ./...")},
+	{forGo, always("go mod init example.com/app")},
+	{forGo, always("go mod edit -go=1.21")},
+	{forGo, always("gofmt -w .")},
+	{forGo, each(ending(".go"), "sed -i 's/^package .*/package main/' %s")},
+	{forGo, each(ending(".go"), "sed -i 's/%%d/%%v/' %s")},
+	{forGo, func(s seen) (out []plan) { // a module of the repository
+		for _, p := range s.paths {
+			if host, _, ok := strings.Cut(p, "/"); ok && strings.Contains(strings.Trim(host, "."), ".") {
+				out = append(out, plan{run("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=./%[2]s", p, path.Base(p))})
+			}
+		}
+		return out
+	}},
+	{forGo, func(s seen) (out []plan) { // an import that is not used
+		for _, p := range s.with(".go") {
+			for _, n := range s.names {
+				out = append(out, plan{replace(p, fmt.Sprintf("\t%q\n", n), "")})
+			}
+		}
+		return out
+	}},
+
+	{forC, compilerFlag(once, "-lm")},
+	{forC, compilerFlag(once, "-lpthread")},
+	{forC, compilerFlag(once, "-std=c11")},
+	{forC, compilerFlag(once, "-fPIC")},
+	{forC, compilerFlag(once, "-fcommon")},
+	{forC, compilerFlag(once, "-Wno-error")},
+	{forC, compilerFlag(matched(macroForm), "-D%s=1")},
+	{forC, each(ending(".h"), `echo "-I$(dirname $(find . -name %s))" >> `+options)},
+	{forC, func(s seen) (out []plan) { // a library that is somewhere in the project
+		for _, lib := range matched(wordForm)(s) {
+			out = append(out, plan{run("dirname $(find . -name 'lib%s.*')", lib), line(options, "-L{output}")})
+		}
+		return out
+	}},
+	{forMake, always("make clean")},
+	{forMake, always(`sed -i 's/^  */\t/' Makefile`)},
+	{forMake, each(func(s seen) (out []string) {
+		for _, p := range s.paths {
+			if d := path.Dir(p); d != "." {
+				out = append(out, d)
+			}
+		}
+		return out
+	}, "mkdir -p %s")},
+	{forMake, each(ending(".mk", "Makefile"), "cp %[1]s.example %[1]s")},
+	{forMake, each(ending(".c", ".o", ".txt"), "touch %s")},
+
+	{forGit, always("rm -f .git/index.lock")},
+	{forGit, always("git stash")},
+	{forGit, always("git gc -q")},
+	{forGit, always("git checkout -q --ours . && git add -A")},
+	{forGit, always("git config user.name builder && git config user.email builder@example.com")},
+	{forGit, always("git config --global protocol.file.allow always")},
+	{forGit, always("git config pull.rebase true")},
+	{forGit, func(s seen) []plan { return []plan{{run("git config --global --add safe.directory %s", s.dir)}} }},
+	{forGit, each(matched(branchForm), "git push -q --set-upstream origin %s")},
+
+	{forPython, func(seen) []plan { return []plan{{line("settings.env", "PYTHONPATH=src")}} }},
+	{forPython, each(ending(".py"), "expand -t 8 %[1]s > %[1]s.new && mv %[1]s.new %[1]s")},
+	{forPython, each(ending(".py"), "iconv -f latin1 -t utf-8 %[1]s > %[1]s.new && mv %[1]s.new %[1]s")},
+	{forPython, each(ending(".py"), `sed -i 's/^print \(.*\)$/print(\1)/' %s`)},
+	{forPython, each(quoted, "mv %[1]s.py my_%[1]s.py")},
+	{forPython, each(quoted, "mv %[1]s/main.py %[1]s/__main__.py")},
+	{forPython, each(ending(".json"), `sed -i -z 's/,\n}/\n}/' %s`)},
+
+	{forNode, each(ending(".json"), `sed -i -z 's/,\n}/\n}/' %s`)},
+	{forNode, always("npm pkg delete engines")},
+	{forNode, always("npm pkg set type=module")},
+	{forNode, always("npm pkg set private=true")},
+	{forNode, always("rm -rf node_modules")},
+	{forNode, each(quoted, `npm pkg set scripts.%s="node index.js"`)},
+
+	{forFiles, each(func(s seen) []string { return s.paths }, "chmod +x %s")},
+	{forFiles, each(func(s seen) []string { return s.paths }, `sed -i 's/\r$//' %s`)},
+	{forAll, always("sync")},
+}
+
+// ways are all repairs of the catalogue for a failure: of each entry at most four.
+func ways(s seen) (out []plan) {
+	const most = 4
+	programs := s.programs()
+	for _, r := range catalogue {
+		if !slices.ContainsFunc(r.programs, func(p string) bool { return slices.Contains(programs, p) }) {
+			continue
+		}
+		found := r.ways(s)
+		for _, p := range found[:min(len(found), most)] {
+			if !has(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/bench/learner"
+)
+
+// some are families whose tools are nearly everywhere, and that do not take long.
+func some(t *testing.T, root string, on tools) []family {
+	names := []string{"gcc: maths library not linked", "git: lock left behind", "python: package outside the search path",
+		"sh: script not executable"}
+	families := slices.DeleteFunc(slices.Clone(devFamilies), func(f family) bool {
+		return !slices.Contains(names, f.name)
+	})
+	families, left := present(families, root, on)
+	for _, name := range left {
+		t.Logf("left out: %s", name)
+	}
+	if len(families) == 0 {
+		t.Skip("no tool is there")
+	}
+	return families
+}
+
+// short is a directory with a short name: the paths are in the errors, of which a timeline keeps 160 characters.
+func short(t *testing.T) string {
+	root, err := os.MkdirTemp("", "tools-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	return root
+}
+
+// What helped the first time is what the actor tries first the second time, with the names of the second time, before
+// anything was consolidated.
+func TestSecondOccurrenceIsSolvedAtTheFirstRepair(t *testing.T) {
+	root, on := short(t), find()
+	results, err := runArm(arm{"Mneme", func() mind {
+		m := newAdvised(learner.Options{Timelines: true, NoConsolidation: true})
+		return m
+	}}, stream("dev", some(t, root, on), 3, 5), root, on)
+	require.NoError(t, err)
+	for _, r := range results {
+		require.True(t, r.solved, "%s, occurrence %d", r.family, r.times+1)
+		if r.times > 0 {
+			require.True(t, r.told, "%s, occurrence %d: nothing was advised", r.family, r.times+1)
+			require.True(t, r.first, "%s, occurrence %d: first tried %s", r.family, r.times+1, r.wrong)
+		}
+	}
+}
+
+// The actor finds what helps by itself within its budget, but seldom at once.
+func TestActorExplores(t *testing.T) {
+	root, on := short(t), find()
+	tasks := stream("dev", some(t, root, on), 3, 6)
+	explored, err := runArm(arms[0], tasks, root, on)
+	require.NoError(t, err)
+	c := count(explored, func(result) bool { return true })
+	require.Equal(t, c.all, c.solved)
+	require.Less(t, c.first, c.all/2)
+	for _, r := range explored {
+		require.LessOrEqual(t, r.steps, budget)
+		require.False(t, r.told)
+	}
+	again, err := runArm(arms[0], tasks, root, on)
+	require.NoError(t, err)
+	for i := range explored {
+		require.Equal(t, explored[i].tries, again[i].tries, "the same seed tries the same")
+	}
+}
+
+func TestSetsShareNothing(t *testing.T) {
+	for _, f := range sets["dev"] {
+		require.False(t, slices.ContainsFunc(sets["reported"], func(o family) bool { return o.name == f.name }), f.name)
+	}
+	for _, w := range words["dev"] {
+		require.NotContains(t, words["reported"], w)
+	}
+	require.GreaterOrEqual(t, len(sets["reported"]), 15)
+}
+
+// A repair that did not help leaves nothing behind.
+func TestPlacesAreRestored(t *testing.T) {
+	p, err := newPlace(short(t)+"/one", "work", find())
+	require.NoError(t, err)
+	p.write("a.txt", "old\n")
+	restore, err := p.keep()
+	require.NoError(t, err)
+	output, ok := p.do(replace("a.txt", "old", "new"))
+	require.True(t, ok, output)
+	output, ok = p.run("cat a.txt; touch b.txt ../home/c.txt")
+	require.True(t, ok)
+	require.Equal(t, "new", output)
+	require.NoError(t, restore())
+	output, ok = p.run("cat a.txt; ls ../home; ls b.txt")
+	require.False(t, ok)
+	require.True(t, strings.HasPrefix(output, "old\nls: "), output)
+	_, ok = p.do(replace("a.txt", "missing", "new"))
+	require.False(t, ok)
+}

@@ -1,0 +1,52 @@
+// Package tokenizer cuts text into the tokens of a model's vocabulary, as the model's tokenizer.json says. WordPiece
+// vocabularies of the BERT family and byte-pair encodings of the Llama family are supported. A text is only ever text:
+// the names of special tokens in it mean nothing.
+package tokenizer
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Tokenizer cuts text into tokens.
+type Tokenizer interface {
+	// Tokens returns at most limit ids of the tokens of a text, without those that the vocabulary lacks.
+	Tokens(text string, limit int) []int32
+	// Size is one more than the largest id.
+	Size() int
+}
+
+// Read reads tokenizer.json for a model that needs no tokens around a text. Errors say what of the file is not
+// understood.
+func Read(raw []byte) (Tokenizer, error) {
+	var file struct{ Model struct{ Type string } }
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return nil, fmt.Errorf("is not the JSON of a tokenizer: %w", err)
+	}
+	if file.Model.Type == "BPE" {
+		return newBPE(raw)
+	}
+	w, special, err := readWordPiece(raw, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range special {
+		*s.id = -1
+	}
+	return w, nil
+}
+
+// size is one more than the largest id of a vocabulary. Ids are places in a table: none is negative.
+func size(vocab map[string]int32) (int, error) {
+	most := int32(-1)
+	for token, id := range vocab {
+		if id < 0 {
+			return 0, fmt.Errorf("has the id %d for the token %q in its vocabulary", id, token)
+		}
+		most = max(most, id)
+	}
+	if most < 0 {
+		return 0, fmt.Errorf("has an empty vocabulary")
+	}
+	return int(most) + 1, nil
+}

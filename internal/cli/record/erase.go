@@ -1,0 +1,172 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// EraseResult is what `events erase` prints.
+type EraseResult struct {
+	Erased   int      `json:"erased"`
+	Runs     int      `json:"runs,omitempty"`     // that carried or showed the events, and were deleted
+	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
+	Episodes []string `json:"episodes,omitempty"` // records that tell of the events, and are left
+	// Unreached says that Temporal did not answer: runs of Context may still show the events. No session carried them.
+	Unreached bool `json:"unreached,omitempty"`
+	// Receipt is of the records that told of the events, where these were to be erased, too.
+	Receipt *schema.ForgetReceipt `json:"receipt,omitempty"`
+}
+
+type eraseFlags struct {
+	app.OperationFlags
+	yes, everywhere bool
+}
+
+func newErase(a *app.App) *cobra.Command {
+	var f eraseFlags
+	cmd := &cobra.Command{
+		Use:   "erase ID...",
+		Short: "Empty events permanently: their payloads are removed, their numbers stay",
+		Long: `Empty events permanently: their payloads are removed, their numbers stay. The histories in Temporal of
+the sessions that took the events in are deleted too, and those of the tenant's runs that read contexts and memories. A
+hosted memory index loses the events. Without Temporal the command empties the events, says so, and can be given again.
+
+Episodes that tell of the events are listed. With --everywhere they are erased as "mneme erase --everywhere" does, with
+what was drawn from them, and the receipt is printed. Episodes of other agents stay: give --agent. The other events of
+these sessions are still in the ledger.`,
+		Example: `  mneme events erase e2 --yes
+  mneme events erase e2 e3 --everywhere --reason "asked for by the user" --yes`,
+		Args: cobra.RangeArgs(1, ledger.MaxAppend),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !f.yes {
+				return app.Invalid("yes", "is required: erased payloads cannot be recovered")
+			}
+			if f.everywhere && strings.TrimSpace(f.Reason) == "" {
+				return app.Invalid("reason", "is required with --everywhere: the erased records' history says it")
+			}
+			return f.erase(cmd.Context(), a, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.yes, "yes", false, "confirm")
+	flags.BoolVar(&f.everywhere, "everywhere", false, "erase the episodes that tell of the events, too")
+	f.Register(flags)
+	return cmd
+}
+
+func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error {
+	st, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	erased, err := st.EraseEvents(limited, a.Cfg.Principal.Tenant, ids, time.Now())
+	if err != nil {
+		return err
+	}
+	out := EraseResult{Erased: erased.Events}
+	for _, id := range erased.Episodes {
+		out.Episodes = append(out.Episodes, id.String())
+	}
+	gone, err := eraseHistories(ctx, a, ids)
+	if err != nil && len(erased.Workflows) > 0 {
+		return fmt.Errorf("%d events are emptied, but histories of sessions may still carry them: %w", out.Erased, err)
+	}
+	out.Runs, out.Indexed, out.Unreached = gone.Runs, gone.Indexed, err != nil
+	if f.everywhere && len(out.Episodes) > 0 {
+		receipt, err := f.eraseEpisodes(ctx, a, out.Episodes)
+		if err != nil {
+			return fmt.Errorf("%d events are emptied, but episodes still tell of them: %w", out.Erased, err)
+		}
+		out.Receipt = &receipt
+		out.Episodes = slices.DeleteFunc(out.Episodes, func(id string) bool { return slices.Contains(receipt.IDs, id) })
+	}
+	return a.Print(out, out.text)
+}
+
+// eraseEpisodes erases records with what says the same, as `mneme erase --everywhere --yes` does.
+func (f *eraseFlags) eraseEpisodes(ctx context.Context, a *app.App, ids []string) (schema.ForgetReceipt, error) {
+	var out schema.ForgetReceipt
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return out, err
+	}
+	limited, cancel := a.Within(ctx)
+	defer cancel()
+	req := schema.ForgetRequest{Operation: f.Operation(a.Cfg.Principal), Mode: schema.ForgetErase,
+		Selector: schema.Selector{IDs: ids, Everywhere: true}}
+	run, err := mneme.StartForget(limited, c, a.Cfg.TaskQueue, req)
+	if err != nil {
+		return out, err
+	}
+	a.Interrupted = "the request is durable, and its run waits or goes on: " + run.GetID()
+	if err := f.confirm(limited, a, c, run); err != nil {
+		return out, err
+	}
+	err = a.Follow(ctx, run, &out)
+	return out, err
+}
+
+// confirm lets the run go ahead, unless it needs no confirmation.
+func (f *eraseFlags) confirm(ctx context.Context, a *app.App, c client.Client, run client.WorkflowRun) error {
+	preview, err := mneme.ForgetPreview(ctx, c, run)
+	if err != nil || preview.State != schema.ForgetPreviewed {
+		return err
+	}
+	id, err := uuid.Parse(preview.RunID)
+	if err != nil {
+		return err
+	}
+	token, err := a.Store.ForgetToken(ctx, a.Cfg.Principal, id, time.Now())
+	if err != nil || token == "" { // empty: it has been confirmed already
+		return err
+	}
+	_, err = mneme.ConfirmForget(ctx, c, run.GetID(), schema.ForgetConfirmation{Token: token, Actor: f.Actor})
+	return err
+}
+
+func (r EraseResult) text(t *app.Text) {
+	t.Line("%d events emptied", r.Erased)
+	if r.Runs > 0 {
+		t.Line("%d runs that carried or showed them deleted", r.Runs)
+	}
+	if r.Indexed > 0 {
+		t.Line("%d events removed from the hosted memory index", r.Indexed)
+	}
+	if r.Unreached {
+		t.Line("Temporal was not reached: contexts that showed them are in its histories until the command is given again")
+	}
+	if r.Receipt != nil {
+		t.Line("%d records that told of them erased (run %s)", r.Receipt.Forgotten, r.Receipt.RunID)
+		for _, place := range r.Receipt.Pending {
+			t.Line("not reached yet: %s", place)
+		}
+	}
+	for _, id := range r.Episodes {
+		t.Line("episode %s tells of them: mneme erase %s", id, id)
+	}
+}
+
+// eraseHistories deletes the histories of the sessions that may have carried events, and of the runs that may have
+// shown them. The server may take a minute over a run that has just ended.
+func eraseHistories(ctx context.Context, a *app.App, ids []string) (api.EraseEventsResult, error) {
+	c, err := a.OpenTemporal(ctx)
+	if err != nil {
+		return api.EraseEventsResult{}, err
+	}
+	return mneme.EraseEvents(ctx, c, a.Cfg.TaskQueue, api.EraseEventsRequest{Tenant: a.Cfg.Principal.Tenant, IDs: ids})
+}

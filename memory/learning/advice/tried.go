@@ -1,0 +1,109 @@
+package advice
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/memory/learning/align"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+)
+
+// Constants of what did not help.
+const (
+	unlikely   = 0.4 // chance below which something that failed is named
+	maxDidNot  = 10
+	maxWeighed = 40 // attempts that failed, the newest
+)
+
+// DidNotHelp is what was tried at a problem and did not help.
+type DidNotHelp struct {
+	Steps   []Step
+	Chance  float64 // that it helps now, in [0,1]
+	Episode string  // the newest in which it failed
+}
+
+// Tried says what was tried at the problem of a situation and probably does not help now, the likeliest to help first.
+// What failed long ago fades with each session in which something else was tried, and what failed in other situations
+// counts as far as outcomes there have told of outcomes here. Only what the ledger witnessed counts, from sources that
+// are trusted.
+func Tried(s Situation, attempts []trace.Attempt) []DidNotHelp {
+	problem := signature.OfError(s.Error)
+	if problem.IsZero() {
+		return nil
+	}
+	attempts = witnessed(problem, attempts)
+	type made struct {
+		procedure align.Procedure
+		episode   string
+	}
+	var found []made
+	weighed := 0
+	for _, a := range slices.Backward(attempts) {
+		if !a.Failed() || !a.Checked || weighed == maxWeighed {
+			continue
+		}
+		weighed++
+		if slices.ContainsFunc(found, func(m made) bool { return m.procedure.Replay(a) }) {
+			continue
+		}
+		if procedure, ok := align.Learn([]trace.Attempt{elsewhere(a), a}); ok {
+			found = append(found, made{procedure, a.Episode})
+		}
+	}
+	known := align.KnownOf(problem, s.Task, trace.Situation{Context: s.Context, WorkingDir: s.WorkingDir,
+		Failed: s.Failed})
+	var out []DidNotHelp
+	for _, m := range found {
+		chance := chanceOf(m.procedure, attempts, s.Context)
+		values, missing := m.procedure.Values(known)
+		if chance >= unlikely || len(missing) > 0 {
+			continue
+		}
+		one := DidNotHelp{Chance: chance, Episode: m.episode}
+		for _, step := range m.procedure.Steps {
+			args, without := step.Fill(values)
+			one.Steps = append(one.Steps, Step{Text: step.String(), Tool: step.Tool, Args: args, Missing: without})
+		}
+		out = append(out, one)
+	}
+	slices.SortStableFunc(out, func(a, b DidNotHelp) int { return cmp.Compare(b.Chance, a.Chance) })
+	return out[max(0, len(out)-maxDidNot):]
+}
+
+// chanceOf is the chance that a procedure helps in a context, by attempts in order of time.
+func chanceOf(p align.Procedure, attempts []trace.Attempt, context map[string]string) float64 {
+	var stats evidence.Stats
+	for len(attempts) > 0 {
+		n := 1
+		for n < len(attempts) && attempts[n].Episode == attempts[0].Episode {
+			n++
+		}
+		session, tried := attempts[:n], false
+		for _, a := range session {
+			if p.Replay(a) {
+				stats.ObserveIn(a.Situation.Context, a.Succeeded(), a.At)
+				tried = true
+			}
+		}
+		if !tried {
+			stats.IdleIn(session[0].Situation.Context)
+		}
+		attempts = attempts[n:]
+	}
+	return stats.ChanceIn(context)
+}
+
+// witnessed are the attempts at a problem that count, in order of time.
+func witnessed(problem signature.Signature, attempts []trace.Attempt) []trace.Attempt {
+	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a trace.Attempt) bool {
+		return !a.Source.Witnessed || !(a.Source.Trust >= evidence.Default().MinTrust) ||
+			!signature.Same(a.Problem, problem) || !a.Succeeded() && !a.Failed()
+	})
+	slices.SortStableFunc(attempts, func(a, b trace.Attempt) int {
+		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Episode, b.Episode), strings.Compare(a.ID, b.ID))
+	})
+	return attempts
+}

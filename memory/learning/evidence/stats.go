@@ -1,0 +1,137 @@
+package evidence
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Constants of what is told apart.
+const (
+	related       = 2.0  // as how many outcomes the track of all situations counts in one of them
+	remembered    = 0.95 // of what a key has earned, with each outcome
+	maxSituations = 64
+	maxValues     = 8 // of one key; one with more, such as a build number, is not told apart
+	system        = "os"
+)
+
+// Stats is how something works in all situations, and where context keys have a value. Which keys matter is learned
+// from the outcomes: each key predicts the next outcome from those with the same value, and earns what it predicts
+// better than the outcomes of all situations do.
+type Stats struct {
+	All Track `json:"all"`
+	// In are the tracks by situation: by the system alone, as linux, and by other keys as project_kind=service.
+	In map[string]Track `json:"in,omitempty"`
+	// Earned are the log likelihoods by which keys have predicted better, later outcomes weighing more.
+	Earned map[string]float64 `json:"earned,omitempty"`
+}
+
+func situation(key, value string) string {
+	if key == system {
+		return value
+	}
+	return key + "=" + value
+}
+
+// Observe takes in the next outcome on a system, which may be empty.
+func (s *Stats) Observe(os string, ok bool, at time.Time) { s.ObserveIn(onSystem(os), ok, at) }
+
+func onSystem(os string) map[string]string { return map[string]string{system: os} }
+
+// ObserveIn takes in the next outcome in a context. Of more than 64 situations, and of more than eight values of a key,
+// the later ones count only in All.
+func (s *Stats) ObserveIn(context map[string]string, ok bool, at time.Time) {
+	log := func(chance float64) float64 {
+		if !ok {
+			chance = 1 - chance
+		}
+		return math.Log(chance)
+	}
+	base := s.All.Chance()
+	for _, key := range slices.Sorted(maps.Keys(context)) {
+		name := situation(key, context[key])
+		t, known := s.In[name]
+		if context[key] == "" || !known && !s.admits(key) {
+			continue
+		}
+		if s.In == nil {
+			s.In, s.Earned = map[string]Track{}, map[string]float64{}
+		}
+		if s.Earned == nil {
+			s.Earned = map[string]float64{}
+		}
+		s.Earned[key] = remembered*s.Earned[key] + log(t.chance(base, related)) - log(base)
+		t.Observe(ok, at)
+		s.In[name] = t
+	}
+	s.All.Observe(ok, at)
+}
+
+// admits reports whether another value of a key may be told apart.
+func (s *Stats) admits(key string) bool {
+	n := 0
+	for name := range s.In {
+		if of, _, ok := strings.Cut(name, "="); ok && of == key || !ok && key == system {
+			n++
+		}
+	}
+	return len(s.In) < maxSituations && (n < maxValues || key == system)
+}
+
+// Idle says that the problem occurred on a system and something else was tried.
+func (s *Stats) Idle(os string) { s.IdleIn(onSystem(os)) }
+
+// IdleIn says that the problem occurred in a context and something else was tried.
+func (s *Stats) IdleIn(context map[string]string) {
+	s.All.Idle()
+	for key, value := range context {
+		if t, known := s.In[situation(key, value)]; known {
+			t.Idle()
+			s.In[situation(key, value)] = t
+		}
+	}
+}
+
+// Chance is that it works now on a system.
+func (s Stats) Chance(os string) float64 { return s.ChanceIn(onSystem(os)) }
+
+// ChanceIn is that it works now in a context: the mean of what its keys predict and of what all outcomes predict, each
+// weighed by what it has earned. All keys together begin with the weight of all outcomes.
+func (s Stats) ChanceIn(context map[string]string) float64 {
+	base := s.All.Chance()
+	sum, weights := base, 1.0
+	keys := 0.0
+	for key, value := range context {
+		if _, known := s.In[situation(key, value)]; known {
+			keys++
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(context)) {
+		t, known := s.In[situation(key, context[key])]
+		if !known {
+			continue
+		}
+		w := math.Exp(min(maxEarned, s.Earned[key])) / keys
+		sum, weights = sum+w*t.chance(base, related), weights+w
+	}
+	return sum / weights
+}
+
+// Of is the chance by the track of one situation, as In names it.
+func (s Stats) Of(situation string) float64 { return s.In[situation].chance(s.All.Chance(), related) }
+
+// maxEarned keeps a weight finite.
+const maxEarned = 20
+
+// InPlace reports whether it may be offered first on a system.
+func (s Stats) InPlace(os string) bool { return s.Chance(os) >= InPlace }
+
+// InPlaceIn reports whether it may be offered first in a context.
+func (s Stats) InPlaceIn(context map[string]string) bool { return s.ChanceIn(context) >= InPlace }
+
+// Clone is a copy that does not change with the original.
+func (s Stats) Clone() Stats {
+	return Stats{All: s.All, In: maps.Clone(s.In), Earned: maps.Clone(s.Earned)}
+}

@@ -1,0 +1,60 @@
+package signature
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/mneme/mneme/memory/normalize"
+)
+
+// afterKind finds a name without quotes: the word between a noun that says what is named and a word that goes on to
+// say something of it, as in "branch topic has no upstream". Both must be there. A word at the end of a line, or after
+// any other noun, may be what is wrong.
+var afterKind = regexp.MustCompile(`(?i)\b(?:` +
+	`branch|remote|package|module|crate|arg|argument|parameter|function|method|` +
+	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|` +
+	`target|script|plugin|extension|host|group|queue|topic|bucket|node|device) ([A-Za-z_][\w-]*) ` +
+	`(?:has|have|had|is|was|does|did|do|of|cannot|can't|could|must|should|already|needs|requires|expects|contains|uses|` +
+	`isn't|wasn't|doesn't|didn't|depends|belongs|refers|points|returned|failed|exited)\b`)
+
+// inFile is a name of a file in parentheses.
+const inFile = ` \((?:[\w.@+-]*/)*` + fileName + `\)`
+
+// firstOfTwo and secondOfTwo find two names of which each has its file: "main (a.go) and other (b.go)". One word before
+// one file may be what is wrong: "cannot open (a.txt)".
+var (
+	firstOfTwo  = regexp.MustCompile(`\b([A-Za-z_]\w*)` + inFile + ` and [A-Za-z_]\w*` + inFile)
+	secondOfTwo = regexp.MustCompile(inFile + ` and ([A-Za-z_]\w*)` + inFile)
+)
+
+// namesSomething reports whether a word after a kind may be a name. Words of the sentence and words that make one noun
+// with the kind ("container runtime", "index size") say what is wrong.
+func namesSomething(word string) bool {
+	low := normalize.Lower(word)
+	for _, end := range []string{"ed", "ing", "ion", "ions", "ly", "ment", "ity", "ness", "ance", "ence"} {
+		if strings.HasSuffix(low, end) {
+			return false
+		}
+	}
+	return !fillers[low] && !severities[low] && !negates(low) && !sentenceWords[low] && !compounds[low]
+}
+
+var (
+	sentenceWords = normalize.Set(`already also always and any anything as but can cannot could did do does each either
+		else every everything exists from had has have here if into may might more most must needs no none not nothing
+		now of only one other requires same should so some something still such than that their them then there these
+		they those too two up was which while who with would yet missing unknown invalid unable down full empty busy
+		dead lost broken wrong corrupt absent unset ready`)
+	compounds = normalize.Set(`account address alias archive argument arguments attribute backend block body buffer
+		build cache call capacity certificate check checksum client command config content contents context controller
+		count cpu credentials daemon data default descriptor digest directory disk driver engine entry file files
+		format graph group handle header health host id image index info input interface key kernel layer length level
+		limit limits line link list loader local lock log manager manifest map memory metadata method mode module mount
+		name names namespace network node number object offset option order output overflow owner package page pair
+		parameter parameters password path permissions plugin policy pool port position prefix process profile protocol
+		proxy queue quota range rate record reference registry remote resource response result return role root row
+		rows rule rules runner runtime scan schedule schema scope script secret server service session set settings
+		shape signature size slot socket source space spec stack start state storage store stream sum support switch
+		sync syntax system tag target tasks template test tests thread timeout token tool tree type types update
+		upgrade upload url usage user users value values variable variables version volume`)
+)

@@ -1,0 +1,52 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/memory/learning/signature"
+	"github.com/mneme/mneme/memory/learning/trace"
+	"github.com/mneme/mneme/memory/session"
+	"github.com/mneme/mneme/schema/ledger"
+)
+
+// What a tool prints has many lines. The timeline keeps the one that says why the call failed, so that the problem
+// is the same one when only the episode is left.
+func TestTimelineKeepsTheCauseOfAFailure(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ printed, cause string }{
+		"go": {"# example.com/app/cmd\ncmd/main.go:5:2: \"os\" imported and not used",
+			`cmd/main.go:5:2: "os" imported and not used`},
+		"make": {"cc -c -o a.o a.c\nMakefile:4: *** missing separator.  Stop.", "Makefile:4: *** missing separator. Stop."},
+		"python": {"Traceback (most recent call last):\n  File \"/src/a.py\", line 1, in <module>\n    import billing\n" +
+			"ModuleNotFoundError: No module named 'billing'", "ModuleNotFoundError: No module named 'billing'"},
+		"one line": {"no", "no"},
+	} {
+		s := new(story).call("1", "sh", `{"cmd":"build"}`).failed("1", c.printed)
+		s.call("2", "sh", `{"cmd":"fix"}`).returned("2", `"ok"`).call("3", "sh", `{"cmd":"build"}`).returned("3", `"ok"`)
+		payload := s.episode(t, session.Finished).Payload
+		var failed string
+		for _, e := range payload.Timeline {
+			if e.EventKind == ledger.KindToolFailed {
+				failed = e.Summary
+			}
+		}
+		require.Equal(t, "sh failed: "+c.cause, failed, name)
+		attempts := trace.OfEpisode(trace.Meta{Episode: "e"}, payload)
+		require.NotEmpty(t, attempts, name)
+		require.True(t, signature.Same(signature.OfError(c.printed), attempts[len(attempts)-1].Problem), name)
+	}
+}
+
+// Where the error says nothing, what the tool printed does.
+func TestTimelineKeepsTheCauseThatWasPrinted(t *testing.T) {
+	t.Parallel()
+	s := new(story).call("1", "sh", `{}`).
+		add(ledger.KindToolFailed, `{"call_id":"1","error":"exit status 2","result":"x\nfatal: no such remote 'origin'\ny"}`)
+	var failed string
+	for _, e := range s.episode(t, session.Finished).Payload.Timeline {
+		failed = e.Summary
+	}
+	require.Equal(t, "sh failed: fatal: no such remote 'origin'", failed)
+}

@@ -1,0 +1,173 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/store/pg"
+)
+
+// bulkMost is how many rows one statement writes: it has the time limit of a statement, and a row of a large vector
+// index takes milliseconds.
+const bulkMost = 100
+
+// Bulk is a statement that writes many rows at once. Its arguments are arrays: one for each column, with an element
+// for each row.
+type Bulk struct {
+	sql     string
+	columns []bulkColumn
+	key     []string // columns that two rows of one statement must not share
+}
+
+type bulkColumn struct {
+	name  string
+	array bool // its values are arrays: they are sent as text, since unnest would flatten them
+}
+
+// NewBulk returns a statement for columns given as "name type, name type", which names the arrays @name.
+func NewBulk(columns, sql string, key ...string) *Bulk {
+	b := &Bulk{sql: sql, key: key}
+	for column := range strings.SplitSeq(columns, ",") {
+		name, kind, _ := strings.Cut(strings.TrimSpace(column), " ")
+		b.columns = append(b.columns, bulkColumn{name, strings.HasSuffix(kind, "[]")})
+	}
+	return b
+}
+
+// BulkInsert returns the INSERT of rows into a table. Columns are as in NewBulk; rest follows the rows, as ON CONFLICT
+// does. A statement whose rest updates what is there names the columns that make a row the same as another.
+func BulkInsert(table, columns, rest string, key ...string) *Bulk {
+	b := NewBulk(columns, "", key...)
+	var names, values, arrays []string
+	for i, column := range strings.Split(columns, ",") {
+		_, kind, _ := strings.Cut(strings.TrimSpace(column), " ")
+		name, sent := b.columns[i].name, kind
+		value := "u." + name
+		if b.columns[i].array {
+			sent, value = "text", value+"::"+kind
+		}
+		names, values = append(names, name), append(values, value)
+		arrays = append(arrays, fmt.Sprintf("@%s::%s[]", name, sent))
+	}
+	list := strings.Join(names, ", ")
+	b.sql = fmt.Sprintf("INSERT INTO %s (%s)\nSELECT %s\nFROM unnest(%s) u(%s)\n%s",
+		table, list, strings.Join(values, ", "), strings.Join(arrays, ", "), list, rest)
+	return b
+}
+
+// args turns rows, at most bulkMost, into the arguments of the statement.
+func (b *Bulk) args(rows []pg.Args) pg.Args {
+	out := make(pg.Args, len(b.columns))
+	for _, column := range b.columns {
+		values := make([]any, len(rows))
+		for i, row := range rows {
+			if value := row[column.name]; column.array {
+				values[i] = arrayLiteral(value)
+			} else {
+				values[i] = pointedAt(value)
+			}
+		}
+		out[column.name] = values
+	}
+	return out
+}
+
+// pointedAt is what a pointer points at, and nil for a nil one: the elements of an array have to be values.
+func pointedAt(value any) any {
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return nil
+		}
+		return v.Elem().Interface()
+	}
+	return value
+}
+
+// arrayLiteral renders a slice as Postgres writes arrays.
+func arrayLiteral(value any) string {
+	v := reflect.ValueOf(value)
+	var out strings.Builder
+	out.WriteByte('{')
+	for i := range v.Len() {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteByte('"')
+		out.WriteString(arrayEscapes.Replace(fmt.Sprint(v.Index(i).Interface())))
+		out.WriteByte('"')
+	}
+	out.WriteByte('}')
+	return out.String()
+}
+
+var arrayEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// bulkRows are rows of one statement that are queued.
+type bulkRows struct {
+	*Bulk
+	at   int // after so many statements of the queue
+	rows []pg.Args
+	keys map[string]bool
+}
+
+// Add queues a row. Rows of a statement go together where no other statement was queued between them. Rows of several
+// such statements go in the order in which the first of each was added.
+func (c *Change) Add(b *Bulk, row pg.Args) {
+	at, key := c.Queue.Len(), ""
+	for _, name := range b.key {
+		key += fmt.Sprint(row[name]) + "\x00"
+	}
+	for i := len(c.bulks) - 1; i >= 0 && c.bulks[i].at == at; i-- {
+		rows := &c.bulks[i]
+		if rows.Bulk != b {
+			continue
+		}
+		if len(rows.rows) >= bulkMost || key != "" && rows.keys[key] {
+			break
+		}
+		rows.rows = append(rows.rows, row)
+		if key != "" {
+			rows.keys[key] = true
+		}
+		return
+	}
+	c.bulks = append(c.bulks, bulkRows{Bulk: b, at: at, rows: []pg.Args{row}, keys: map[string]bool{key: true}})
+}
+
+// queued is what Flush sends: the statements of the queue, and the rows between them.
+func (c *Change) queued() *pgx.Batch {
+	out := &pgx.Batch{}
+	next := 0
+	for i := 0; i <= c.Queue.Len(); i++ {
+		for ; next < len(c.bulks) && c.bulks[next].at == i; next++ {
+			b := c.bulks[next]
+			out.Queue(b.sql, b.args(b.rows))
+		}
+		if i < c.Queue.Len() {
+			out.QueuedQueries = append(out.QueuedQueries, c.Queue.QueuedQueries[i])
+		}
+	}
+	return out
+}
+
+// insertNew inserts rows and returns the ids of those that are new. The statement returns them.
+func insertNew[T comparable](ctx context.Context, tx pgx.Tx, b *Bulk, rows []pg.Args) (map[T]bool, error) {
+	out := make(map[T]bool, len(rows))
+	batch := &pgx.Batch{}
+	for len(rows) > 0 {
+		part := rows[:min(len(rows), bulkMost)]
+		rows = rows[len(part):]
+		batch.Queue(b.sql, b.args(part)).Query(func(found pgx.Rows) error {
+			ids, err := pgx.CollectRows(found, pgx.RowTo[T])
+			for _, id := range ids {
+				out[id] = true
+			}
+			return err
+		})
+	}
+	return out, tx.SendBatch(ctx, batch).Close()
+}

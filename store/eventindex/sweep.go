@@ -1,0 +1,115 @@
+package eventindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mneme/mneme/store/events"
+)
+
+// Sweeper removes from a hosted service what the ledger has no more: events that were erased, the beliefs that went
+// with them, and events that were purged.
+type Sweeper struct {
+	HostedConfig
+	Events *events.Events
+}
+
+// entities is a page of those of whom the service has memories.
+type entities struct {
+	Results []struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	} `json:"results"`
+}
+
+// Sweep looks at all agents of a tenant of which the service has events, and returns how many events it removed. Called
+// again, it goes on with what is left.
+func (s *Sweeper) Sweep(ctx context.Context, tenant string) (removed int, err error) {
+	agents, err := s.agents(ctx, tenant)
+	if err != nil {
+		return 0, err
+	}
+	for _, agent := range agents {
+		h := &Hosted{HostedConfig: s.HostedConfig, Tenant: tenant, Agent: agent}
+		n, err := s.sweepAgent(ctx, h)
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+func (s *Sweeper) sweepAgent(ctx context.Context, h *Hosted) (removed int, err error) {
+	there, err := h.memories(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for page := range slices.Chunk(there, events.MaxPage) {
+		ids := make([]string, len(page))
+		for i, m := range page {
+			ids[i] = m.Metadata.EventID
+		}
+		found, err := s.Events.ByID(ctx, h.Tenant, ids)
+		if err != nil {
+			return removed, err
+		}
+		kept := make(map[string]bool, len(found))
+		for _, e := range found {
+			kept[e.ID] = !e.Erased
+		}
+		for _, m := range page {
+			if kept[m.Metadata.EventID] {
+				continue
+			}
+			err := h.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(m.ID)+"/", nil, nil)
+			var refused *statusError
+			if err != nil && !(errors.As(err, &refused) && refused.status == http.StatusNotFound) {
+				return removed, fmt.Errorf("remove an event: %w", err)
+			}
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+// agents returns the agents of a tenant of which the service has events.
+func (s *Sweeper) agents(ctx context.Context, tenant string) ([]string, error) {
+	h := &Hosted{HostedConfig: s.HostedConfig, Tenant: tenant}
+	var out []string
+	for page := 1; ; page++ {
+		var found entities
+		path := fmt.Sprintf("/v1/entities/?page=%d&page_size=%d", page, hostedPage)
+		if err := h.call(ctx, http.MethodGet, path+s.scope(), nil, &found); err != nil {
+			return nil, fmt.Errorf("list agents: %w", err)
+		}
+		for _, e := range found.Results {
+			name, of := strings.CutPrefix(e.Name, h.user())
+			agent, err := url.QueryUnescape(name)
+			if !of || err != nil || e.Type != "user" || slices.Contains(out, agent) {
+				continue
+			}
+			out = append(out, agent)
+		}
+		if len(found.Results) < hostedPage {
+			return out, nil
+		}
+	}
+}
+
+// scope names the organisation and the project where a call has no body that could.
+func (c HostedConfig) scope() string {
+	out := ""
+	if c.OrgID != "" {
+		out += "&org_id=" + url.QueryEscape(c.OrgID)
+	}
+	if c.ProjectID != "" {
+		out += "&project_id=" + url.QueryEscape(c.ProjectID)
+	}
+	return out
+}

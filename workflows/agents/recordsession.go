@@ -1,0 +1,47 @@
+package agents
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory/session"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/workflows/flow"
+)
+
+// RecordSession takes in a whole session that is over: one request, one episode. Its events are appended to the ledger
+// and closed at once. Delivered again, it returns the same episode.
+func RecordSession(ctx workflow.Context, req api.RecordRequest) (api.SessionResult, error) {
+	show := flow.Display{Lean: true}
+	show.Begin(ctx, sessionOpen, "appending", req.Principal)
+	local := workflow.WithLocalActivityOptions(ctx, flow.SessionOptions("append the session"))
+	ref := req.SessionRef
+	var opened sessions.State
+	err := workflow.ExecuteLocalActivity(local, sessioning.OpenSession, api.SessionInput{SessionRef: ref}).Get(ctx, &opened)
+	if err != nil {
+		return api.SessionResult{}, err
+	}
+	var out sessions.AppendResult
+	err = workflow.ExecuteLocalActivity(local, sessioning.AppendSessionEvents, sessions.AppendRequest{Session: ref,
+		Known: opened.Changed, Parts: [][]ledger.Event{req.Events}}).Get(ctx, &out)
+	if err != nil {
+		return api.SessionResult{}, err
+	}
+	in := sessions.CloseRequest{FirstSeq: out.State.FirstSeq, Why: session.Finished, Handed: true}
+	in.SessionRef = ref
+	refused := out.Parts[0].Refused
+	if refused == nil {
+		in.Outcome = req.Outcome
+	} else if out.State.Events > 0 { // it was open before
+		return api.SessionResult{}, flow.InvalidRequest(refused)
+	}
+	show.Show(ctx, sessionClosing, "making the episode")
+	var result api.SessionResult
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()), sessioning.CloseSession, in).
+		Get(ctx, &result)
+	if err == nil && refused != nil {
+		err = flow.InvalidRequest(refused)
+	}
+	return result, err
+}

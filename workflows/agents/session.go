@@ -1,0 +1,513 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/memory/session"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/workflows/flow"
+)
+
+var sessioning *sessions.Sessions
+
+// SessionEventsPerRun is after how many events a run goes on as a new one, unless Temporal suggests it before. It is a
+// variable for tests alone.
+var SessionEventsPerRun = 10_000
+
+// maxBatchBytes is how much of what events say one append takes.
+const maxBatchBytes = 4 << 20
+
+// Session takes the events of an agent's work into the ledger, keeps the state of the work for queries, and closes into
+// one episodic record: when the agent ends it (run.ended), when it is asked to, or when nothing happens for long. An
+// event that comes after the end belongs to the next episode, for which the run goes on. Idle sessions complete, and
+// the next event starts them again.
+//
+// The ledger has everything: a run holds numbers, the state of the work, and the events that wait to be appended. Events
+// come by update, which is answered with their numbers, or by signal; or the ledger has them already, and a signal says
+// up to which number. What waits is appended at once, whoever handed it in.
+func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, error) {
+	run := &sessionRun{Display: flow.Display{Lean: true}, in: in, phase: sessionOpen, idleFrom: workflow.Now(ctx)}
+	if in.State != nil {
+		run.runs, run.told, run.unreflected = in.State.Runs, in.State.Told, in.State.Unreflected
+	}
+	run.runs++
+	if err := run.setup(ctx); err != nil {
+		return api.SessionResult{}, err
+	}
+	run.Begin(ctx, sessionOpen, "opening", in.Principal)
+	if err := run.open(ctx); err != nil {
+		return run.fail(ctx, err)
+	}
+	workflow.Go(ctx, run.watchIdle)
+	for {
+		if err := workflow.Await(ctx, func() bool { return run.hasWork() || run.mustRenew(ctx) }); err != nil {
+			return run.cancelled(ctx, err)
+		}
+		run.receive()
+		switch {
+		case run.mustAppend():
+			if err := run.append(ctx); err != nil {
+				return run.fail(ctx, err)
+			}
+		case run.mustClose():
+			if err := run.close(ctx); err != nil {
+				return run.fail(ctx, err)
+			}
+			if over, err := run.over(ctx); over || err != nil {
+				return run.finish(ctx, err)
+			}
+		case run.mustRenew(ctx):
+			if run.settled(ctx) {
+				return api.SessionResult{}, flow.ContinueAsNew(ctx, Session, run.next())
+			}
+		}
+	}
+}
+
+// Phases of a session.
+const (
+	sessionOpen    = "open"
+	sessionClosing = "closing"
+	sessionDone    = api.PhaseDone
+)
+
+// sessionRun is one run at work.
+type sessionRun struct {
+	flow.Display
+	in      api.SessionInput
+	phase   string
+	runs    int // this one included
+	state   sessions.State
+	working schema.WorkingPayload
+
+	queue    []*handedIn
+	closers  []*closing
+	told     int64 // what is handed in is in the ledger up to this number, or was said to be
+	refused  int   // events that came by signal and cannot be kept
+	appended int   // events that this run appended or took in
+
+	idleFrom time.Time
+	idle     bool
+	renew    bool // somebody asks for a new history
+
+	unreflected int // events that the agent has seen since it was last asked to reflect
+
+	failed error // with which the run ends
+
+	signals struct{ append, appended, close, renew workflow.ReceiveChannel }
+	result  api.SessionResult // of the last episode
+}
+
+// handedIn are events of one caller that wait to be appended.
+type handedIn struct {
+	events []ledger.Event
+	update bool // somebody waits for the answer
+	part   sessions.Part
+	err    error
+	done   bool
+}
+
+// closing is a request to close.
+type closing struct {
+	request api.CloseRequest
+	result  api.SessionResult
+	err     error
+	done    bool
+}
+
+func (run *sessionRun) setup(ctx workflow.Context) error {
+	run.signals.append = workflow.GetSignalChannel(ctx, api.SignalAppend)
+	run.signals.appended = workflow.GetSignalChannel(ctx, api.SignalAppended)
+	run.signals.close = workflow.GetSignalChannel(ctx, api.SignalClose)
+	run.signals.renew = workflow.GetSignalChannel(ctx, api.SignalRenew)
+	if err := workflow.SetQueryHandler(ctx, api.QueryWorking, func() (api.SessionWorking, error) {
+		return api.SessionWorking{Stream: run.in.StreamName(), Seq: run.state.LastSeq, Working: run.working}, nil
+	}); err != nil {
+		return err
+	}
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.SessionProgress, error) {
+		return run.progress(), nil
+	}); err != nil {
+		return err
+	}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateAppend, run.appendUpdate,
+		workflow.UpdateHandlerOptions{Validator: func(ctx workflow.Context, in api.AppendSignal) error {
+			events := run.in.Fill(in.Events, workflow.Now(ctx))
+			return flow.InvalidRequest(run.in.CheckEvents(events)) //workflowcheck:ignore: a replay does not validate again
+		}}); err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateClose, run.closeUpdate,
+		workflow.UpdateHandlerOptions{Validator: func(_ workflow.Context, in api.CloseRequest) error {
+			in.SessionRef = run.in.SessionRef
+			return flow.InvalidRequest(in.Validate()) //workflowcheck:ignore: a replay does not validate again
+		}})
+}
+
+// appendUpdate hands events to the main loop, and answers with their numbers. Also a run that is cancelled answers.
+func (run *sessionRun) appendUpdate(ctx workflow.Context, in api.AppendSignal) (api.AppendResult, error) {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	h := &handedIn{events: in.Events, update: true}
+	run.queue = append(run.queue, h)
+	if err := workflow.Await(ctx, func() bool { return h.done || run.failed != nil }); err != nil {
+		return api.AppendResult{}, err
+	}
+	if !h.done {
+		return api.AppendResult{}, run.failed
+	}
+	if h.err != nil {
+		return api.AppendResult{}, h.err
+	}
+	out := api.AppendResult{LastSeq: run.state.LastSeq}
+	for i, seq := range h.part.Seqs {
+		out.Appended = append(out.Appended, ledger.Appended{ID: in.Events[i].ID, Stream: run.in.StreamName(), Seq: seq,
+			Added: !slices.Contains(h.part.There, i)})
+		out.LastSeq = max(out.LastSeq, seq)
+	}
+	return out, nil
+}
+
+// closeUpdate asks the main loop to close the session, and answers with the episode.
+func (run *sessionRun) closeUpdate(ctx workflow.Context, in api.CloseRequest) (api.SessionResult, error) {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	c := &closing{request: in}
+	run.closers = append(run.closers, c)
+	if err := workflow.Await(ctx, func() bool { return c.done || run.failed != nil }); err != nil {
+		return api.SessionResult{}, err
+	}
+	if !c.done {
+		return api.SessionResult{}, run.failed
+	}
+	return c.result, c.err
+}
+
+// watchIdle notes when nothing has happened for long. One timer serves for all events that come while it runs.
+func (run *sessionRun) watchIdle(ctx workflow.Context) {
+	for {
+		left := run.in.Settings.Idle() - workflow.Now(ctx).Sub(run.idleFrom)
+		if left > 0 {
+			if workflow.Sleep(ctx, left) != nil {
+				return
+			}
+			continue
+		}
+		run.idle = true
+		if workflow.Await(ctx, func() bool { return !run.idle }) != nil {
+			return
+		}
+	}
+}
+
+// hasWork reports whether the main loop has something to do.
+func (run *sessionRun) hasWork() bool {
+	s := run.signals
+	return s.append.Len()+s.appended.Len()+s.close.Len()+s.renew.Len() > 0 ||
+		run.mustAppend() || run.mustClose()
+}
+
+func (run *sessionRun) mustAppend() bool {
+	return len(run.queue) > 0 || run.told > run.state.LastSeq && run.state.Ended == 0
+}
+
+func (run *sessionRun) mustClose() bool {
+	return run.state.Ended > 0 || len(run.closers) > 0 || run.idle
+}
+
+// mustRenew reports whether the history is long enough, or somebody wants it to end.
+func (run *sessionRun) mustRenew(ctx workflow.Context) bool {
+	return run.renew || run.appended >= SessionEventsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}
+
+// receive takes all signals that are there.
+func (run *sessionRun) receive() {
+	for {
+		var in api.AppendSignal
+		if !run.signals.append.ReceiveAsync(&in) {
+			break
+		}
+		if len(in.Events) > 0 {
+			run.queue = append(run.queue, &handedIn{events: in.Events})
+		}
+	}
+	for {
+		var in api.AppendedSignal
+		if !run.signals.appended.ReceiveAsync(&in) {
+			break
+		}
+		run.told = max(run.told, in.Seq)
+	}
+	for {
+		var in api.CloseRequest
+		if !run.signals.close.ReceiveAsync(&in) {
+			break
+		}
+		run.closers = append(run.closers, &closing{request: in})
+	}
+	for {
+		var none any
+		if !run.signals.renew.ReceiveAsync(&none) {
+			break
+		}
+		run.renew = true
+	}
+}
+
+// open opens the session, for the first episode or for the next.
+func (run *sessionRun) open(ctx workflow.Context) error {
+	var st sessions.State
+	err := run.persist(ctx, func(ctx workflow.Context) error {
+		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.SessionOptions("open the session")),
+			sessioning.OpenSession, api.SessionInput{SessionRef: run.in.SessionRef, Settings: run.in.Settings}).Get(ctx, &st)
+	})
+	if err != nil {
+		return err
+	}
+	counted := 0 // by the run before
+	if run.state.FirstSeq == 0 && run.in.State != nil && run.in.State.FirstSeq == st.FirstSeq {
+		counted = run.in.State.Events
+	}
+	run.unreflected += max(0, st.Events-counted)
+	run.idle, run.idleFrom = false, workflow.Now(ctx)
+	run.took(ctx, st)
+	return nil
+}
+
+// took notes how far the session has come.
+func (run *sessionRun) took(ctx workflow.Context, st sessions.State) {
+	if st.FirstSeq == run.state.FirstSeq { // the same episode
+		run.appended += int(max(0, st.LastSeq-run.state.LastSeq))
+		run.unreflected += max(0, st.Events-run.state.Events)
+	}
+	if st.Working != nil {
+		run.working = *st.Working
+	}
+	run.state = st
+	run.working.State, run.working.LastUpdated = st.Task, st.LastUpdated
+	run.state.Working = nil
+	if st.Ended == 0 {
+		run.told = min(run.told, st.LastSeq) // the ledger has no more
+	}
+	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", st.Events, st.LastSeq))
+}
+
+// batch takes events that wait, of as many callers as fit into one append.
+func (run *sessionRun) batch() []*handedIn {
+	count, size := 0, 0
+	for i, h := range run.queue {
+		count += len(h.events)
+		for _, e := range h.events {
+			size += len(e.Payload)
+		}
+		if i > 0 && (count > ledger.MaxAppend || size > maxBatchBytes) {
+			return run.queue[:i]
+		}
+	}
+	return run.queue
+}
+
+// append appends what waits, and takes in what the ledger has.
+func (run *sessionRun) append(ctx workflow.Context) error {
+	batch := run.batch()
+	in := sessions.AppendRequest{Session: run.in.SessionRef, Known: run.state.Changed}
+	for _, h := range batch {
+		in.Parts = append(in.Parts, h.events)
+	}
+	var out sessions.AppendResult
+	err := run.persist(ctx, func(ctx workflow.Context) error {
+		out = sessions.AppendResult{}
+		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.SessionOptions("append events")),
+			sessioning.AppendSessionEvents, in).Get(ctx, &out)
+	})
+	if err != nil {
+		return err
+	}
+	run.queue = run.queue[len(batch):]
+	for i, h := range batch {
+		h.part, h.done = out.Parts[i], true
+		for _, seq := range h.part.Seqs {
+			run.told = max(run.told, seq)
+		}
+		if h.part.Refused != nil {
+			h.err = flow.InvalidRequest(h.part.Refused)
+			if !h.update { // nobody waits for the answer
+				run.refused += len(h.events)
+				workflow.GetLogger(ctx).Warn("events refused", "error", h.part.Refused)
+			}
+		}
+		h.events = nil
+	}
+	run.idle, run.idleFrom = false, workflow.Now(ctx)
+	run.took(ctx, out.State)
+	run.reflect(ctx)
+	return nil
+}
+
+// persist calls a local activity until it succeeds, or fails for good. What was handed in must not be lost to an outage
+// of Postgres, however long. Cancelling the run does not end it.
+func (run *sessionRun) persist(ctx workflow.Context, call func(workflow.Context) error) error {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	for {
+		err := call(ctx)
+		var failed *temporal.ApplicationError
+		if err == nil || errors.As(err, &failed) && (failed.NonRetryable() || slices.Contains(flow.PermanentErrors, failed.Type())) {
+			return err
+		}
+		workflow.GetLogger(ctx).Warn("not stored: the session waits", "error", err)
+		if err := workflow.Sleep(ctx, flow.LongestWait); err != nil {
+			return err
+		}
+	}
+}
+
+// reflect starts the reflection of the agent, when it has seen enough, and awaits its start only. A reflection that is
+// under way is as good: the agent is asked again with the next events.
+func (run *sessionRun) reflect(ctx workflow.Context) {
+	threshold := run.in.Settings.ReflectionThreshold
+	if threshold <= 0 || run.unreflected < threshold {
+		return
+	}
+	ctx, _ = workflow.NewDisconnectedContext(ctx) // never cancelled: that would cancel the reflection
+	p, stream := run.in.Principal, run.in.StreamName()
+	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            api.ReflectWorkflowID(p, stream),
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		StaticSummary:         fmt.Sprintf("reflection of %s of %s", p.Agent, p.Tenant),
+		TypedSearchAttributes: mneme.OfPrincipal(p),
+	}), api.WorkflowReflect, api.ReflectInput{Principal: p, Stream: stream, Threshold: threshold, Through: run.state.LastSeq})
+	if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+		var there *temporal.ChildWorkflowExecutionAlreadyStartedError
+		if !errors.As(err, &there) {
+			workflow.GetLogger(ctx).Warn("reflection not started", "error", err)
+		}
+		return
+	}
+	run.unreflected = 0
+}
+
+// close makes an episode of what was taken in, and answers those who asked for it.
+func (run *sessionRun) close(ctx workflow.Context) error {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	closers := run.closers
+	run.closers = nil
+	in := sessions.CloseRequest{FirstSeq: run.state.FirstSeq, Why: session.Idle}
+	in.SessionRef = run.in.SessionRef
+	for _, c := range closers {
+		in.Why = session.Finished
+		if in.Outcome == "" {
+			in.Outcome, in.Summary = c.request.Outcome, c.request.Summary
+		}
+	}
+	run.phase = sessionClosing
+	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", run.state.Events, run.state.LastSeq))
+	var out api.SessionResult
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()), sessioning.CloseSession, in).
+		Get(ctx, &out)
+	for _, c := range closers {
+		c.result, c.err, c.done = out, err, true
+	}
+	if err != nil {
+		return err
+	}
+	run.result, run.phase = out, sessionOpen
+	run.idle, run.state.Ended = false, 0
+	run.state.LastSeq = max(run.state.LastSeq, out.LastSeq)
+	run.working = schema.WorkingPayload{Kind: schema.TypeWorking, ThreadID: run.working.ThreadID,
+		TaskID: run.working.TaskID, State: schema.TaskDone}
+	return nil
+}
+
+// over reports whether nothing is left to do after a closing. What was handed in meanwhile, or after the event that
+// ended the session, begins the next episode.
+func (run *sessionRun) over(ctx workflow.Context) (bool, error) {
+	if run.told <= run.result.LastSeq && run.settled(ctx) {
+		return true, nil
+	}
+	return false, run.open(ctx)
+}
+
+// settled reports whether everybody is answered and nothing is left. It does not yield after it has looked: the run can
+// end, and the server then gives what comes later to another run.
+func (run *sessionRun) settled(ctx workflow.Context) bool {
+	run.receive()
+	if len(run.queue)+len(run.closers) > 0 || run.told > run.state.LastSeq {
+		return false
+	}
+	drainHandlersOf(ctx, run)
+	run.receive()
+	return len(run.queue)+len(run.closers) == 0 && run.told <= run.state.LastSeq
+}
+
+// drainHandlersOf waits until those are answered for whom everything is done. It stops when there is more to do.
+func drainHandlersOf(ctx workflow.Context, run *sessionRun) {
+	ctx, stop := workflow.NewDisconnectedContext(ctx)
+	defer stop()
+	err := workflow.Await(ctx, func() bool { return len(run.queue)+len(run.closers) > 0 || workflow.AllHandlersFinished(ctx) })
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("updates not answered", "error", err) // unreachable: the context is never cancelled
+	}
+}
+
+// next is what the next run is started with.
+func (run *sessionRun) next() api.SessionInput {
+	return api.SessionInput{SessionRef: run.in.SessionRef, Settings: run.in.Settings, State: &api.SessionState{
+		FirstSeq: run.state.FirstSeq, LastSeq: run.state.LastSeq, Events: run.state.Events, Runs: run.runs,
+		Told: run.told, Unreflected: run.unreflected}}
+}
+
+func (run *sessionRun) progress() api.SessionProgress {
+	waiting := 0
+	for _, h := range run.queue {
+		waiting += len(h.events)
+	}
+	return api.SessionProgress{Phase: run.phase, Events: run.state.Events, LastSeq: run.state.LastSeq, Waiting: waiting,
+		Refused: run.refused, Runs: run.runs, IdleFrom: run.idleFrom}
+}
+
+// cancelled appends what waits before the run ends. The session stays open in Postgres: the next event starts it again.
+func (run *sessionRun) cancelled(ctx workflow.Context, cause error) (api.SessionResult, error) {
+	run.receive()
+	for len(run.queue) > 0 {
+		if err := run.append(ctx); err != nil {
+			return run.fail(ctx, err)
+		}
+		run.receive()
+	}
+	return run.fail(ctx, cause)
+}
+
+// fail answers everybody with what went wrong.
+func (run *sessionRun) fail(ctx workflow.Context, err error) (api.SessionResult, error) {
+	run.failed = err
+	return run.finish(ctx, err)
+}
+
+func (run *sessionRun) finish(ctx workflow.Context, err error) (api.SessionResult, error) {
+	run.phase = sessionDone
+	outcome := api.OutcomeOK
+	if err != nil {
+		outcome = api.OutcomeFailed
+	}
+	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", run.result.Events, run.result.LastSeq),
+		mneme.AttrOutcome.ValueSet(outcome))
+	if err != nil {
+		flow.DrainHandlers(ctx)
+		return api.SessionResult{}, err
+	}
+	return run.result, nil
+}

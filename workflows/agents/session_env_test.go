@@ -1,0 +1,269 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory/session"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/workflows/agents"
+)
+
+var steps *sessions.Sessions
+
+// sessionStage runs Session in the SDK's environment, where time passes by itself. Its ledger is in memory, and answers
+// as that in Postgres does: an event counts once, and numbers have no gaps.
+type sessionStage struct {
+	*testsuite.TestWorkflowEnvironment
+	mu     sync.Mutex
+	ledger []string // ids of events; the first is number 1
+	first  int64    // of the open episode
+	closed []sessions.CloseRequest
+	during func(append int) // called in each append that has events, before they are in the ledger
+}
+
+func newSessionStage(t *testing.T) *sessionStage {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	s := &sessionStage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), first: 1}
+	s.RegisterWorkflow(agents.Session)
+	s.RegisterActivity(steps)
+	appends := 0
+	s.OnActivity(steps.OpenSession, mock.Anything, mock.Anything).Return(func(context.Context, api.SessionInput) (sessions.State, error) {
+		return s.state(), nil
+	})
+	s.OnActivity(steps.AppendSessionEvents, mock.Anything, mock.Anything).Return(func(_ context.Context, in sessions.AppendRequest) (sessions.AppendResult, error) {
+		if appends++; s.during != nil && len(in.Parts) > 0 {
+			s.during(appends)
+		}
+		return s.append(in), nil
+	})
+	s.OnActivity(steps.CloseSession, mock.Anything, mock.Anything).Return(func(_ context.Context, in sessions.CloseRequest) (api.SessionResult, error) {
+		return s.close(in), nil
+	})
+	return s
+}
+
+func (s *sessionStage) state() sessions.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := int64(len(s.ledger))
+	return sessions.State{FirstSeq: s.first, LastSeq: last, Events: int(last - s.first + 1)}
+}
+
+func (s *sessionStage) append(in sessions.AppendRequest) (out sessions.AppendResult) {
+	s.mu.Lock()
+	for _, events := range in.Parts {
+		var part sessions.Part
+		for i, e := range events {
+			seq := int64(0)
+			for at, id := range s.ledger {
+				if id == e.ID {
+					seq = int64(at + 1)
+					part.There = append(part.There, i)
+				}
+			}
+			if seq == 0 {
+				s.ledger = append(s.ledger, e.ID)
+				seq = int64(len(s.ledger))
+			}
+			part.Seqs = append(part.Seqs, seq)
+		}
+		out.Parts = append(out.Parts, part)
+	}
+	s.mu.Unlock()
+	out.State = s.state()
+	return out
+}
+
+func (s *sessionStage) close(in sessions.CloseRequest) api.SessionResult {
+	st := s.state()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = append(s.closed, in)
+	s.first = st.LastSeq + 1
+	return api.SessionResult{Stream: in.StreamName(), Events: st.Events, FirstSeq: st.FirstSeq, LastSeq: st.LastSeq,
+		EpisodeID: fmt.Sprintf("episode-%d", st.FirstSeq), Closed: string(in.Why)}
+}
+
+func event(id string) ledger.Event {
+	return ledger.Event{ID: id, Kind: ledger.KindAgentThought, Payload: json.RawMessage(`{"text":"x"}`),
+		OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+}
+
+func handIn(ids ...string) api.AppendSignal {
+	var in api.AppendSignal
+	for _, id := range ids {
+		in.Events = append(in.Events, event(id))
+	}
+	return in
+}
+
+func sessionInput() api.SessionInput {
+	return api.SessionInput{SessionRef: api.SessionRef{Principal: schema.Principal{Tenant: "t", Agent: "ann"}, Session: "s"}}
+}
+
+// answer is what an update was answered with.
+type answer[T any] struct {
+	done   bool
+	result T
+	err    error
+}
+
+// update sends an update after a time.
+func update[T any](s *sessionStage, after time.Duration, name, id string, arg any) *answer[T] {
+	out := &answer[T]{}
+	s.RegisterDelayedCallback(func() {
+		s.UpdateWorkflow(name, id, &testsuite.TestUpdateCallback{
+			OnAccept: func() {},
+			OnReject: func(err error) { out.done, out.err = true, err },
+			OnComplete: func(result any, err error) {
+				out.done, out.err = true, err
+				if err == nil {
+					out.result = result.(T)
+				}
+			},
+		}, arg)
+	}, after)
+	return out
+}
+
+// A session in which nothing happens closes as idle after its time and completes. An event starts the time again.
+func TestAnIdleSessionCompletes(t *testing.T) {
+	s := newSessionStage(t)
+	in := sessionInput()
+	in.Settings.IdleSeconds = 600
+	begin := s.Now()
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn("a")) }, time.Minute)
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn("b")) }, 10*time.Minute)
+	s.ExecuteWorkflow(agents.Session, in)
+	require.True(t, s.IsWorkflowCompleted())
+	var out api.SessionResult
+	require.NoError(t, s.GetWorkflowResult(&out))
+	require.Equal(t, api.SessionResult{Stream: "run/s", Events: 2, FirstSeq: 1, LastSeq: 2, EpisodeID: "episode-1", Closed: "idle"}, out)
+	require.Len(t, s.closed, 1)
+	require.Equal(t, session.Idle, s.closed[0].Why)
+	require.InDelta(t, 20, s.Now().Sub(begin).Minutes(), 0.1, "ten minutes after the last event")
+}
+
+// A close that comes while events are appended waits for them, and for events that come with it. All are in the episode.
+func TestCloseDuringAppend(t *testing.T) {
+	s := newSessionStage(t)
+	s.during = func(append int) {
+		if append == 1 {
+			s.SignalWorkflow(api.SignalClose, api.CloseRequest{Outcome: schema.OutcomeSuccess, Summary: "done"})
+			s.SignalWorkflow(api.SignalAppend, handIn("b", "c"))
+		}
+	}
+	appended := update[api.AppendResult](s, time.Second, api.UpdateAppend, "1", handIn("a"))
+	s.ExecuteWorkflow(agents.Session, sessionInput())
+	var out api.SessionResult
+	require.NoError(t, s.GetWorkflowResult(&out))
+	require.Equal(t, []string{"a", "b", "c"}, s.ledger)
+	require.Equal(t, 3, out.Events)
+	require.Equal(t, "finished", out.Closed)
+	require.Equal(t, schema.OutcomeSuccess, s.closed[0].Outcome)
+	require.True(t, appended.done)
+	require.NoError(t, appended.err)
+	require.Equal(t, []ledger.Appended{{ID: "a", Stream: "run/s", Seq: 1, Added: true}}, appended.result.Appended)
+}
+
+// An event that is handed in again, by update or by signal, is answered with the number that it has, and counts once.
+func TestSessionCountsDuplicatesOnce(t *testing.T) {
+	s := newSessionStage(t)
+	first := update[api.AppendResult](s, time.Second, api.UpdateAppend, "1", handIn("a", "b"))
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn("b", "a")) }, 2*time.Second)
+	again := update[api.AppendResult](s, 3*time.Second, api.UpdateAppend, "2", handIn("b", "c"))
+	closed := update[api.SessionResult](s, 4*time.Second, api.UpdateClose, "3", api.CloseRequest{})
+	s.ExecuteWorkflow(agents.Session, sessionInput())
+	require.NoError(t, s.GetWorkflowError())
+	require.Equal(t, []string{"a", "b", "c"}, s.ledger)
+	require.Equal(t, int64(2), first.result.LastSeq)
+	require.Equal(t, []ledger.Appended{{ID: "b", Stream: "run/s", Seq: 2}, {ID: "c", Stream: "run/s", Seq: 3, Added: true}}, again.result.Appended)
+	require.NoError(t, closed.err)
+	require.Equal(t, 3, closed.result.Events)
+}
+
+// A run that is cancelled appends what it has accepted, answers who waits, and ends as cancelled without an episode: the
+// session stays open.
+func TestCancelledSessionKeepsItsEvents(t *testing.T) {
+	s := newSessionStage(t)
+	s.during = func(append int) {
+		if append == 1 {
+			s.SignalWorkflow(api.SignalAppend, handIn("b"))
+			s.CancelWorkflow()
+		}
+	}
+	appended := update[api.AppendResult](s, time.Second, api.UpdateAppend, "1", handIn("a"))
+	s.ExecuteWorkflow(agents.Session, sessionInput())
+	require.True(t, s.IsWorkflowCompleted())
+	var cancelled *temporal.CanceledError
+	require.ErrorAs(t, s.GetWorkflowError(), &cancelled)
+	require.Equal(t, []string{"a", "b"}, s.ledger)
+	require.Empty(t, s.closed)
+	require.True(t, appended.done)
+	require.NoError(t, appended.err)
+	require.Equal(t, int64(1), appended.result.Appended[0].Seq)
+}
+
+// A run that goes on as a new one hands numbers on and nothing else. The next run counts on and closes one episode of
+// all events.
+func TestSessionContinuesAsNewWithItsState(t *testing.T) {
+	per := agents.SessionEventsPerRun
+	agents.SessionEventsPerRun = 3
+	t.Cleanup(func() { agents.SessionEventsPerRun = per })
+	s := newSessionStage(t)
+	in := sessionInput()
+	in.Settings = api.SessionSettings{IdleSeconds: 120, ReflectionThreshold: 100}
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn("a", "b")) }, time.Second)
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn("c", "d")) }, 2*time.Second)
+	s.ExecuteWorkflow(agents.Session, in)
+	var renewed *workflow.ContinueAsNewError
+	require.ErrorAs(t, s.GetWorkflowError(), &renewed)
+	var next api.SessionInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(renewed.Input, &next))
+	want := in
+	want.State = &api.SessionState{FirstSeq: 1, LastSeq: 4, Events: 4, Runs: 1, Told: 4, Unreflected: 4}
+	require.Equal(t, want, next)
+
+	second := newSessionStage(t)
+	second.ledger = s.ledger
+	var progress api.SessionProgress
+	second.RegisterDelayedCallback(func() { second.SignalWorkflow(api.SignalAppend, handIn("d", "e")) }, time.Second)
+	second.RegisterDelayedCallback(func() {
+		value, err := second.QueryWorkflow(api.QueryProgress)
+		require.NoError(t, err)
+		require.NoError(t, value.Get(&progress))
+	}, 2*time.Second)
+	second.ExecuteWorkflow(agents.Session, next)
+	var out api.SessionResult
+	require.NoError(t, second.GetWorkflowResult(&out))
+	require.Equal(t, 2, progress.Runs)
+	require.Equal(t, []string{"a", "b", "c", "d", "e"}, second.ledger)
+	require.Equal(t, 5, out.Events)
+	require.Equal(t, int64(1), out.FirstSeq)
+}
+
+// A run that is asked for a new history goes on as a new one, also when it has nothing to do.
+func TestSessionRenewsItsHistoryWhenAsked(t *testing.T) {
+	s := newSessionStage(t)
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalRenew, nil) }, time.Second)
+	s.ExecuteWorkflow(agents.Session, sessionInput())
+	var renewed *workflow.ContinueAsNewError
+	require.ErrorAs(t, s.GetWorkflowError(), &renewed)
+	require.Empty(t, s.closed)
+}

@@ -1,0 +1,156 @@
+package learn
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities/tidying"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows/flow"
+)
+
+var tidier *tidying.Tidying
+
+// partsPerRun is how many parts one run takes before it continues as new.
+const partsPerRun = 200
+
+// runTidy has activities read a scope part by part, decide on what they found and write it, and moves the watermark
+// after each part. A run that is cancelled or dies between two parts goes on at the watermark the next time.
+func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
+	read, write, self any) (api.LearnResult, error) {
+	shown := flow.Display{Lean: true}
+	var out api.LearnResult
+	if in.SoFar != nil {
+		out = *in.SoFar
+	}
+	if err := flow.InvalidRequest(tidyErr(in)); err != nil {
+		return out, err
+	}
+	info := workflow.GetInfo(ctx)
+	request := tidying.Request{LearnScope: in.LearnScope, WorkflowID: info.WorkflowExecution.ID, Shadow: in.Shadow,
+		Full: in.Full, Until: workflow.Now(ctx)}
+	if in.At != nil {
+		request.Until = *in.At
+	}
+	if in.Cursor != "" {
+		err := json.Unmarshal([]byte(in.Cursor), &request.From) //workflowcheck:ignore: the same text gives the same
+		if err != nil {
+			return out, err
+		}
+	}
+	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.LearnResult, error) {
+		return out, nil
+	}); err != nil {
+		return out, err
+	}
+	shown.Show(ctx, api.PhaseSweep, what)
+	for parts := 0; ; parts++ {
+		if parts >= partsPerRun || info.GetContinueAsNewSuggested() {
+			cursor, err := json.Marshal(request.From) //workflowcheck:ignore: always the same
+			if err != nil {
+				return out, err
+			}
+			in.Cursor, in.SoFar, in.At = string(cursor), &out, &request.Until
+			return out, flow.ContinueAsNew(ctx, self, in)
+		}
+		more, err := tidyPart(ctx, name, what, read, write, &request, &out)
+		if err != nil {
+			shown.Show(ctx, api.PhaseDone, "failed", mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
+			return out, err
+		}
+		if !more {
+			break
+		}
+		shown.Show(ctx, api.PhaseSweep, tidied(what, out)) //workflowcheck:ignore: a sum over a map
+	}
+	out.Outcome = api.OutcomeOK
+	details := tidied(what, out) //workflowcheck:ignore: a sum over a map is the same in any order
+	shown.Show(ctx, api.PhaseDone, details, mneme.AttrOutcome.ValueSet(out.Outcome))
+	return out, nil
+}
+
+// tidyPart reads one part, writes what is decided on it, and moves the watermark.
+func tidyPart(ctx workflow.Context, name, what string, read, write any, request *tidying.Request,
+	out *api.LearnResult) (more bool, err error) {
+	var page tidying.Page
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("read: "+what)), read, *request).
+		Get(ctx, &page)
+	if err != nil {
+		return false, err
+	}
+	out.Read += page.Read
+	if len(page.Groups) > 0 {
+		var done api.LearnResult
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("write: "+what)), write,
+			tidying.WriteRequest{Request: *request, Groups: page.Groups}).Get(ctx, &done)
+		if err != nil {
+			return false, err
+		}
+		addTidied(out, done) //workflowcheck:ignore: sums over a map are the same in any order
+	}
+	if page.Next != request.From && (page.Read > 0 || page.More || len(page.Groups) > 0) {
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("done: "+what,
+			flow.InfrastructureAttempts)), tidier.FinishPage,
+			tidying.DoneRequest{Request: *request, Workflow: name, Next: page.Next}).Get(ctx, nil)
+	}
+	request.From = page.Next
+	return page.More, err
+}
+
+func tidyErr(in api.LearnInput) error {
+	if in.Tenant == "" {
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "tenant", Problem: "is required"}}}
+	}
+	return nil
+}
+
+// addTidied adds the counts of a part.
+func addTidied(out *api.LearnResult, part api.LearnResult) {
+	out.Groups, out.Added, out.Updated = out.Groups+part.Groups, out.Added+part.Added, out.Updated+part.Updated
+	out.Replaced, out.Merged, out.Contested = out.Replaced+part.Replaced, out.Merged+part.Merged,
+		out.Contested+part.Contested
+	out.Dropped, out.Tokens, out.Held = out.Dropped+part.Dropped, out.Tokens+part.Tokens, out.Held || part.Held
+	for _, reason := range slices.Sorted(maps.Keys(part.Refused)) { //workflowcheck:ignore: sorted
+		if out.Refused == nil {
+			out.Refused = map[string]int{}
+		}
+		out.Refused[reason] += part.Refused[reason]
+	}
+}
+
+// tidied says what a run has done.
+func tidied(what string, out api.LearnResult) string {
+	refused := 0
+	for _, n := range out.Refused { //workflowcheck:ignore: a sum is the same in any order
+		refused += n
+	}
+	return fmt.Sprintf("%s: %d read, %d added, %d updated, %d superseded, %d contested, %d dropped, %d refused", what,
+		out.Read, out.Added, out.Updated, out.Replaced, out.Contested, out.Dropped, refused)
+}
+
+// ResolveDuplicates merges the records of a scope that say the same (document 004 §15.7, duplicate resolution): those
+// that changed since the last run are compared with all. What is merged away is superseded by what is kept.
+func ResolveDuplicates(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
+	return runTidy(ctx, in, api.WorkflowResolveDuplicates, "resolve duplicates", tidier.FindDuplicates,
+		tidier.ResolveDuplicates, ResolveDuplicates)
+}
+
+// CompressEpisodes makes summaries of the old episodes of threads (document 004 §15.7, episodic compression). The
+// episodes stay as they are and fade faster from then on.
+func CompressEpisodes(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
+	return runTidy(ctx, in, api.WorkflowCompressEpisodes, "compress episodes", tidier.FindThreads,
+		tidier.CompressThreads, CompressEpisodes)
+}
+
+// UpdateFacts compares what the newest episodes of a scope say with the facts that are held (document 004 §15.7, semantic
+// update): what recurs is reinforced, becomes a fact, replaces one, holds under other conditions, or is contested.
+func UpdateFacts(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
+	return runTidy(ctx, in, api.WorkflowUpdateFacts, "update facts", tidier.FindStatements, tidier.UpdateFacts,
+		UpdateFacts)
+}

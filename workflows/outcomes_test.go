@@ -1,0 +1,233 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/learning"
+	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/learn"
+)
+
+// reportsIn reports how it went in the session of a number.
+func reportsIn(t testing.TB, h *testkit.Harness, p schema.Principal, session int, used string, outcome schema.Outcome) []string {
+	t.Helper()
+	out := advise(t, h, asksAbout(p, 900+session))
+	result, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, api.ReportRequest{Principal: p,
+		AdviceID: out.AdviceID, Used: used, Outcome: outcome, Context: map[string]string{"os": "linux"},
+		Session: fmt.Sprintf("%s-%d", p.Agent, session)})
+	require.NoError(t, err)
+	return result.Changed
+}
+
+func outcomesOf(k learning.Known) [2]int64 {
+	return [2]int64{k.Stats.All.Successes, k.Stats.All.Failures}
+}
+
+// Advice on a procedure that was learned has its outcomes, and reports change them: it loses its place after a few
+// failures and comes back. A failure in one place does not hide that it works again.
+func TestReportsChangeWhatWasLearned(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	for n := range 3 {
+		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
+	}
+	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
+	id := learnedBy(t, h, p)[0].ID.String()
+	first := advise(t, h, asksAbout(p, 99))
+	require.NotNil(t, first.Best)
+	require.Equal(t, id, first.Best.MemoryID)
+	require.False(t, first.Best.Tentative)
+	require.Equal(t, "rm -rf /home/dev99/.cache/build", first.Best.Steps[0].Args["cmd"])
+
+	require.Equal(t, []string{id}, reportsIn(t, h, p, 10, id, schema.OutcomeFailure))
+	require.Equal(t, [2]int64{3, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+	next := advise(t, h, asksAbout(p, 98))
+	require.NotNil(t, next.Best)
+	require.Less(t, next.Best.Confidence, first.Best.Confidence)
+	reportsIn(t, h, p, 11, id, schema.OutcomeFailure)
+	reportsIn(t, h, p, 12, id, schema.OutcomeFailure)
+	out := advise(t, h, asksAbout(p, 97))
+	require.True(t, out.Best == nil || out.Best.MemoryID != id, "it lost its place")
+	for session := 13; session < 17; session++ {
+		reportsIn(t, h, p, session, id, schema.OutcomeSuccess)
+	}
+	out = advise(t, h, asksAbout(p, 96))
+	require.NotNil(t, out.Best)
+	require.Equal(t, id, out.Best.MemoryID, "it works again")
+	require.Equal(t, [2]int64{7, 3}, outcomesOf(learnedBy(t, h, p)[0]))
+}
+
+// An outcome that an agent reports and that the episode of its session shows counts once, whichever comes first. What was
+// reported without an episode is not lost when consolidation counts.
+func TestAnOutcomeCountsOnce(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	record := func(n int) { testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store) }
+	for n := range 3 {
+		record(n)
+	}
+	in := api.LearnInput{LearnScope: scopeOfPrincipal(p)}
+	consolidate(t, h, in)
+	id := learnedBy(t, h, p)[0].ID.String()
+	require.Equal(t, []string{id}, reportsIn(t, h, p, 3, id, schema.OutcomeSuccess))
+	require.Equal(t, [2]int64{4, 0}, outcomesOf(learnedBy(t, h, p)[0]))
+	require.Equal(t, []string{id}, reportsIn(t, h, p, 50, id, schema.OutcomeFailure))
+
+	record(3)
+	_, out := consolidate(t, h, in)
+	require.Equal(t, 1, out.Updated)
+	require.Equal(t, [2]int64{4, 1}, outcomesOf(learnedBy(t, h, p)[0]), "session 3 counts once, session 50 still counts")
+	record(4)
+	consolidate(t, h, in)
+	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+	require.Empty(t, reportsIn(t, h, p, 4, id, schema.OutcomeSuccess), "the episode of session 4 has shown it")
+	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+	record(5)
+	consolidate(t, h, in)
+	require.Equal(t, [2]int64{6, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+}
+
+// What was reported of a tentative solution counts for the procedure that it becomes, once.
+func TestReportsOfATentativeSolutionAreCarriedOver(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	episode := testkit.Build(p, 0, "linux", testkit.ClearCache(0)).Record(t, h.Store).String()
+	require.Equal(t, []string{episode}, reportsIn(t, h, p, 1, episode, schema.OutcomeSuccess))
+	require.Equal(t, []string{episode}, reportsIn(t, h, p, 40, episode, schema.OutcomeFailure))
+	in := api.LearnInput{LearnScope: scopeOfPrincipal(p)}
+	for n := 1; n < 3; n++ {
+		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
+	}
+	for range 2 {
+		consolidate(t, h, in)
+		require.Equal(t, [2]int64{3, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+		in.Full = true
+	}
+	id := learnedBy(t, h, p)[0].ID.String()
+	require.Equal(t, []string{id}, reportsIn(t, h, p, 41, id, schema.OutcomeFailure))
+	require.Equal(t, [2]int64{3, 2}, outcomesOf(learnedBy(t, h, p)[0]))
+}
+
+// A procedure that was put has what it claims and what was reported, before a run adopts it and after.
+func TestReportsOfAPutProcedureAreCarriedOver(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	id := putProcedure(t, h, p, "the fix", "the-fix")
+	require.Equal(t, []string{id}, reportsIn(t, h, p, 1, id, schema.OutcomeFailure))
+	before := advise(t, h, asksAbout(p, 9))
+	testkit.Build(p, 0, "linux", "other").Record(t, h.Store)
+	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
+	require.Len(t, learnedBy(t, h, p), 1)
+	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
+	require.InDelta(t, before.Best.Confidence, advise(t, h, asksAbout(p, 9)).Best.Confidence, 1e-9)
+	require.Contains(t, reportsIn(t, h, p, 2, id, schema.OutcomeFailure), id, "what else was offered was passed over")
+	require.Equal(t, [2]int64{5, 2}, outcomesOf(learnedBy(t, h, p)[0]))
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "solution_outcomes", "true"))
+}
+
+// What a run learned and what it refused is counted once, by step and verdict; a shadow run counts nothing.
+func TestWhatWasLearnedIsCounted(t *testing.T) {
+	t.Parallel()
+	seen := make(chan string, 100)
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.ObserveLearned = func(step, verdict string, n int) { seen <- fmt.Sprintf("%s %s %d", step, verdict, n) }
+	})
+	p := testkit.Principal()
+	for n := range 3 {
+		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
+		story := testkit.NewStory(p, 100+n).Says("Ship it").In("linux", "/w", nil)
+		story.Does(fmt.Sprintf("unrelated-%c --with %d", 'a'+n, n), "").Ends(schema.OutcomeSuccess).Record(t, h.Store)
+	}
+	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p), Shadow: true})
+	require.Empty(t, seen)
+	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
+	insert(t, h, p, schema.VisibilityPrivate, states("The office opens at 8.", 0.5, "evt://1"), states("office opens at 8", 0.9, "evt://2"))
+	learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
+	close(seen)
+	var got []string
+	for s := range seen {
+		got = append(got, s)
+	}
+	require.Contains(t, got, "ExtractCompetence added 1")
+	require.Contains(t, got, "ResolveDuplicates merged 1")
+	require.True(t, slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "ExtractCompetence too_few") }), got)
+}
+
+// Sessions that are handed in whole are accounts: whatever they say, nothing is learned from them alone.
+func TestSessionsHandedInWholeAreAccounts(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	hand := func(n int) {
+		story := testkit.Build(p, n, "linux", testkit.ClearCache(n))
+		for i := range story.Events {
+			story.Events[i].Stream, story.Events[i].Agent = "", ""
+		}
+		_, err := mneme.RecordSession(context.Background(), h.Temporal, h.TaskQueue, api.RecordRequest{
+			SessionRef: api.SessionRef{Principal: p, Session: story.Session}, Events: story.Events})
+		require.NoError(t, err)
+	}
+	for n := range 4 {
+		hand(n)
+	}
+	in := api.LearnInput{LearnScope: scopeOfPrincipal(p)}
+	_, out := consolidate(t, h, in)
+	require.Equal(t, 1, out.Refused["too_few_independent_successes"], "%+v", out)
+	require.Empty(t, learnedBy(t, h, p))
+	require.Nil(t, advise(t, h, asksAbout(p, 9)).Best, "not even as tentative")
+	for n := 4; n < 6; n++ {
+		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
+	}
+	consolidate(t, h, in)
+	require.Equal(t, [2]int64{3, 0}, outcomesOf(learnedBy(t, h, p)[0]), "beside two that were witnessed they count as one")
+}
+
+// recordLearning captures the histories of learning.
+func recordLearning(t *testing.T) {
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	for n := range 3 {
+		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
+		s := testkit.NewStory(p, 50+n).Says("Set up my project").In("linux", fmt.Sprintf("/w/p%d", n), nil)
+		for _, c := range []string{"git init", fmt.Sprintf("go mod init /w/p%d", n), "gofmt -l ."} {
+			s.Does(c, "")
+		}
+		s.Ends(schema.OutcomeSuccess).Record(t, h.Store)
+	}
+	insert(t, h, p, schema.VisibilityPrivate, states("The office opens at 8.", 0.5, "evt://1"), states("office opens at 8", 0.9, "evt://2"))
+	for _, of := range []struct {
+		name     string
+		workflow any
+	}{{"extract-competence", learn.ExtractCompetence}, {"extract-plans", learn.ExtractPlans},
+		{"resolve-duplicates", learn.ResolveDuplicates}, {"compress-episodes", learn.CompressEpisodes},
+		{"update-facts", learn.UpdateFacts}} {
+		run, _ := learnNow(t, h, of.workflow, privateOf(p))
+		record(t, h, of.name, run.GetID(), run.GetRunID())
+	}
+	testkit.Build(p, 9, "linux", testkit.ClearCache(9)).Record(t, h.Store)
+	run, _ := consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
+	record(t, h, "consolidate", run.GetID(), run.GetRunID())
+	testkit.Build(p, 10, "linux", testkit.ClearCache(10)).Record(t, h.Store)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := mneme.StartConsolidateAll(ctx, h.Temporal, h.TaskQueue, api.ConsolidateAllInput{Tenant: p.Tenant})
+	require.NoError(t, err)
+	_, err = mneme.Outcome[api.ConsolidateAllResult](ctx, run)
+	require.NoError(t, err)
+	record(t, h, "consolidate-all", run.GetID(), run.GetRunID())
+}
