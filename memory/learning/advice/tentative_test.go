@@ -85,6 +85,19 @@ func TestATentativeCandidateNamesTheDirectoryOfTheNewPath(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"spool flush /srv/v2/d2"}`, string(answer.Best.Steps[0].Args))
 }
 
+// A tool reports the whole path of what the command names from the directory it is run in.
+func TestATentativeCandidateNamesAPathFromTheWorkingDirectory(t *testing.T) {
+	text := func(n int) string {
+		return fmt.Sprintf("builder: cannot create '/work/d%d/.store/index.lock': File exists.", n)
+	}
+	s := newStory("ana", 1).in("linux", "/work/d1", nil).does("builder add", text(1))
+	attempts := s.does("rm -f .store/index.lock", "").does("builder add", "").ends("success").attempts()
+	now := advice.Situation{Error: text(2), WorkingDir: "/work/d2", Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.JSONEq(t, `{"cmd":"rm -f .store/index.lock"}`, string(answer.Best.Steps[0].Args))
+}
+
 // What varies from one occurrence to the next is not only in the line that names the problem.
 func TestATentativeCandidateTakesValuesFromWhereTheyAre(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -22,7 +22,8 @@ import (
 //	failed.ARG       an argument of the call that failed
 //	step.N.PATH      the result of an earlier step, by the number of the step from 0
 //
-// followed by .dir, .base or .stem for the directory, the last element or the last element without its extension.
+// followed by .dir, .base or .stem for the directory, the last element or the last element without its extension, or
+// by .rel for a path below working_dir as it is named from there.
 const FromCaller = ""
 
 const (
@@ -50,7 +51,21 @@ func KnownOf(problem signature.Signature, task string, s trace.Situation) Known 
 			k.add("failed."+arg, s.Failed.Args[arg].Text)
 		}
 	}
+	k.relative(s.WorkingDir)
 	return k
+}
+
+// relative adds the paths below a directory as they are named from it: a tool often reports the whole path of what a
+// command names from the directory.
+func (k Known) relative(dir string) {
+	if dir == "" {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(k)) {
+		if rel, ok := strings.CutPrefix(k[name], strings.TrimSuffix(dir, "/")+"/"); ok && rel != "" {
+			k.add(name+".rel", rel)
+		}
+	}
 }
 
 // Returned adds the result of a step.
