@@ -68,6 +68,13 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, api.SessionWorkflowID(ref), "").Get(ctx, &closed))
 	require.Equal(t, 3, closed.Events)
 	require.Equal(t, []string{"a", "b", "d"}, requireGapless(t, h, ref))
+
+	// What the ledger has, told once more, starts a run that answers with the same episode and ends.
+	_, err = run(runEnded("d"))
+	require.NoError(t, err)
+	var again api.SessionResult
+	require.NoError(t, h.Temporal.GetWorkflow(ctx, api.SessionWorkflowID(ref), "").Get(ctx, &again))
+	require.Equal(t, closed, again)
 }
 
 // A session starts the reflection of its agent when that has seen as many events as the threshold, and not before.

@@ -55,6 +55,7 @@ func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, erro
 			return run.cancelled(ctx, err)
 		}
 		run.receive()
+		run.closeAgain(ctx)
 		switch {
 		case run.mustAppend():
 			if err := run.append(ctx); err != nil {
@@ -100,6 +101,8 @@ type sessionRun struct {
 	idleFrom time.Time
 	idle     bool
 	renew    bool // somebody asks for a new history
+
+	known bool // somebody handed in again what the ledger has
 
 	unreflected int // events that the agent has seen since it was last asked to reflect
 
@@ -215,7 +218,7 @@ func (run *sessionRun) watchIdle(ctx workflow.Context) {
 func (run *sessionRun) hasWork() bool {
 	s := run.signals
 	return s.append.Len()+s.appended.Len()+s.close.Len()+s.renew.Len() > 0 ||
-		run.mustAppend() || run.mustClose()
+		run.mustAppend() || run.mustClose() || run.known && run.state.Events == 0
 }
 
 func (run *sessionRun) mustAppend() bool {
@@ -248,6 +251,7 @@ func (run *sessionRun) receive() {
 			break
 		}
 		run.told = max(run.told, in.Seq)
+		run.known = run.known || in.Seq <= run.state.LastSeq
 	}
 	for {
 		var in api.CloseRequest
@@ -262,6 +266,20 @@ func (run *sessionRun) receive() {
 			break
 		}
 		run.renew = true
+	}
+}
+
+// changeCloseAgain is the version marker of closeAgain.
+const changeCloseAgain = "close-again"
+
+// closeAgain lets a run close at once that was started by events of an earlier episode alone, which somebody handed in
+// again. It answers with that episode. Nothing else would end the run before its idle time.
+func (run *sessionRun) closeAgain(ctx workflow.Context) {
+	known := run.known
+	run.known = false
+	if known && run.state.Events == 0 && !run.mustAppend() &&
+		workflow.GetVersion(ctx, changeCloseAgain, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+		run.idle = true
 	}
 }
 
@@ -337,6 +355,7 @@ func (run *sessionRun) append(ctx workflow.Context) error {
 	run.queue = run.queue[len(batch):]
 	for i, h := range batch {
 		h.part, h.done = out.Parts[i], true
+		run.known = run.known || len(h.part.There) > 0
 		for _, seq := range h.part.Seqs {
 			run.told = max(run.told, seq)
 		}

@@ -182,6 +182,38 @@ func TestCloseDuringAppend(t *testing.T) {
 	require.Equal(t, []ledger.Appended{{ID: "a", Stream: "run/s", Seq: 1, Added: true}}, appended.result.Appended)
 }
 
+// An event of a closed episode that is handed in again, or told again, starts a run. It answers and ends at once, with
+// the episode that the event is in: an agent that repeats its last append leaves no open session.
+func TestEventsOfAClosedEpisodeStartNoSession(t *testing.T) {
+	for name, again := range map[string]func(s *sessionStage){
+		"told":                func(s *sessionStage) { s.SignalWorkflow(api.SignalAppended, api.AppendedSignal{Seq: 2}) },
+		"handed in by signal": func(s *sessionStage) { s.SignalWorkflow(api.SignalAppend, handIn("b")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSessionStage(t)
+			s.ledger, s.first = []string{"a", "b"}, 3
+			begin := s.Now()
+			s.RegisterDelayedCallback(func() { again(s) }, 0)
+			s.ExecuteWorkflow(agents.Session, sessionInput())
+			require.NoError(t, s.GetWorkflowError())
+			require.Less(t, s.Now().Sub(begin), time.Minute)
+			require.Equal(t, []string{"a", "b"}, s.ledger)
+		})
+	}
+	t.Run("handed in by update", func(t *testing.T) {
+		s := newSessionStage(t)
+		s.ledger, s.first = []string{"a", "b"}, 3
+		begin := s.Now()
+		out := update[api.AppendResult](s, 0, api.UpdateAppend, "again", handIn("b"))
+		s.ExecuteWorkflow(agents.Session, sessionInput())
+		require.NoError(t, s.GetWorkflowError())
+		require.Less(t, s.Now().Sub(begin), time.Minute)
+		require.True(t, out.done)
+		require.NoError(t, out.err)
+		require.Equal(t, int64(2), out.result.LastSeq)
+	})
+}
+
 // An event that is handed in again, by update or by signal, is answered with the number that it has, and counts once.
 func TestSessionCountsDuplicatesOnce(t *testing.T) {
 	s := newSessionStage(t)
