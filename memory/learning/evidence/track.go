@@ -1,13 +1,11 @@
 package evidence
 
 import (
+	"math"
 	"time"
 )
 
-// Constants of a track. With them, something that always worked has a chance of 0.86, after one failure 0.71, after two
-// 0.60, after three 0.51, and after four 0.44, below InPlace. Something that always failed is back in its place after
-// three successes. What is out of its place and not tried moves towards Prior with every occurrence of the problem in
-// which something else was tried, so that it gets another chance after at most twenty of them.
+// Constants of a track.
 const (
 	Prior   = 0.5  // chance of what was never tried, and as how many outcomes it counts:
 	weight  = 2.0  // of the prior
@@ -16,17 +14,44 @@ const (
 	InPlace = 0.45 // chance from which on something learned is offered first
 )
 
+// Constants of the model of two states.
+const (
+	worksRate  = 0.90 // of successes while it works
+	brokenRate = 0.05 // and while it does not
+	turns      = 0.03 // how far the state moves towards an even chance before each outcome: it may have changed
+	turnsIdle  = 0.11 // and with each occurrence without a trial
+	leads      = 2.0  // what the model counts at first, compared with the mean of the last outcomes
+	recalled   = 0.90 // of what each has predicted, with each outcome
+	maxLead    = 4.0
+)
+
 // Track is a record of outcomes in which later ones weigh more. Its zero value is that of what was never tried.
+//
+// Two models predict the next outcome. The one is the mean of the last outcomes, which is right for what works now and
+// then. The other says that something either works or does not, and that this may change: it takes two failures in a
+// row for a change, where the mean needs four. Each counts as far as it has predicted the outcomes so far.
 type Track struct {
 	Good      float64   `json:"good"` // outcomes, the earlier ones discounted
 	Bad       float64   `json:"bad"`
 	Successes int64     `json:"successes"` // all, as they were counted
 	Failures  int64     `json:"failures"`
 	LastAt    time.Time `json:"last_at,omitzero"`
+	// State is the log odds that it works now, by the model of two states. 0 is even, or not known yet.
+	State float64 `json:"state,omitempty"`
+	// Lead is the log likelihood by which the model of two states has predicted better than the mean.
+	Lead float64 `json:"lead,omitempty"`
 }
 
 // Observe takes in the next outcome.
 func (t *Track) Observe(ok bool, at time.Time) {
+	mean, state := t.mean(Prior, weight), t.state()
+	t.Lead = t.Lead*recalled + likelihood(rateIn(state), ok) - likelihood(mean, ok)
+	t.Lead = max(-maxLead, min(maxLead, t.Lead))
+	works, broken := worksRate, brokenRate
+	if !ok {
+		works, broken = 1-works, 1-broken
+	}
+	t.State = logit(evener(state, turns)) + math.Log(works/broken)
 	t.Good, t.Bad = t.Good*keep, t.Bad*keep
 	if ok {
 		t.Good++
@@ -41,7 +66,13 @@ func (t *Track) Observe(ok bool, at time.Time) {
 }
 
 // Idle says that the problem occurred and something else was tried.
-func (t *Track) Idle() { t.Good, t.Bad = t.Good*idle, t.Bad*idle }
+func (t *Track) Idle() {
+	if t.Good+t.Bad == 0 {
+		return
+	}
+	t.State = logit(evener(t.state(), turnsIdle))
+	t.Good, t.Bad = t.Good*idle, t.Bad*idle
+}
 
 // Trials are the outcomes that were counted.
 func (t Track) Trials() int64 { return t.Successes + t.Failures }
@@ -54,12 +85,55 @@ func (t Track) Rate() float64 {
 	return t.Good / (t.Good + t.Bad)
 }
 
-// Chance is the mean of the posterior, a Beta distribution: the chance that it works now.
+// Chance is the chance that it works now, in [0,1].
 func (t Track) Chance() float64 { return t.chance(Prior, weight) }
 
+// chance is the same with another prior, which counts as weight outcomes.
 func (t Track) chance(prior, weight float64) float64 {
+	mean := t.mean(prior, weight)
+	if t.Good+t.Bad == 0 {
+		return mean
+	}
+	share := weight / (weight + t.Good + t.Bad)
+	state := logistic(logit(t.state()) + share*logit(stateOf(prior)))
+	w := logistic(t.Lead + math.Log(leads))
+	return w*rateIn(state) + (1-w)*mean
+}
+
+// mean is that of the posterior of the last outcomes, a Beta distribution.
+func (t Track) mean(prior, weight float64) float64 {
 	return (prior*weight + t.Good) / (weight + t.Good + t.Bad)
+}
+
+// state is the chance that it is in the state in which it works. A track of before there was this model begins with
+// what its outcomes say.
+func (t Track) state() float64 {
+	if t.State == 0 && t.Good+t.Bad > 0 {
+		return stateOf(t.mean(Prior, weight))
+	}
+	return logistic(t.State)
 }
 
 // InPlace reports whether it may be offered first.
 func (t Track) InPlace() bool { return t.Chance() >= InPlace }
+
+// rateIn is the chance of a success, where the state is one that works with this chance.
+func rateIn(state float64) float64 { return brokenRate + (worksRate-brokenRate)*state }
+
+// stateOf is the chance of the state that works by which a success has this chance.
+func stateOf(chance float64) float64 {
+	return max(0.01, min(0.99, (chance-brokenRate)/(worksRate-brokenRate)))
+}
+
+func evener(chance, by float64) float64 { return chance + by*(0.5-chance) }
+
+func likelihood(chance float64, ok bool) float64 {
+	if !ok {
+		chance = 1 - chance
+	}
+	return math.Log(chance)
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+func logit(p float64) float64 { return math.Log(p / (1 - p)) }

@@ -52,7 +52,7 @@ func TestThreeIndependentSuccessesArePromoted(t *testing.T) {
 	require.Empty(t, got[0].Conditions)
 	require.Equal(t, []string{"ep1", "ep2", "ep3"}, got[0].Evidence)
 	require.Equal(t, []string{"a"}, got[0].Count.Agents)
-	require.InDelta(t, 0.77, got[0].Track.Chance(), 0.01)
+	require.InDelta(t, 0.87, got[0].Track.Chance(), 0.01)
 }
 
 func TestWhatIsRefused(t *testing.T) {
