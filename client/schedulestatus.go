@@ -20,7 +20,7 @@ import (
 // Who paused a schedule.
 const (
 	PausedByFailure  = "failure"  // a run failed, and the schedule pauses on failure
-	PausedByOperator = "operator" // anybody else
+	PausedByOperator = "operator" // anyone else
 )
 
 // ScheduleStatus is a schedule as Temporal has it.
@@ -270,7 +270,7 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 // maxBackfill bounds how many runs one backfill asks for.
 const maxBackfill = 100
 
-// ErrBackfillTooLong means that a backfill would start more runs than anybody wants.
+// ErrBackfillTooLong means that a backfill would start more than maxBackfill runs.
 var ErrBackfillTooLong = fmt.Errorf("the schedule would have run more than %d times between these moments", maxBackfill)
 
 // Backfill has a schedule start the runs that it would have started after from and up to to, one after the

@@ -30,7 +30,7 @@ func Unusable(p memory.Proposal) bool {
 }
 
 // Vouch compares a model's checked proposal with what the words of the fact say (FindChange), so that no model
-// can supersede a memory by itself, and none overlooks a change that the words leave no doubt about:
+// can supersede a memory alone, and none overlooks a change that the words leave no doubt about:
 //
 //	the model                            the words                      the result
 //	add, none, or another target         surely change a neighbour      the change by the words

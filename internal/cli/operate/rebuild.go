@@ -39,7 +39,7 @@ vectors of events. Views, beliefs and contexts are computed from events each tim
 --verify only compares. It names what differs by kind, id and field, never by content; the exit code is then 1.
 --drop makes everything again, also what is equal.
 
-A record that somebody changed or that was forgotten stays as it is. One whose events were erased or purged cannot
+A record that was changed or forgotten stays as it is. One whose events were erased or purged cannot
 be rebuilt. Each thing is replaced in one transaction, so that agents go on meanwhile. Interrupting this command
 does not interrupt the rebuild.`,
 		Args: cobra.NoArgs,
