@@ -140,7 +140,8 @@ func pausedBy(note string) string {
 // Outcome completes what is known of a run: how it ended, and why where it failed. Of one that Temporal has
 // forgotten nothing is known.
 func (s Schedules) Outcome(ctx context.Context, run *ScheduleRun) error {
-	described, err := s.Client.DescribeWorkflowExecution(ctx, run.WorkflowID, "") // the last of those that it continued as
+	// the last of those that it continued as
+	described, err := s.Client.DescribeWorkflowExecution(ctx, run.WorkflowID, "")
 	if missing(err) {
 		return nil
 	}
@@ -256,7 +257,8 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 					StartedAt: a.ActualTime}, nil
 			}
 		}
-		if now.Info.NumActionsSkippedOverlap > before.Info.NumActionsSkippedOverlap { // its own time came at the same moment
+		// its own time came at the same moment
+		if now.Info.NumActionsSkippedOverlap > before.Info.NumActionsSkippedOverlap {
 			return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, ErrScheduleBusy)
 		}
 		select {

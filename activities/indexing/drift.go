@@ -40,8 +40,8 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		if err := a.makeRoom(ctx, g); err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
-		// If two checks run at once, one may have begun before the index was lost. The points that it compared are gone,
-		// so it must not report that all are there.
+		// If two checks run at once, one may have begun before the index was lost. The points that it compared are
+		// gone, so it must not report that all are there.
 		searched, err := a.Index.Searched(ctx, g)
 		if err != nil && !errors.Is(err, vector.ErrMissing) {
 			return out, step.Fail(err)

@@ -82,7 +82,8 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 		return agreed(p, alone)
 	}
 	if target.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, target.OccurredAt) {
-		return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyStaysTrue, Warnings: p.Warnings}
+		return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyStaysTrue,
+			Warnings: p.Warnings}
 	}
 	if p.Change == memory.ChangeSupersede {
 		p.Change = memory.ChangeContest

@@ -33,9 +33,9 @@ const maxBatchBytes = 4 << 20
 // event that comes after the end belongs to the next episode, for which the run goes on. Idle sessions complete, and
 // the next event starts them again.
 //
-// The ledger has everything: a run holds numbers, the state of the work, and the events that wait to be appended. Events
-// come by update, which is answered with their numbers, or by signal; or the ledger has them already, and a signal says
-// up to which number. All waiting events are appended together, also those of different callers.
+// The ledger has everything: a run holds numbers, the state of the work, and the events that wait to be appended.
+// Events come by update, which is answered with their numbers, or by signal; or the ledger has them already, and a
+// signal says up to which number. All waiting events are appended together, also those of different callers.
 func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, error) {
 	run := &sessionRun{Display: flow.Display{Lean: true}, in: in, phase: sessionOpen, idleFrom: workflow.Now(ctx)}
 	if in.State != nil {
@@ -433,7 +433,8 @@ func (run *sessionRun) close(ctx workflow.Context) error {
 		}
 	}
 	run.phase = sessionClosing
-	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", run.state.Events, run.state.LastSeq))
+	run.Display.Show(ctx, run.phase,
+		fmt.Sprintf("%d events, up to %d of the stream", run.state.Events, run.state.LastSeq))
 	var out api.SessionResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()), sessioning.CloseSession, in).
 		Get(ctx, &out)
@@ -478,7 +479,8 @@ func drainHandlersOf(ctx workflow.Context, run *sessionRun) {
 	defer stop()
 	err := workflow.Await(ctx, func() bool { return len(run.queue)+len(run.closers) > 0 || workflow.AllHandlersFinished(ctx) })
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("updates not answered", "error", err) // unreachable: the context is never cancelled
+		// unreachable: the context is never cancelled
+		workflow.GetLogger(ctx).Warn("updates not answered", "error", err)
 	}
 }
 

@@ -73,7 +73,8 @@ does not interrupt the rebuild.`,
 			if err := a.Print(out, out.text); err != nil || equal {
 				return err
 			}
-			return app.WithCode(app.ExitFailure, errors.New("not equal to the ledger: "+strconv.Itoa(result.Left)+" differ"))
+			return app.WithCode(app.ExitFailure,
+				errors.New("not equal to the ledger: "+strconv.Itoa(result.Left)+" differ"))
 		},
 	}
 	flags := cmd.Flags()
