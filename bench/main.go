@@ -61,6 +61,7 @@ var parts = []part{
 }
 
 func main() {
+	config.CollectGarbageLess() // as a worker does
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{}
