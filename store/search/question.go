@@ -29,7 +29,7 @@ type Wording struct {
 type Question struct {
 	query, keywords, expansion []rank.Lexeme
 	vocabulary                 []rank.Lexeme // of the hints that rules write
-	names                      []string      // that may be an entity's; none, where no entity has one of them
+	names                      []string      // that may be an entity's
 	corpus                     rank.Corpus
 }
 
@@ -43,7 +43,7 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 	if w.Keywords == w.Query {
 		texts[1] = ""
 	}
-	vocabulary, cached := s.hints.get()
+	known, cached := s.hints.get()
 	if !cached {
 		texts = append(texts, memory.HintVocabulary)
 	}
@@ -54,17 +54,11 @@ func (s *Search) Analyse(ctx context.Context, tenant string, w Wording) (Questio
 		lexemes, err = scanLexemes(rows, len(texts))
 		return err
 	})
-	var known bool
-	b.Queue(corpusSQL+namesSQL+corpusFrom, pg.Args{"tenant": tenant, "names": q.names}).QueryRow(func(row pgx.Row) error {
-		return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes, &known)
-	})
+	b.Queue(corpusSQL, tenant).QueryRow(func(row pgx.Row) error { return row.Scan(&q.corpus.Docs, &q.corpus.Lexemes) })
 	if err := s.SendQueryBatch(ctx, b); err != nil {
 		return Question{}, fmt.Errorf("analyse: %w", err)
 	}
-	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], vocabulary
-	if !known {
-		q.names = nil
-	}
+	q.query, q.keywords, q.expansion, q.vocabulary = lexemes[0], lexemes[1], lexemes[2], known
 	if w.Keywords == "" || w.Keywords == w.Query {
 		q.keywords = q.query
 	}
@@ -96,14 +90,9 @@ const (
 		ORDER BY 1, 2`
 
 	corpusSQL = `
-		SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint`
-
-	// The statement that walks the graph is the largest of a recall: it is sent where there is something to begin with.
-	namesSQL = `, EXISTS (SELECT FROM entities WHERE tenant = @tenant AND canonical_name = ANY(@names))`
-
-	corpusFrom = `
+		SELECT coalesce(sum(docs), 0)::bigint, coalesce(sum(lexemes), 0)::bigint
 		FROM corpus_stats
-		WHERE tenant = @tenant`
+		WHERE tenant = $1`
 )
 
 func scanLexemes(rows pgx.Rows, texts int) ([][]rank.Lexeme, error) {
@@ -154,7 +143,7 @@ func textLexemes(ctx context.Context, tx pgx.Tx, tenant string, texts []string) 
 	if err != nil {
 		return nil, corpus, err
 	}
-	err = tx.QueryRow(ctx, corpusSQL+corpusFrom, pg.Args{"tenant": tenant}).Scan(&corpus.Docs, &corpus.Lexemes)
+	err = tx.QueryRow(ctx, corpusSQL, tenant).Scan(&corpus.Docs, &corpus.Lexemes)
 	return lexemes, corpus, err
 }
 
