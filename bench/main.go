@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,6 +61,7 @@ var parts = []part{
 }
 
 func main() {
+	config.CollectGarbageLess() // as a worker does
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{}
@@ -86,9 +88,24 @@ func main() {
 		"changes, beam: print what went wrong; of the held-out half only with -show-heldout")
 	flag.BoolVar(&b.changing.showHidden, "show-heldout", false,
 		"changes: print more than sums of the held-out half; not for who writes the rules")
+	flag.StringVar(&b.corpus, "corpus", "", "recall: templates or natural; empty for both")
+	clients := flag.String("clients", "1,8", "recall: numbers of clients")
+	flag.StringVar(&b.site, "site", "",
+		"recall: begin of the names of schemas that are kept for the next run, and used when they are there")
+	flag.StringVar(&b.answers, "answers", "",
+		"recall: write the answers to all questions to this file, and measure nothing; two programs compare by it")
+	flag.StringVar(&b.profile, "profile", "", "recall: write a processor profile of the recalls to this file")
 	flag.StringVar(&b.beamData, "beam", "../shared/data/beam-dev.jsonl",
 		"conversations of BEAM; that part is left out when they are absent")
 	flag.Parse()
+	for _, field := range strings.Split(*clients, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1 {
+			fmt.Fprintln(os.Stderr, "bench: -clients must be numbers")
+			os.Exit(2)
+		}
+		b.clients = append(b.clients, n)
+	}
 	if err := b.main(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -109,6 +126,8 @@ type bench struct {
 	purged                         int
 	sizes, data, variants, stock   string
 	beamData                       string
+	corpus, site, answers, profile string
+	clients                        []int
 	changing                       changing
 
 	cfg      config.Config
@@ -157,7 +176,15 @@ type site struct {
 
 // newSite creates a schema of the bench's own; drop removes it.
 func (b *bench) newSite(ctx context.Context) (s site, drop func(), err error) {
-	s.schema = "bench_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	return b.siteIn(ctx, "bench_"+strings.ReplaceAll(uuid.NewString(), "-", ""))
+}
+
+// applicationName is that of the store's connections.
+const applicationName = "mneme-bench"
+
+// siteIn is newSite with a schema of a name, which may be there.
+func (b *bench) siteIn(ctx context.Context, name string) (s site, drop func(), err error) {
+	s.schema = name
 	u, err := url.Parse(b.cfg.DatabaseURL)
 	if err != nil {
 		return s, nil, errors.New("DATABASE_URL cannot be parsed")
@@ -167,7 +194,7 @@ func (b *bench) newSite(ctx context.Context) (s site, drop func(), err error) {
 	u.RawQuery = q.Encode()
 	s.url = u.String()
 	if err := b.owner(ctx, b.cfg.DatabaseURL, func(conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "CREATE SCHEMA "+s.schema)
+		_, err := conn.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+s.schema)
 		return err
 	}); err != nil {
 		return s, nil, err
@@ -183,7 +210,7 @@ func (b *bench) newSite(ctx context.Context) (s site, drop func(), err error) {
 		})
 	}
 	if _, err = migrations.Up(ctx, s.url); err == nil {
-		s.Store, err = store.Open(ctx, pg.Config{URL: s.url, MaxConns: 24, ApplicationName: "mneme-bench"})
+		s.Store, err = store.Open(ctx, pg.Config{URL: s.url, MaxConns: 24, ApplicationName: applicationName})
 	}
 	if err != nil {
 		drop()

@@ -33,29 +33,34 @@ import (
 // recall measures the read path, and the bare SQL queries that it could not do without.
 func (b *bench) recall(ctx context.Context) error {
 	var before, rows [][]string
-	var last point
+	last := map[string]point{} // by corpus
 	for _, field := range strings.Split(b.sizes, ",") {
 		size, err := strconv.Atoi(field)
 		if err != nil {
 			return errors.New("-sizes must be numbers")
 		}
-		at, room, err := b.recallOver(ctx, size)
-		if err != nil {
-			return err
+		for _, c := range b.corpora(size) {
+			at, room, err := b.recallOver(ctx, c)
+			if err != nil {
+				return err
+			}
+			before = append(before, append([]string{c.name}, room...))
+			if last := last[c.name]; last.size > 0 {
+				rows = append(rows, []string{c.name, fmt.Sprintf("%d to %d", last.size, size),
+					exponent(last, at, func(p point) time.Duration { return p.recall }),
+					exponent(last, at, func(p point) time.Duration { return p.text })})
+			}
+			last[c.name] = at
 		}
-		before = append(before, room)
-		if last.size > 0 {
-			rows = append(rows, []string{fmt.Sprintf("%d to %d", last.size, size),
-				exponent(last, at, func(p point) time.Duration { return p.recall }),
-				exponent(last, at, func(p point) time.Duration { return p.text })})
-		}
-		last = at
 	}
-	table("What memories take, and the process that recalls", []string{"memories", "rows",
+	if b.answers != "" {
+		return nil
+	}
+	table("What memories take, and the process that recalls", []string{"corpus", "memories", "rows",
 		"text index", "vectors", "vector index", "all tables", "bytes a memory", "heap of the process"}, before)
 	if len(rows) > 0 {
 		table("Growth of the median with the number of memories, one client (exponent: 0 flat, 1 linear)",
-			[]string{"memories", "recall", "bare SQL full-text query"}, rows)
+			[]string{"corpus", "memories", "recall", "bare SQL full-text query"}, rows)
 	}
 	return nil
 }
@@ -151,15 +156,42 @@ func inSessions(corpus []schema.Candidate) []schema.Candidate {
 	return corpus
 }
 
-func (b *bench) recallOver(ctx context.Context, size int) (at point, room []string, err error) {
+// recallSite returns a site with the memories of a corpus.
+func (b *bench) recallSite(ctx context.Context, c corpus) (site, func(), error) {
+	if b.site == "" {
+		s, drop, err := b.newSite(ctx)
+		if err == nil {
+			if err = b.load(ctx, s, c.memories, 1); err != nil {
+				drop()
+			}
+		}
+		return s, drop, err
+	}
+	name := fmt.Sprintf("%s_%s_%d", b.site, strings.Fields(c.name)[0], len(c.memories))
+	s, drop, err := b.siteIn(ctx, name)
+	if err != nil {
+		return s, drop, err
+	}
+	stats, err := s.Stats(ctx, principal.Tenant)
+	if err == nil && len(stats.Memories) == 0 {
+		err = b.load(ctx, s, c.memories, 1)
+	}
+	if err != nil {
+		drop()
+	}
+	return s, s.Close, err
+}
+
+func (b *bench) recallOver(ctx context.Context, c corpus) (at point, room []string, err error) {
+	size, queries := len(c.memories), c.questions
 	at.size = size
-	s, drop, err := b.newSite(ctx)
+	s, drop, err := b.recallSite(ctx, c)
 	if err != nil {
 		return at, nil, err
 	}
 	defer drop()
-	if err := b.load(ctx, s, inSessions(observations(size)), 1); err != nil {
-		return at, nil, err
+	if b.answers != "" {
+		return at, nil, b.writeAnswers(ctx, s, c)
 	}
 	pc, err := pgxpool.ParseConfig(s.url)
 	if err != nil {
@@ -172,11 +204,6 @@ func (b *bench) recallOver(ctx context.Context, size int) (at point, room []stri
 	}
 	defer pool.Close()
 
-	r := rand.New(rand.NewPCG(3, 4))
-	queries := make([]string, b.queries)
-	for i := range queries {
-		queries[i] = question(r, size)
-	}
 	vectors, _, err := b.brain.Embedder.Embed(ctx, queries)
 	if err != nil {
 		return at, nil, err
@@ -219,32 +246,43 @@ func (b *bench) recallOver(ctx context.Context, size int) (at point, room []stri
 		}},
 	}
 	var rows, byStage [][]string
-	for _, clients := range []int{1, 8} {
+	for _, clients := range b.clients {
 		for i, t := range things {
 			if _, _, err := measure(clients, min(20, t.calls), t.run); err != nil { // warm-up
 				return at, nil, err
 			}
 			stages.reset()
 			degraded.Store(0)
+			stopProfile, err := b.startProfile(i == 0, fmt.Sprintf("%s-%d-%d", strings.Fields(c.name)[0], size, clients))
+			if err != nil {
+				return at, nil, err
+			}
+			before := b.processorTime(ctx, s)
 			d, took, err := measure(clients, t.calls, t.run)
 			if err != nil {
 				return at, nil, err
 			}
+			here, there := b.processorTime(ctx, s).perCall(before, len(d))
+			stopProfile()
+			if i > 0 {
+				here, there = "-", "-"
+			}
 			switch {
-			case clients == 1 && i == 0:
+			case clients == b.clients[0] && i == 0:
 				at.recall = d.at(.5)
-			case clients == 1 && i == 1:
+			case clients == b.clients[0] && i == 1:
 				at.text = d.at(.5)
 			}
 			byStage = append(byStage, stages.rows(clients)...)
 			rows = append(rows, []string{t.name, fmt.Sprint(clients), ms(d.at(.5)), ms(d.at(.95)),
 				ms(d.at(.99)), fmt.Sprintf("%.0f/s", float64(len(d))/took.Seconds()),
-				fmt.Sprint(degraded.Load())})
+				here, there, fmt.Sprint(degraded.Load())})
 		}
 	}
-	table(fmt.Sprintf("Recall over %d memories, %d queries (%d of the bare full-text one)", size, b.queries, bare),
-		[]string{"what", "clients", "p50", "p95", "p99", "rate", "degraded"}, rows)
-	table(fmt.Sprintf("Channels and stages of those recalls over %d memories", size),
+	table(fmt.Sprintf("Recall over %d memories, %s, %d queries (%d of the bare full-text one)",
+		size, c.name, b.queries, bare),
+		[]string{"what", "clients", "p50", "p95", "p99", "rate", "processor: this process", "Postgres", "degraded"}, rows)
+	table(fmt.Sprintf("Channels and stages of those recalls over %d memories, %s", size, c.name),
 		[]string{"channel or stage", "clients", "p50", "p95", "p99"}, byStage)
 	room, err = b.room(ctx, s, size)
 	return at, room, err

@@ -23,7 +23,7 @@ import (
 
 // statementsOf are parts of statements that one channel alone sends.
 var statementsOf = map[string]string{
-	rank.ChannelText:   "bit_or(1::bigint",
+	rank.ChannelText:   "ts_rank(x.tsv",
 	rank.ChannelVector: "FROM memory_embeddings",
 	rank.ChannelHints:  "memory_hint_search",
 	rank.ChannelClaims: "claim_search",

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"maps"
 
 	"github.com/google/uuid"
 
@@ -39,6 +40,15 @@ func (r *reader) contents(ctx context.Context, evidence []rank.Evidence) (map[uu
 		r.texts[id] = found[id]
 	}
 	return r.texts, nil
+}
+
+// keep keeps texts that were read through the filter for another stage.
+func (r *reader) keep(texts map[uuid.UUID]string) {
+	if r.texts == nil {
+		r.texts = texts
+		return
+	}
+	maps.Copy(r.texts, texts)
 }
 
 // quotes returns what the texts of the best candidates say.

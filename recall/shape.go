@@ -55,7 +55,7 @@ func (q *query) stages(found collected, texts *reader) []stage {
 			return s, err
 		}},
 		{rank.StageDampen, reading(q.dampen, texts)},
-		{rank.StageCurrentness, reranking(q.currentness)},
+		{rank.StageCurrentness, reading(q.currentness, texts)},
 		{rank.StageRelevance, func(ctx context.Context, s shaped) (_ shaped, err error) {
 			s.evidence, s.relevance, err = q.relevance(ctx, s.evidence, texts)
 			return s, err

@@ -258,15 +258,19 @@ func (q *query) dampenHubs(ctx context.Context, evidence []rank.Evidence) ([]ran
 
 // currentness adds the successors of the best candidates and, if superseded memories are wanted, the predecessors.
 // Each predecessor gets the score of its successor. It then marks all candidates and changes their scores.
-func (q *query) currentness(ctx context.Context, evidence []rank.Evidence) ([]rank.Evidence, error) {
+func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts *reader) ([]rank.Evidence, error) {
 	ctx, cancel := q.within(ctx, readDeadline)
 	defer cancel()
 	best := slices.Clone(q.best(evidence))
-	chain, supersessions, err := q.Store.Currentness(ctx, q.readable(), idsOf(best))
+	// The stages that follow read the texts of the same candidates.
+	read := !q.off(rank.StageRelevance) || !q.off(rank.StageLatest) || !q.off(rank.StageDuplicates)
+	found, err := q.Store.Currentness(ctx, q.readable(), idsOf(best), read)
 	if err != nil {
 		return nil, err
 	}
-	successors, err := q.successors(ctx, chain, evidence)
+	texts.keep(found.Contents)
+	supersessions := found.Supersessions
+	successors, err := q.successors(ctx, found.Successors, evidence)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxTexts is how many read texts a process keeps. One takes a few kilobytes.
-	maxTexts = 4096
+	maxTexts = 16_384
 	// textLifetime is after how long the next recall drops all of them, so that what is erased does not stay.
 	textLifetime = 10 * time.Minute
 )

@@ -34,6 +34,7 @@ const stopTimeout = 20 * time.Second
 var version = ""
 
 func main() {
+	config.CollectGarbageLess()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

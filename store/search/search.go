@@ -1,8 +1,6 @@
 package search
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,28 +73,25 @@ func (r *TextRanking) Add(other TextRanking, limit int) {
 			best[h.ID] = h
 		}
 	}
-	r.Hits = slices.SortedFunc(maps.Values(best), func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), bytes.Compare(a.ID[:], b.ID[:]))
-	})
+	r.Hits = slices.Collect(maps.Values(best))
+	sortHits(r.Hits)
 	r.Hits = r.Hits[:min(len(r.Hits), limit)]
 }
 
 func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan rank.TextPlan,
 	limit int) (TextRanking, error) {
-	args := pg.Args{"terms": len(plan.Terms), "chosen": textOversample * limit, "limit": limit}
+	args := pg.Args{"chosen": textOversample * limit}
 	sum, match := textTerms("m", plan, args)
-	var lexemes []string
-	var weights []float64
-	for _, t := range slices.Concat(plan.Terms, plan.Also) {
-		lexemes, weights = append(lexemes, t.Lexeme), append(weights, t.Weight)
+	terms := slices.Concat(plan.Terms, plan.Also)
+	ranks, weights := make([]string, len(terms)), make([]float64, len(terms))
+	for i, t := range terms {
+		ranks[i], weights[i] = fmt.Sprintf("ts_rank(x.tsv, @lexeme_%d::tsquery)", i), t.Weight
 	}
-	args["lexemes"], args["weights"] = lexemes, weights
-	args["length_base"], args["length_slope"] = rank.ByteNorm()
+	base, slope := rank.ByteNorm()
+	args["length_base"], args["length_slope"] = base, slope
 	// ts_rank saturates term frequency on a curve of its own: it chooses more than are asked for, and BM25 ranks them.
 	query := `
-		SELECT x.id,
-			` + bm25Score + ` AS score,
-			coalesce(bit_or(1::bigint << (t.n - 1)::int) FILTER (WHERE t.n <= @terms), 0) AS terms
+		SELECT x.id, x.bytes, ARRAY[` + strings.Join(ranks, ", ") + `] AS ranks
 		FROM (
 			SELECT m.id, m.tsv, m.bytes,
 				(` + sum + `) / (@length_base::float8 + @length_slope::float8 * m.bytes) AS score
@@ -104,23 +99,26 @@ func (s *Search) rankText(ctx context.Context, f pg.Filter, q Question, plan ran
 			WHERE ` + match + ` AND ` + f.Where("m", args) + `
 			ORDER BY score DESC, m.id
 			LIMIT @chosen
-		) x
-		CROSS JOIN unnest(x.tsv) l
-		JOIN unnest(@lexemes::text[], @weights::float8[]) WITH ORDINALITY t(lexeme, weight, n) ON t.lexeme = l.lexeme
-		GROUP BY x.id, x.bytes
-		ORDER BY score DESC, x.id
-		LIMIT @limit`
-	hits, err := pg.QueryBatchRows[Hit](ctx, s.DB, f.Principal.Tenant, q.planning(), query, args)
+		) x`
+	var hits []Hit
+	var hit Hit
+	var bytes int32
+	var held []float32
+	err := s.QueryBatch(ctx, f.Principal.Tenant, q.planning(), query, []any{args}, func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&hit.ID, &bytes, &held}, func() error {
+			hit.Score, hit.Terms = bm25(terms, held, len(plan.Terms), base, slope, float64(bytes))
+			hits = append(hits, hit)
+			return nil
+		})
+		return err
+	})
+	sortHits(hits)
+	hits = hits[:min(len(hits), limit)]
 	return TextRanking{Hits: hits, Weights: weights[:len(plan.Terms):len(plan.Terms)]}, err
 }
 
 // textOversample is how many times as many memories as asked for are ranked by BM25 in full.
 const textOversample = 2
-
-// bm25Score is the sum of BM25's term scores over the joined terms, in [0,1]: a short memory that holds every term
-// once comes near 1. Its arguments are those of textRank.
-const bm25Score = `least(1, sum(t.weight * cardinality(l.positions) * @length_base::float8
-				/ (cardinality(l.positions) + (@length_base::float8 - 1) + @length_slope::float8 * x.bytes)))`
 
 // rankUnit is what ts_rank gives one occurrence of one lexeme of weight D: 0.1 over pi²/6.
 const rankUnit = "0.0607927"
@@ -191,73 +189,26 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Features, error) {
 	args := pg.Args{"ids": ids}
 	query := `
-		SELECT m.id, ` + featureColumns(f, args) + `
+		SELECT m.id, ` + ownFeatures + `, ` + sourcesOf(f, args) + `
 		FROM memories m
 		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
-	type authorizedRow struct {
-		ID uuid.UUID
-		featureRow
-	}
-	found, err := pg.QueryBatchRows[authorizedRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
+	out := make(map[uuid.UUID]rank.Features, len(ids))
+	row := newFeatureRow()
+	var id uuid.UUID
+	var sources []uuid.UUID
+	into := append(append([]any{&id}, row.columns()...), &sources)
+	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, []any{args}, func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, into, func() error {
+			out[id] = row.features(sources)
+			sources = nil // the features keep it
+			return nil
+		})
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("authorize: %w", err)
 	}
-	out := make(map[uuid.UUID]rank.Features, len(found))
-	for _, m := range found {
-		out[m.ID] = m.features()
-	}
 	return out, nil
-}
-
-// featureRow is a memory with the features that ranking uses.
-type featureRow struct {
-	rank.Features
-	Sources []uuid.UUID
-}
-
-// featureColumns are the columns of featureRow, of the memory m.
-//
-// A fact drawn from other memories repeats what they say; they are its sources as far as the principal may see them. A
-// procedure derived from an episode, or a fork of its target, says something else, and both are answers (document 004
-// §12 and §15B).
-func featureColumns(f pg.Filter, args pg.Args) string {
-	return `
-		m.type, m.category, m.status,
-		m.agent_id AS agent,
-		coalesce(m.agent_session_id, '') AS session,
-		m.who AS speaker,
-		m.occurred_at, m.importance, m.bytes,
-		m.conditions IS NOT NULL AS conditional,
-		CASE WHEN m.type = 'semantic' THEN array(
-			SELECT s.id
-			FROM (
-				SELECT r.target_id AS id
-				FROM memory_links r
-				WHERE r.tenant = m.tenant AND r.source_id = m.id AND r.predicate = 'derived_from'
-				UNION
-				SELECT r.source_id
-				FROM memory_links r
-				WHERE r.tenant = m.tenant AND r.target_id = m.id AND r.predicate = 'restates'
-			) said
-			JOIN memories s ON s.tenant = m.tenant AND s.id = said.id
-			WHERE ` + f.State("s") + ` AND ` + f.Visible("s", args) + `
-				AND (s.type <> 'semantic' OR s.conditions_hash = m.conditions_hash)
-			ORDER BY s.id
-			LIMIT 500
-		) END AS sources,
-		('x' || encode(substr(m.content_hash, 1, 8), 'hex'))::bit(64)::bigint AS words`
-}
-
-// featureSources are the columns of the memory m that featureColumns reads.
-const featureSources = `m.tenant, m.id, m.type, m.category, m.status, m.agent_id, m.agent_session_id, m.who,
-			m.occurred_at, m.importance, m.conditions, m.conditions_hash, m.content_hash, m.bytes`
-
-func (r *featureRow) features() rank.Features {
-	out := r.Features
-	if len(r.Sources) > 0 {
-		out.Source, out.Others = r.Sources[0], r.Sources[1:]
-	}
-	return out
 }
 
 // Hydrate reads the rows of authorised ids, through the same filter once more. What they are worth is computed

@@ -1,12 +1,17 @@
 package search
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -18,45 +23,127 @@ func (s *Search) SessionTurns(ctx context.Context, f pg.Filter, anchors []rank.A
 	if len(anchors) == 0 {
 		return nil, nil
 	}
-	ids, places := make([]uuid.UUID, len(anchors)), make([]uuid.UUID, len(anchors))
+	anchors = slices.Clone(anchors)
+	slices.SortStableFunc(anchors, func(a, b rank.Anchor) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	places := make([]uuid.UUID, len(anchors))
 	for i, a := range anchors {
-		ids[i], places[i] = a.ID, a.Place
+		places[i] = a.Place
 	}
-	args := pg.Args{"tenant": f.Principal.Tenant, "anchors": ids, "places": places, "radius": radius}
-	admitted := f.Where("m", args)
-	side := func(before, order, sign string) string {
-		return fmt.Sprintf(`
-			(SELECT `+featureSources+`,
-				%[3]s(row_number() OVER (ORDER BY m.occurred_at %[2]s, m.id %[2]s))::int AS distance
-			FROM memories m
-			WHERE m.agent_session_id = a.agent_session_id
-				AND m.agent_id = a.agent_id
-				AND m.typology = 'episodic'
-				AND (m.occurred_at, m.id) %[1]s (a.occurred_at, a.id)
-				AND %[4]s
-			ORDER BY m.occurred_at %[2]s, m.id %[2]s
-			LIMIT @radius)`, before, order, sign, admitted)
-	}
-	query := `
-		SELECT x.anchor, m.id, m.distance, a.content LIKE '%?' AS anchor_asks, ` + featureColumns(f, args) + `
-		FROM unnest(@anchors::uuid[], @places::uuid[]) x(anchor, place)
-		JOIN memories a ON a.tenant = @tenant AND a.id = x.place AND a.live AND ` + f.Visible("a", args) + `
-		CROSS JOIN LATERAL (` + side("<", "DESC", "-") + ` UNION ALL ` + side(">", "ASC", "") + `) m
-		WHERE a.agent_session_id IS NOT NULL AND a.typology = 'episodic'
-		ORDER BY x.anchor, m.distance`
-	type turnRow struct {
-		Anchor, ID uuid.UUID
-		Distance   int
-		AnchorAsks bool
-		featureRow
-	}
-	out := make([]rank.Turn, 0, 2*radius*len(anchors))
-	err := pg.QueryEachRow(ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args, func(t *turnRow) {
-		out = append(out, rank.Turn{Anchor: t.Anchor, ID: t.ID, Distance: t.Distance, AnchorAsks: t.AnchorAsks,
-			Features: t.features()})
+	query, args := sessionTurnsSQL(f, places, radius)
+	found := make([]rank.Turn, 0, 2*radius*len(anchors))
+	at := make([]int, 0, 2*radius*len(anchors)) // the anchors of those that were found
+	row := newFeatureRow()
+	var anchor int
+	var turn rank.Turn
+	var after bool
+	into := append([]any{&anchor, &turn.AnchorAsks, &after, &turn.ID}, row.columns()...)
+	err := s.QueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce, query, []any{args}, func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, into, func() error {
+			turn.Anchor, turn.Features, turn.Distance = anchors[anchor-1].ID, row.features(nil), -1
+			if after {
+				turn.Distance = 1
+			}
+			found, at = append(found, turn), append(at, anchor)
+			return nil
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read session turns: %w", err)
 	}
-	return out, nil
+	out := inOrder(found, at)
+	return out, s.addSources(ctx, f, out)
+}
+
+// sessionTurnsSQL reads the turns of each side without their order: the order is that of the times and ids.
+func sessionTurnsSQL(f pg.Filter, places []uuid.UUID, radius int) (string, pg.Args) {
+	args := pg.Args{"tenant": f.Principal.Tenant, "places": places, "radius": radius}
+	admitted := f.Where("m", args)
+	side := func(after, before, order string) string {
+		return fmt.Sprintf(`
+			(SELECT %[1]s AS after, m.id, `+ownFeatures+`
+			FROM memories m
+			WHERE m.agent_session_id = a.agent_session_id
+				AND m.agent_id = a.agent_id
+				AND m.typology = 'episodic'
+				AND (m.occurred_at, m.id) %[2]s (a.occurred_at, a.id)
+				AND %[4]s
+			ORDER BY m.occurred_at %[3]s, m.id %[3]s
+			LIMIT @radius)`, after, before, order, admitted)
+	}
+	// OFFSET 0: whether an anchor asks is looked at once for each.
+	return `
+		SELECT a.n, a.asks, m.*
+		FROM (
+			SELECT x.n::int AS n, a.id, a.agent_id, a.agent_session_id, a.occurred_at, a.content LIKE '%?' AS asks
+			FROM unnest(@places::uuid[]) WITH ORDINALITY x(place, n)
+			JOIN memories a ON a.tenant = @tenant AND a.id = x.place AND a.live AND ` + f.Visible("a", args) + `
+			WHERE a.agent_session_id IS NOT NULL AND a.typology = 'episodic'
+			OFFSET 0
+		) a
+		CROSS JOIN LATERAL (` + side("false", "<", "DESC") + ` UNION ALL ` + side("true", ">", "ASC") + `) m`, args
+}
+
+// inOrder sorts turns by their anchors and their distances, and counts the distances: each turn comes in as before or
+// after its anchor.
+func inOrder(turns []rank.Turn, anchors []int) []rank.Turn {
+	order := make([]int, len(turns))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := &turns[i], &turns[j]
+		return cmp.Or(
+			cmp.Compare(anchors[i], anchors[j]),
+			cmp.Compare(a.Distance, b.Distance),
+			a.OccurredAt.Compare(b.OccurredAt),
+			bytes.Compare(a.ID[:], b.ID[:]),
+		)
+	})
+	out := make([]rank.Turn, len(turns))
+	for i, at := range order {
+		out[i] = turns[at]
+	}
+	for begin, end := 0, 0; begin < len(out); begin = end {
+		for end = begin; end < len(out) && anchors[order[end]] == anchors[order[begin]] &&
+			out[end].Distance == out[begin].Distance; {
+			end++
+		}
+		count(out[begin:end])
+	}
+	return out
+}
+
+// count numbers the turns of one side of an anchor, which are in the order of time.
+func count(side []rank.Turn) {
+	before := side[0].Distance < 0
+	for i := range side {
+		side[i].Distance = i + 1
+		if before {
+			side[i].Distance = i - len(side)
+		}
+	}
+}
+
+// addSources adds the sources of facts. Facts are seldom turns.
+func (s *Search) addSources(ctx context.Context, f pg.Filter, turns []rank.Turn) error {
+	var facts []uuid.UUID
+	for i := range turns {
+		if turns[i].Type == schema.TypeSemantic {
+			facts = append(facts, turns[i].ID)
+		}
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	known, err := s.Authorize(ctx, f, facts)
+	if err != nil {
+		return err
+	}
+	for i := range turns {
+		if of, ok := known[turns[i].ID]; ok {
+			turns[i].Source, turns[i].Others = of.Source, of.Others
+		}
+	}
+	return nil
 }

@@ -18,24 +18,33 @@ import (
 
 // Contents reads the texts of memories that the filter admits.
 func (s *Search) Contents(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	args := pg.Args{"ids": ids}
-	query := `
-		SELECT m.id, m.content
-		FROM memories m
-		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args)
-	type contentRow struct {
-		ID      uuid.UUID
-		Content string
-	}
+	query, args := contentsSQL(f, ids)
 	found, err := pg.QueryBatchRows[contentRow](ctx, s.DB, f.Principal.Tenant, pg.PlanOnce, query, args)
 	if err != nil {
 		return nil, fmt.Errorf("read contents: %w", err)
 	}
+	return textsOf(found), nil
+}
+
+func contentsSQL(f pg.Filter, ids []uuid.UUID) (string, pg.Args) {
+	args := pg.Args{"ids": ids}
+	return `
+		SELECT m.id, m.content
+		FROM memories m
+		WHERE m.id = ANY(@ids) AND ` + f.Where("m", args), args
+}
+
+type contentRow struct {
+	ID      uuid.UUID
+	Content string
+}
+
+func textsOf(found []contentRow) map[uuid.UUID]string {
 	out := make(map[uuid.UUID]string, len(found))
 	for _, m := range found {
 		out[m.ID] = m.Content
 	}
-	return out, nil
+	return out
 }
 
 // Access is how often a memory has been recalled, and when last.
@@ -131,23 +140,39 @@ func supersessionsOf(found []supersessionRow) map[uuid.UUID]rank.Supersession {
 	return out
 }
 
-// Currentness is Successors and Supersessions of the same memories, in one round trip.
-func (s *Search) Currentness(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession,
-	map[uuid.UUID]rank.Supersession, error) {
-	var chain []Succession
+// Currentness is what holds of some memories.
+type Currentness struct {
+	Successors    []Succession
+	Supersessions map[uuid.UUID]rank.Supersession
+	Contents      map[uuid.UUID]string // where they are asked for
+}
+
+// Currentness is Successors, Supersessions and, where contents are asked for, Contents of the same memories, in one
+// round trip.
+func (s *Search) Currentness(ctx context.Context, f pg.Filter, ids []uuid.UUID, contents bool) (Currentness, error) {
+	var out Currentness
 	var found []supersessionRow
+	var texts []contentRow
 	if f.Principal.Tenant == "" {
-		return nil, nil, fmt.Errorf("read currentness: %w", pg.ErrNoTenant)
+		return out, fmt.Errorf("read currentness: %w", pg.ErrNoTenant)
 	}
 	b := s.NewQueryBatch(ctx, f.Principal.Tenant, pg.PlanOnce)
 	query, args := successorsSQL(f, ids)
-	pg.QueueRows(b, &chain, query, args)
+	pg.QueueRows(b, &out.Successors, query, args)
 	query, args = supersessionsSQL(f, ids)
 	pg.QueueRows(b, &found, query, args)
-	if err := s.SendQueryBatch(ctx, b); err != nil {
-		return nil, nil, fmt.Errorf("read currentness: %w", err)
+	if contents {
+		query, args = contentsSQL(f, ids)
+		pg.QueueRows(b, &texts, query, args)
 	}
-	return chain, supersessionsOf(found), nil
+	if err := s.SendQueryBatch(ctx, b); err != nil {
+		return Currentness{}, fmt.Errorf("read currentness: %w", err)
+	}
+	out.Supersessions = supersessionsOf(found)
+	if contents {
+		out.Contents = textsOf(texts)
+	}
+	return out, nil
 }
 
 // Bounds of Predecessors.
