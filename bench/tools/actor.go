@@ -75,7 +75,7 @@ func work(t task, root string, on tools, m mind) (out result, err error) {
 		return out, err
 	}
 	plans := slices.Clone(proposed)
-	others := ways(s.seen)
+	others := ways(s.seen, repairsFor(t.set))
 	r := rand.New(rand.NewPCG(t.seed^0x5eed, uint64(t.n)))
 	r.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	for _, o := range others {

@@ -50,10 +50,11 @@ func (t task) prepare(root string, on tools) (p *place, f failure, output string
 	return p, f, output, nil
 }
 
-// sets are the families to develop with, and those to report.
+// sets are the families to develop with, those to report, and those that were written after the rules.
 var sets = map[string][]family{
 	"dev":      devFamilies,
 	"reported": concat(goFamilies, cFamilies, gitFamilies, scriptFamilies),
+	"fresh":    freshFamilies,
 }
 
 func concat(lists ...[]family) (out []family) {

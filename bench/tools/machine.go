@@ -22,7 +22,8 @@ var versionForm = regexp.MustCompile(`\d+(?:\.\d+)+`)
 func find() tools {
 	t := tools{paths: map[string]string{}, versions: map[string]string{}}
 	for name, version := range map[string]string{"go": "version", "gcc": "-dumpfullversion", "make": "--version",
-		"git": "--version", "python3": "--version", "npm": "--version", "node": "--version", "sh": ""} {
+		"git": "--version", "python3": "--version", "npm": "--version", "node": "--version", "sh": "", "tar": "",
+		"gzip": "", "sqlite3": "", "ssh-keygen": ""} {
 		at, err := exec.LookPath(name)
 		if err != nil {
 			continue

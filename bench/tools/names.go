@@ -72,10 +72,12 @@ func (n *names) version() string {
 	return fmt.Sprintf("%d.%d.%d", n.r.IntN(4), n.r.IntN(30), n.r.IntN(10))
 }
 
-// words are those of the families to develop with and of those to report.
+// words are those of each set of families.
 var words = map[string][]string{
 	"dev": strings.Fields(`amber bridge candle delta ember falcon garnet harbor island jasper kettle lantern meadow
 		nectar orchid pepper quartz ribbon saddle timber`),
 	"reported": strings.Fields(`account basket courier deposit estimate freight grocer hangar invoice jetty kiosk ledger
 		mailer notary outlet parcel quota receipt shelf tariff usher voucher warden yard`),
+	"fresh": strings.Fields(`acorn badger cedar dune elk fern glacier heron iris juniper kelp lagoon moss newt otter
+		plover quail reed salmon thistle urchin vole willow yarrow`),
 }

@@ -49,7 +49,8 @@ func look(command, output, dir, home string) seen {
 
 // programs are those that the command names; a command that names none is one of the shell.
 func (s seen) programs() (out []string) {
-	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node"} {
+	for _, p := range []string{"go", "gcc", "make", "git", "python3", "npm", "node", "gzip", "sqlite3",
+		"ssh-keygen"} {
 		if regexp.MustCompile(`(^|[\s;])` + p + `\s`).MatchString(s.command) {
 			out = append(out, p)
 		}
@@ -134,8 +135,8 @@ var (
 	forGit    = []string{"git"}
 	forPython = []string{"python3"}
 	forNode   = []string{"npm", "node"}
-	forAll    = []string{"go", "gcc", "make", "git", "python3", "npm", "node", "sh"}
-	forFiles  = []string{"sh", "python3", "make"}
+	forAll    = []string{"go", "gcc", "make", "git", "python3", "npm", "node", "sh", "gzip", "sqlite3", "ssh-keygen"}
+	forFiles  = []string{"sh", "python3", "make", "gzip", "sqlite3", "ssh-keygen"}
 )
 
 // catalogue is what the actor can do. It says nothing of the families.
@@ -222,8 +223,8 @@ var catalogue = []repair{
 	{forAll, always("sync")},
 }
 
-// ways are all repairs of the catalogue for a failure: of each entry at most four.
-func ways(s seen) (out []plan) {
+// ways are all repairs of a catalogue for a failure: of each entry at most four.
+func ways(s seen, catalogue []repair) (out []plan) {
 	const most = 4
 	programs := s.programs()
 	for _, r := range catalogue {

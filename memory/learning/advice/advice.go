@@ -158,10 +158,16 @@ func promoted(o Option) int {
 	return 1
 }
 
-// promotes reports whether a promoted procedure has the steps of a tentative one.
+// promotes reports whether a promoted procedure has the steps of a tentative one. The call that checks is a step of the
+// promoted one alone.
 func promotes(p, tentative Candidate) bool {
-	return !p.Tentative && p.Competence != nil && tentative.Competence != nil &&
-		align.Same(align.OfRecipe(p.Competence.Recipe), align.OfRecipe(tentative.Competence.Recipe))
+	if p.Tentative || p.Competence == nil || tentative.Competence == nil {
+		return false
+	}
+	steps, single := p.Competence.Recipe, align.OfRecipe(tentative.Competence.Recipe)
+	last := len(steps) - 1
+	return align.Same(align.OfRecipe(steps), single) || last > 0 && steps[last].Validation == competence.CallPasses &&
+		align.Same(align.OfRecipe(steps[:last]), single)
 }
 
 func weigh(

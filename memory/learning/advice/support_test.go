@@ -57,14 +57,24 @@ func (s *story) in(os, dir string, context map[string]string) *story {
 
 // does appends a call of the shell; problem is empty for one that succeeds.
 func (s *story) does(cmd, problem string) *story {
+	if problem == "" {
+		return s.returns(cmd, "ok")
+	}
 	s.calls++
 	id := fmt.Sprintf("c%d", s.calls)
 	args, _ := json.Marshal(map[string]string{"cmd": cmd})
 	s.add(ledger.KindToolCalled, ledger.ToolCall{CallID: id, Tool: "shell", Args: args})
-	if problem != "" {
-		return s.add(ledger.KindToolFailed, ledger.ToolResult{CallID: id, Error: problem, DurationMS: 20})
-	}
-	return s.add(ledger.KindToolReturned, ledger.ToolResult{CallID: id, Result: json.RawMessage(`"ok"`), DurationMS: 20})
+	return s.add(ledger.KindToolFailed, ledger.ToolResult{CallID: id, Error: problem, DurationMS: 20})
+}
+
+// returns appends a call of the shell that succeeds.
+func (s *story) returns(cmd, result string) *story {
+	s.calls++
+	id := fmt.Sprintf("c%d", s.calls)
+	args, _ := json.Marshal(map[string]string{"cmd": cmd})
+	s.add(ledger.KindToolCalled, ledger.ToolCall{CallID: id, Tool: "shell", Args: args})
+	answer, _ := json.Marshal(result)
+	return s.add(ledger.KindToolReturned, ledger.ToolResult{CallID: id, Result: answer, DurationMS: 20})
 }
 
 func (s *story) ends(outcome schema.Outcome) *story {

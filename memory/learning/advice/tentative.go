@@ -27,7 +27,7 @@ const (
 // promotion. Only successes that the ledger witnessed count, from sources that are trusted, and attempts that went the
 // same way and failed count against them. What helped on other systems alone counts less. A candidate has the id of its
 // newest episode. The values that the old error and the old arguments share become parameters, so that the steps speak
-// of the new situation.
+// of the new situation. The call that had failed is not one of them: the caller runs its own again.
 func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 	problem := signature.OfError(s.Error)
 	if problem.IsZero() {
@@ -55,15 +55,21 @@ func Tentative(s Situation, attempts []trace.Attempt) []Candidate {
 		if len(found) == maxTentative || slices.ContainsFunc(found, func(m made) bool { return m.ID == a.Episode }) {
 			continue
 		}
-		procedure, ok := align.Learn([]trace.Attempt{elsewhere(a), a})
+		repair, checked := a.Repair()
+		procedure, ok := align.Learn([]trace.Attempt{elsewhere(repair), repair})
 		if !ok {
 			continue
 		}
-		trigger := schema.Trigger{Signal: a.Problem.Text}
+		recipe := procedure.Recipe()
+		if checked {
+			recipe[len(recipe)-1].Validation = competence.CallPasses
+		}
+		// The problem is that of the situation. That of the attempt may have been cut.
+		trigger := schema.Trigger{Signal: problem.Text}
 		found = append(found, made{procedure, Candidate{ID: a.Episode, Tentative: true, Evidence: []string{a.Episode},
 			Competence: &schema.CompetencePayload{Kind: schema.TypeCompetence,
 				SkillName: "what helped before with " + a.Problem.Text,
-				Triggers:  []schema.Trigger{trigger}, Recipe: procedure.Recipe()}}})
+				Triggers:  []schema.Trigger{trigger}, Recipe: recipe}}})
 	}
 	slices.Reverse(attempts)
 	var out []Candidate
@@ -137,8 +143,58 @@ func elsewhere(a trace.Attempt) trace.Attempt {
 		out.Situation.Failed = &failed
 	}
 	out.Steps = nil
-	for _, s := range a.Steps {
+	for i, s := range a.Steps {
 		out.Steps = append(out.Steps, replaced(s, replace))
+		for _, text := range firstReturned(a, i) {
+			if _, known := marks[text]; known {
+				continue
+			}
+			marks[text] = marked(text)
+			old = append(old, text)
+			slices.SortStableFunc(old, func(x, y string) int { return len(y) - len(x) })
+		}
+		out.Steps[i].Results = make(map[string]string, len(s.Results))
+		for at, text := range s.Results {
+			if by, ok := marks[text]; ok {
+				text = by
+			}
+			out.Steps[i].Results[at] = text
+		}
+	}
+	return out
+}
+
+// firstReturned are the results of a step that an argument of a later step has, and that were not known before it: such
+// a value came from the result. A result of several words is none.
+func firstReturned(a trace.Attempt, step int) (out []string) {
+	known := []string{a.Problem.Line, a.Intent, a.Situation.WorkingDir}
+	if a.Situation.Failed != nil {
+		known = append(known, textsOf(*a.Situation.Failed)...)
+	}
+	for _, s := range a.Steps[:step+1] {
+		known = append(known, textsOf(s)...)
+	}
+	var later []string
+	for _, s := range a.Steps[step+1:] {
+		later = append(later, textsOf(s)...)
+	}
+	for _, at := range slices.Sorted(maps.Keys(a.Steps[step].Results)) {
+		text := a.Steps[step].Results[at]
+		has := func(in string) bool { return replaceWords(in, []string{text}, map[string]string{text: ""}) != in }
+		if len(text) >= minMark && !strings.ContainsFunc(text, unicode.IsSpace) && marked(text) != text &&
+			!slices.ContainsFunc(known, has) && slices.ContainsFunc(later, has) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// textsOf are the arguments of a step that are texts.
+func textsOf(s trace.Step) (out []string) {
+	for _, at := range slices.Sorted(maps.Keys(s.Args)) {
+		if s.Args[at].Type == "string" {
+			out = append(out, s.Args[at].Text)
+		}
 	}
 	return out
 }
@@ -171,8 +227,8 @@ func marked(text string) string {
 	return strings.Join(parts, "/")
 }
 
-// replaceWords replaces words, the longest first, where no letter or digit touches them. The letter of an option, as
-// in -DNAME, does not count as one.
+// replaceWords replaces words, the longest first, where no letter or digit touches them. Those of an option, as in
+// -DNAME, and of a library's file, as in libNAME, do not count.
 func replaceWords(text string, old []string, by map[string]string) string {
 	var out strings.Builder
 	touches := func(i int) bool {
@@ -181,7 +237,7 @@ func replaceWords(text string, old []string, by map[string]string) string {
 	}
 	for i := 0; i < len(text); {
 		n := slices.IndexFunc(old, func(w string) bool {
-			return strings.HasPrefix(text[i:], w) && (!touches(i-1) || align.AfterOption(text, i)) &&
+			return strings.HasPrefix(text[i:], w) && (!touches(i-1) || align.Affixed(text, i)) &&
 				!touches(i+len(w))
 		})
 		if n < 0 {

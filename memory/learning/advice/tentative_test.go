@@ -2,11 +2,13 @@ package advice_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/memory/learning/advice"
+	"github.com/mneme/mneme/memory/learning/competence"
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
@@ -20,9 +22,9 @@ func TestOneWitnessedSuccessIsAdvisedTentatively(t *testing.T) {
 	require.NotNil(t, answer.Best)
 	require.True(t, answer.Best.Tentative)
 	require.Equal(t, []string{"run/ana-1"}, answer.Best.Evidence)
-	require.Len(t, answer.Best.Steps, 2, "what did not help is left out")
+	require.Len(t, answer.Best.Steps, 1, "what did not help and the old check are left out")
 	require.JSONEq(t, `{"cmd":"rm -rf /home/dev99/.cache/build"}`, string(answer.Best.Steps[0].Args))
-	require.JSONEq(t, `{"cmd":"make app"}`, string(answer.Best.Steps[1].Args))
+	require.Equal(t, competence.CallPasses, answer.Best.Steps[0].Validation)
 	require.GreaterOrEqual(t, answer.Best.Confidence, advice.Threshold)
 
 	elsewhere := linuxAt(99)
@@ -134,4 +136,77 @@ func TestATentativeCandidateTakesValuesFromWhereTheyAre(t *testing.T) {
 			require.JSONEq(t, fmt.Sprintf(`{"cmd":%q}`, tt.repair(27)), string(answer.Best.Steps[0].Args))
 		})
 	}
+}
+
+// The old call may succeed now and do harm: a commit with the old message leaves nothing for the new one.
+func TestATentativeCandidateDoesNotRunTheOldCall(t *testing.T) {
+	call := func(n int) string { return fmt.Sprintf("builder commit -m 'Add part %d'", n) }
+	problem := "builder: no author is set"
+	s := newStory("ana", 1).in("linux", "/w", nil).does(call(1), problem)
+	attempts := s.does("builder author ana", "").does(call(1), "").ends("success").attempts()
+	now := advice.Situation{Error: problem, Context: map[string]string{"os": "linux"}}
+	answer := advice.Advise(now, advice.Tentative(now, attempts))
+	require.NotNil(t, answer.Best)
+	require.Len(t, answer.Best.Steps, 1)
+	require.JSONEq(t, `{"cmd":"builder author ana"}`, string(answer.Best.Steps[0].Args))
+}
+
+// A promoted procedure has the check as a step, and is the same repair.
+func TestAPromotedProcedureReplacesItsTentativeCandidate(t *testing.T) {
+	m := newMemory()
+	var attempts []trace.Attempt
+	for n := 1; n < 5; n++ {
+		attempts = append(attempts, build("ana", n, "linux", clearCache(n)).attempts()...)
+	}
+	m.remember(attempts...)
+	m.consolidate(t)
+	require.Len(t, m.candidates(), 1)
+	answer := advice.Advise(linuxAt(9), append(m.candidates(), advice.Tentative(linuxAt(9), attempts)...))
+	require.NotNil(t, answer.Best)
+	require.False(t, answer.Best.Tentative)
+	require.Empty(t, answer.Others)
+}
+
+// A timeline keeps 160 characters of an error. Wherever the text was cut, it is the same problem.
+func TestATentativeCandidateIsFoundAlthoughTheErrorWasCut(t *testing.T) {
+	problem := func(dir string) string {
+		return "builder: bad encoding of character found in file " + dir + "/feed.dat on a line in the middle, but no " +
+			"encoding is declared anywhere; see the manual for what to do about it"
+	}
+	for extra := range 60 {
+		dir := "/work/" + strings.Repeat("x", 1+extra)
+		s := newStory("ana", 1).in("linux", dir, nil).does("builder all", problem(dir))
+		attempts := s.does("recode feed.dat", "").does("builder all", "").ends("success").fromEpisode(t)
+		now := advice.Situation{Error: problem("/work/other"), WorkingDir: "/work/other",
+			Context: map[string]string{"os": "linux"}}
+		answer := advice.Advise(now, advice.Tentative(now, attempts))
+		require.NotNil(t, answer.Best, extra)
+		require.JSONEq(t, `{"cmd":"recode feed.dat"}`, string(answer.Best.Steps[0].Args))
+	}
+}
+
+// What a step returned and a later step takes is not the value of the old episode.
+func TestATentativeCandidateTakesWhatAStepReturns(t *testing.T) {
+	problem := func(n int) string { return fmt.Sprintf("builder: cannot find -lzone%d", n) }
+	story := func(result, option string) advice.Answer {
+		s := newStory("ana", 1).in("linux", "/w", nil).does("builder all", problem(1))
+		s.returns("find . -name libzone1.a", result).does("builder set "+option, "").does("builder all", "")
+		now := advice.Situation{Error: problem(2), Context: map[string]string{"os": "linux"}}
+		answer := advice.Advise(now, advice.Tentative(now, s.ends("success").fromEpisode(t)))
+		require.NotNil(t, answer.Best)
+		require.Len(t, answer.Best.Steps, 2)
+		require.JSONEq(t, `{"cmd":"find . -name libzone2.a"}`, string(answer.Best.Steps[0].Args))
+		return answer
+	}
+	answer := story("./lib/parts", "-L./lib/parts")
+	require.JSONEq(t, `{"cmd":"builder set -L{step}"}`, string(answer.Best.Steps[1].Args))
+	require.Equal(t, []string{"step"}, answer.Best.Steps[1].Missing)
+	require.Empty(t, answer.Best.Missing, "the caller need not give it")
+
+	answer = story("./lib/parts", "-O2")
+	require.JSONEq(t, `{"cmd":"builder set -O2"}`, string(answer.Best.Steps[1].Args), "another value")
+	answer = story("builder", "builder")
+	require.JSONEq(t, `{"cmd":"builder set builder"}`, string(answer.Best.Steps[1].Args), "known before")
+	answer = story("done with all", "all")
+	require.JSONEq(t, `{"cmd":"builder set all"}`, string(answer.Best.Steps[1].Args), "a sentence is no value")
 }

@@ -183,6 +183,33 @@ func TestAValueInsideAWordIsAParameter(t *testing.T) {
 }
 
 // The check that ends an attempt is a step of it where it passes. Where it fails, the attempt went the same way.
+// The letters of an option and of a library's file make no other word of a value. Any other letter does.
+func TestAValueAfterAnAffixIsAParameter(t *testing.T) {
+	learned := func(before string) string {
+		var attempts []trace.Attempt
+		for n := 1; n < 4; n++ {
+			a := fix(n, "linux", fmt.Sprintf("find . -name %szone%d.a", before, n))
+			a.Problem = signature.OfError(fmt.Sprintf("ld: cannot find -lzone%d", n))
+			attempts = append(attempts, a)
+		}
+		p, ok := align.Learn(attempts)
+		require.True(t, ok)
+		require.Len(t, p.Params, 1)
+		return p.Params[0].From
+	}
+	require.Equal(t, "error.name.0", learned(""))
+	require.Equal(t, "error.name.0", learned("-L"))
+	require.Equal(t, "error.name.0", learned("lib"))
+	require.Equal(t, "error.name.0", learned("./lib"))
+
+	rapid.Check(t, func(t *rapid.T) {
+		before := rapid.StringMatching(`[a-z]{1,6}`).Draw(t, "before")
+		require.Equal(t, before == "lib", align.Affixed(before+"zone.a", len(before)))
+		require.False(t, align.Affixed("x"+before+"zone.a", 1+len(before)), "a part of another word")
+		require.True(t, align.Affixed("cc -"+before[:1]+"zone", 5))
+	})
+}
+
 func TestAnAttemptWhoseCheckFailedWentAsTheProcedureSays(t *testing.T) {
 	check := shell("make all")
 	p, ok := align.Learn([]trace.Attempt{clear(1, "linux"), clear(2, "linux"), clear(3, "linux")})

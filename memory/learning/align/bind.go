@@ -199,7 +199,7 @@ func within(known []Known, texts []string, depth int) ([]piece, bool) {
 	return nil, false
 }
 
-// wordIn is where a value is in a text so that no letter or digit touches it other than that of an option, or -1.
+// wordIn is where a value is in a text so that no letter or digit touches it other than those of an affix, or -1.
 func wordIn(text, value string) int {
 	if value == "" {
 		return -1
@@ -210,7 +210,7 @@ func wordIn(text, value string) int {
 			return -1
 		}
 		at += from
-		if (!touched(text, at-1, value[0]) || AfterOption(text, at)) && !touched(text, at+len(value), value[len(value)-1]) {
+		if (!touched(text, at-1, value[0]) || Affixed(text, at)) && !touched(text, at+len(value), value[len(value)-1]) {
 			return at
 		}
 		from = at + 1
@@ -225,9 +225,13 @@ func touched(text string, at int, end byte) bool {
 	return at >= 0 && at < len(text) && inWord(text[at]) && inWord(end)
 }
 
-// AfterOption reports whether the letter before i is an option of one letter, as in -DNAME.
-func AfterOption(text string, i int) bool {
-	return i >= 2 && text[i-2] == '-' && unicode.IsLetter(rune(text[i-1])) && (i == 2 || text[i-3] == ' ')
+// Affixed reports whether what stands before i makes no other word of it: an option of one letter, as in -DNAME, or the
+// beginning of a library's file, as in libNAME.so.
+func Affixed(text string, i int) bool {
+	option := i >= 2 && text[i-2] == '-' && unicode.IsLetter(rune(text[i-1])) && (i == 2 || text[i-3] == ' ')
+	const library = "lib"
+	at := i - len(library)
+	return option || at >= 0 && text[at:i] == library && !touched(text, at-1, library[0])
 }
 
 // simpler prefers what is known before the first step, and what needs no part to be taken.

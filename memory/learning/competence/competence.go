@@ -257,6 +257,9 @@ func skillName(a trace.Attempt, c promote.Conditions) string {
 	}, normalize.Lower(strings.Join(parts, "_"))), schema.MaxNameLength)
 }
 
+// CallPasses is how one sees that a repair worked.
+const CallPasses = "the call that had failed returns without an error"
+
 // recipe are the steps, the last of them with how one sees that it worked.
 func recipe(s promote.Candidate) []schema.Step {
 	out := s.Procedure.Recipe()
@@ -271,7 +274,7 @@ func recipe(s promote.Candidate) []schema.Step {
 		out[i].Validation = "returns without an error"
 	}
 	if 2*checked > len(s.Attempts) {
-		out[len(out)-1].Validation = "the call that had failed returns without an error"
+		out[len(out)-1].Validation = CallPasses
 	}
 	return out
 }

@@ -76,6 +76,25 @@ func TestAFixThatDidNotHelpIsAnAttemptOfItsOwn(t *testing.T) {
 	require.Equal(t, "make app", got[1].Situation.Failed.Args["cmd"].Text)
 }
 
+func TestARepairIsAnAttemptWithoutItsCheck(t *testing.T) {
+	got := linker().attempts()
+	repair, checked := got[1].Repair()
+	require.True(t, checked)
+	require.Len(t, repair.Steps, 1)
+	require.Equal(t, "rm -rf /home/ana/c1", repair.Steps[0].Args["cmd"].Text)
+	require.Len(t, got[1].Steps, 2, "the attempt is as it was")
+
+	same, checked := got[0].Repair()
+	require.False(t, checked, "it failed: the check is none of its steps")
+	require.Equal(t, got[0], same)
+
+	var again story
+	alone := again.fails("1", "make app", mismatch(1)).ok("2", "make app", "built").attempts()
+	require.Len(t, alone, 1)
+	_, checked = alone[0].Repair()
+	require.False(t, checked, "running it again is all that was done")
+}
+
 func TestTheNextFailureIsAnotherProblem(t *testing.T) {
 	s := linker().fails("6", "make test", "--- FAIL: TestAdd (0.01s)").ok("7", "edit add.go", "").ok("8", "make test", "")
 	got := s.attempts()
