@@ -115,6 +115,13 @@ func Slug(name string) string {
 	return normalize.FirstChars(strings.Join(normalize.Words(name, ""), "_"), schema.MaxNameLength)
 }
 
+// CheckSummary refuses a summary that has a number, a path, a name or a secret that none of its sources has, or says no
+// where none does. The error quotes nothing.
+func CheckSummary(summary string, sources []string) error {
+	_, err := text(summary, len(summary), strings.Join(sources, "\n"))
+	return err
+}
+
 var (
 	numbers    = regexp.MustCompile(`\d+`)
 	parameters = regexp.MustCompile(`\{[^{}]*\}`)
@@ -147,10 +154,12 @@ func text(said string, limit int, known string) (string, error) {
 			}
 		}
 	}
-	low := normalize.Lower(known)
+	low, ended := normalize.Lower(known), false
 	for i, word := range strings.Fields(line) {
 		name := capitals.FindString(word)
-		if i > 0 && name != "" && !strings.Contains(low, normalize.Lower(name)) {
+		starts := i == 0 || ended && starter(word)
+		ended = strings.ContainsAny(word[len(word)-1:], ".!?:")
+		if !starts && name != "" && !strings.Contains(low, normalize.Lower(name)) {
 			return "", fmt.Errorf("has a name that was not given")
 		}
 	}
@@ -159,6 +168,16 @@ func text(said string, limit int, known string) (string, error) {
 	}
 	return line, nil
 }
+
+// starter reports whether a word with a capital may begin a sentence without being a name.
+func starter(word string) bool {
+	low := normalize.Lower(strings.Trim(word, ",;:.!?"))
+	return starters[low] || strings.HasSuffix(low, "ing") || strings.HasSuffix(low, "ed")
+}
+
+var starters = normalize.Set(`a after all an and another as at before both but by each every finally first for from in it
+	its later most next on one second several some that the their then there these they third this those three to two
+	when where which while with agent build command run session task test tool user`)
 
 func negated(text string) bool {
 	return slices.ContainsFunc(normalize.Words(text, "'"), func(w string) bool { return negations[w] })
