@@ -110,7 +110,7 @@ func helpedIn(a api.AdviceOption) string {
 	if n := len(a.Evidence); n != 1 {
 		return fmt.Sprintf("%d episodes", n)
 	}
-	return "episode " + a.Evidence[0]
+	return "1 episode"
 }
 
 func shorten(text string, limit int) string {
