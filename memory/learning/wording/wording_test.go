@@ -121,3 +121,22 @@ func TestWhatAModelIsNotAskedAbout(t *testing.T) {
 	_, ok = wording.Of(p)
 	require.False(t, ok)
 }
+
+func TestASummarySaysOnlyWhatItsSourcesSay(t *testing.T) {
+	t.Parallel()
+	sources := []string{"2026-11-01 success (e1):\n- user: Deploy the ledger to Lisbon with 4 replicas",
+		"2026-11-02 ended without an outcome (e2):\n- user: Deploy the ledger to Porto"}
+	for text, ok := range map[string]bool{
+		"The ledger went to Lisbon with 4 replicas: success. Later it ended without an outcome in Porto.": true,
+		"Deploying the ledger to Lisbon and Porto. Finally a success.":                                    true,
+		"The ledger went to Madrid.":              false,
+		"It was deployed. Marek did it.":          false,
+		"The ledger has 5 replicas.":              false,
+		"The ledger was not deployed to Lisbon.":  false,
+		"See /var/log/deploy for Lisbon.":         false,
+		"Lisbon has the password: hunter2hunter2": false,
+		"": false,
+	} {
+		require.Equal(t, ok, wording.CheckSummary(text, sources) == nil, text)
+	}
+}
