@@ -31,8 +31,9 @@ func TestEpisodesASecond(t *testing.T) {
 	for i := range min(n, recorded) {
 		s := testkit.NewStory(ana, i).Says("Build the app please").In("linux", "/w", nil)
 		word := words[i%len(words)]
-		problem := "error: the " + word + " stage lost its manifest " + strconv.Itoa(i)
-		s.Does("make app", problem).Does("restore "+word, "").Does("make app", "")
+		file := "/w/run-" + strconv.Itoa(i) + "/manifest"
+		s.Does("make app", "error: the "+word+" stage lost its manifest "+file).Does("restore "+file, "").
+			Does("make app", "")
 		s.Ends(schema.OutcomeSuccess).Record(t, w.store)
 	}
 	if n > recorded {
@@ -91,15 +92,16 @@ func multiply(t *testing.T, db *pgx.Conn, n int) {
 	require.Zero(t, n%recorded)
 	other := func(column string) string { return "md5(" + column + "::text || '-' || i)::uuid" }
 	next := func(column string) string { return column + " || '-' || i" }
+	varied := "replace(t.payload::text, '/w/run-', '/w/run-' || i || '-')::jsonb"
 	later := func(column string) string { return column + " + i * interval '1 millisecond'" }
 	for _, table := range []struct {
 		name    string
 		differs map[string]string
 	}{
-		{"memories", map[string]string{"id": other("t.id"), "agent_session_id": next("t.agent_session_id"),
+		{"memories", map[string]string{"id": other("t.id"), "payload": varied, "agent_session_id": next("t.agent_session_id"),
 			"content_hash": "sha256(t.content_hash || i::text::bytea)",
 			"recorded_at":  later("t.recorded_at"), "created_at": later("t.created_at")}},
-		{"events", map[string]string{"id": next("t.id"), "stream": next("t.stream"), "session": next("t.session")}},
+		{"events", map[string]string{"id": next("t.id"), "payload": varied, "stream": next("t.stream"), "session": next("t.session")}},
 		{"sessions", map[string]string{"id": other("t.id"), "workflow_id": next("t.workflow_id"),
 			"session": next("t.session"), "stream": next("t.stream")}},
 		{"session_episodes", map[string]string{"session_id": other("t.session_id"), "memory_id": other("t.memory_id")}},
