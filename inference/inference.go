@@ -58,6 +58,10 @@ type Brain struct {
 
 	// TopicWriter answers standing questions; nil leaves them to the rules (memory/topics).
 	TopicWriter TopicWriter
+
+	// EpisodeWriter and Describer word what is learned; nil leaves it to the rules (memory/learning).
+	EpisodeWriter EpisodeWriter
+	Describer     Describer
 }
 
 // AsksModel reports whether a decider may ask a model, which takes its time. One that does not has a method AsksModel

@@ -162,7 +162,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&tidying.Tidying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules,
-		Observe: d.ObserveLearned, Now: d.Now})
+		Writer: d.Brain.EpisodeWriter, Budget: d.TokenBudget, Held: d.BudgetHeld, Observe: d.ObserveLearned, Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recaller := d.recaller()
 	recalling := &activities.Recalling{Recaller: recaller, Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
@@ -171,6 +171,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&topics.Topics{Store: d.Store, Recaller: recalling.Recaller, Writer: d.Brain.TopicWriter,
 		Budget: d.TokenBudget, Held: d.BudgetHeld, Now: d.Now})
 	w.RegisterActivity(&learning.Learning{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
+		Describer: d.Brain.Describer, Budget: d.TokenBudget, Held: d.BudgetHeld,
 		Observe: d.ObserveLearned, Now: d.Now})
 	adviser := &advising.Advising{Adviser: &recalladvising.Adviser{Store: d.Store, Recaller: recaller, Now: d.Now,
 		Observe: d.ObserveAdvice}}

@@ -61,6 +61,11 @@ func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideRe
 		if err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
+		if a.Describer != nil && !in.Shadow && in.Kind == schema.TypeCompetence {
+			if err := a.describe(ctx, sc, &draft, &found); err != nil {
+				return out, step.Fail(step.Stalled(ctx, err))
+			}
+		}
 		out.Result = out.Result.Plus(found)
 		switch {
 		case in.Shadow:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
@@ -26,6 +27,10 @@ type Learning struct {
 	Evidence evidence.Policy                       // that a promotion needs; the zero value: evidence.Default
 	Observe  func(workflow, verdict string, n int) // is told what became of changes; may be nil
 	Now      func() time.Time
+
+	Describer inference.Describer // words what is learned; nil: the rules do
+	Budget    int64               // tokens of a tenant and day; 0: no limit
+	Held      func(use string)    // called when a call does not fit into the budget; may be nil
 }
 
 func (a *Learning) needs() evidence.Policy {

@@ -43,8 +43,9 @@ func (a *Tidying) CompressThreads(ctx context.Context, in WriteRequest) (api.Lea
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
 	var out api.LearnResult
+	models := time.Now().Add(modelsFor)
 	for _, group := range in.Groups {
-		if err := a.compress(ctx, in.Request, group[0], &out); err != nil {
+		if err := a.compress(ctx, in.Request, group[0], models, &out); err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
 		step.Advance(ctx)
@@ -53,7 +54,8 @@ func (a *Tidying) CompressThreads(ctx context.Context, in WriteRequest) (api.Lea
 	return out, nil
 }
 
-func (a *Tidying) compress(ctx context.Context, in Request, of string, out *api.LearnResult) error {
+func (a *Tidying) compress(ctx context.Context, in Request, of string, models time.Time,
+	out *api.LearnResult) error {
 	id, err := uuid.Parse(of)
 	if err != nil {
 		return err
@@ -68,7 +70,7 @@ func (a *Tidying) compress(ctx context.Context, in Request, of string, out *api.
 		plain[i], byID[e.ID] = e.Episode, e
 	}
 	for _, batch := range compress.Batches(plain, in.Until) {
-		if err := a.summarise(ctx, in, batch, byID, out); err != nil {
+		if err := a.summarise(ctx, in, batch, byID, models, out); err != nil {
 			return err
 		}
 		step.Advance(ctx)
@@ -78,12 +80,17 @@ func (a *Tidying) compress(ctx context.Context, in Request, of string, out *api.
 
 // summarise writes the summary of a batch, and another one of what did not fit.
 func (a *Tidying) summarise(ctx context.Context, in Request, batch []compress.Episode, byID map[string]tidying.Old,
-	out *api.LearnResult) error {
+	models time.Time, out *api.LearnResult) error {
 	for len(batch) >= compress.LeastOld {
 		summary, ok := compress.Summarise(batch)
 		if !ok {
 			refuse(out, compress.NotShorter)
 			return nil
+		}
+		if a.Writer != nil && !a.shadow(in) && time.Now().Before(models) {
+			if err := a.write(ctx, in, batch, &summary, out); err != nil {
+				return err
+			}
 		}
 		if err := a.keep(ctx, in, summary, byID, out); err != nil {
 			return err

@@ -5,11 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -73,7 +75,10 @@ func open(ctx workflow.Context, options func() Options, h *holder) *Recorder {
 		}
 		s := settings{Options: o, Run: info.WorkflowExecution.RunID, Batch: batchSize}
 		if h != nil {
-			s.Tools = &h.filter
+			tools := h.filter
+			// Advice is not a step of the work. Runs that recorded it go on doing so.
+			tools.Deny = append(slices.Clone(tools.Deny), api.WorkflowAdvise, api.WorkflowReport)
+			s.Tools = &tools
 		}
 		return s
 	}).Get(&set)

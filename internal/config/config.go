@@ -247,6 +247,8 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		brain.Extractor, brain.Decider = c.Gate.Extractor(remote.Extractor), c.Gate.Decider(remote.Decider)
 		brain.Reasoner = c.Gate.Reasoner(remote.Reasoner)
 		brain.TopicWriter = c.Gate.TopicWriter(remote.TopicWriter)
+		brain.EpisodeWriter = c.Gate.EpisodeWriter(remote.EpisodeWriter)
+		brain.Describer = c.Gate.Describer(remote.Describer)
 	}
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),

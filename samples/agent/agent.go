@@ -1,22 +1,14 @@
 package main
 
 import (
-	"context"
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
-	"strings"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/client/recorder"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -25,8 +17,9 @@ import (
 // Job is what the agent is asked to do.
 type Job struct {
 	Recorder recorder.Options `json:"recorder"`
-	Dir      string           `json:"dir"`  // of the module that does not build; it is written first
-	Pace     time.Duration    `json:"pace"` // between two repairs, so that one can watch
+	Dir      string           `json:"dir"`     // of the module that does not build; it is written first
+	Service  string           `json:"service"` // its name, a word; empty: the module greeter
+	Pace     time.Duration    `json:"pace"`    // between two repairs, so that one can watch
 }
 
 // Done is what the agent did.
@@ -41,45 +34,60 @@ var checks = []string{"go build ./...", "go vet ./...", "go test ./...", "gofmt 
 
 const maxRepairs = 30
 
-// FixBuild is the agent: it repairs what the checks complain about until all of them pass. Its activities are recorded
-// by the interceptor of the worker, and what it plans and says by the recorder.
+// FixBuild is the agent: it repairs what the checks complain about until all of them pass. Before each repair it asks
+// Mneme for advice, and after the next check it reports how it went. Its activities are recorded by the interceptor of
+// the worker, and what it plans and says by the recorder.
 func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 	rec := recorder.Open(ctx, job.Recorder)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute, // a first build compiles the standard library
 		HeartbeatTimeout:    3 * time.Second, // when a worker is killed, another one goes on after that
 	})
-	rec.Heard("The build of greeter fails. Please repair it.")
+	rec.Heard(fmt.Sprintf("The build of %s fails. Please repair it.", job.name()))
 	var env schema.Environment
-	if err := workflow.ExecuteActivity(ctx, WriteProject, Place{Dir: job.Dir}).Get(ctx, &env); err != nil {
+	err := workflow.ExecuteActivity(ctx, WriteProject, Place{Dir: job.Dir, Service: job.Service}).Get(ctx, &env)
+	if err != nil {
 		return Done{}, err
 	}
 	rec.Environment(env)
 
+	a := agent{rec: rec, job: job, env: env}
 	done := Done{Outcome: schema.OutcomeFailure}
 	changed := false // since the first check passed
-	for passed := 0; passed < len(checks) && len(done.Repairs) < maxRepairs; {
+	for passed := 0; passed < len(checks) && a.acts < maxRepairs; {
 		summary := fmt.Sprintf("%d of %d checks pass after %d repairs", passed, len(checks), len(done.Repairs))
 		rec.Working(ledger.WorkingUpdate{State: schema.TaskExecuting, ContextSummary: &summary, NextActions: checks[passed:]})
 		err := workflow.ExecuteActivity(ctx, RunCheck, Check{Dir: job.Dir, Command: checks[passed]}).Get(ctx, nil)
 		var failed *temporal.ApplicationError
-		if err == nil {
+		if err != nil && (!errors.As(err, &failed) || failed.Type() != checkFailed) {
+			return done, err
+		}
+		complaint := ""
+		if failed != nil {
+			complaint = failed.Message()
+		}
+		if repaired := a.settle(ctx, complaint); repaired != nil {
+			done.Repairs = append(done.Repairs, *repaired)
+		}
+		if failed == nil {
 			if passed++; passed == len(checks) && changed {
 				passed, changed = 0, false // all together
 			}
 			continue
 		}
-		if !errors.As(err, &failed) || failed.Type() != checkFailed {
-			return done, err
-		}
-		var repaired Repaired
-		err = workflow.ExecuteActivity(ctx, Repair, Complaint{Dir: job.Dir, Output: failed.Message()}).Get(ctx, &repaired)
+		advised, err := rec.Advise(ctx, a.question(complaint)) // the line before work
 		if err != nil {
-			done.Left = failed.Message()
+			workflow.GetLogger(ctx).Warn("no advice", "error", err)
+		}
+		repaired, err := a.act(ctx, complaint, advised)
+		if err != nil {
+			done.Left = complaint
 			break
 		}
-		rec.Thought(fmt.Sprintf("%s complains about %s: %s", checks[passed], repaired.File, repaired.Change))
-		done.Repairs = append(done.Repairs, repaired)
+		if repaired != nil {
+			rec.Thought(fmt.Sprintf("%s complains about %s: %s", checks[passed], repaired.File, repaired.Change))
+			done.Repairs = append(done.Repairs, *repaired)
+		}
 		changed = passed > 0
 		if job.Pace > 0 {
 			if err := workflow.Sleep(ctx, job.Pace); err != nil {
@@ -87,109 +95,124 @@ func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 			}
 		}
 	}
-	if done.Left == "" && len(done.Repairs) < maxRepairs {
+	if done.Left == "" && a.acts < maxRepairs {
 		done.Outcome = schema.OutcomeSuccess
 	}
-	said := fmt.Sprintf("The build of greeter is repaired, in %d steps.", len(done.Repairs))
+	said := fmt.Sprintf("The build of %s is repaired, in %d steps.", job.name(), len(done.Repairs))
 	if done.Outcome != schema.OutcomeSuccess {
-		said = "I could not repair the build of greeter."
+		said = fmt.Sprintf("I could not repair the build of %s.", job.name())
 	}
 	rec.Said(said)
 	rec.Close(ctx, done.Outcome, said)
 	return done, nil
 }
 
-//go:embed project
-var broken embed.FS
-
-// Place is a directory.
-type Place struct {
-	Dir string `json:"dir"`
-}
-
-// WriteProject writes the module that does not build, and says where the agent works.
-func WriteProject(ctx context.Context, in Place) (schema.Environment, error) {
-	err := fs.WalkDir(broken, "project", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := broken.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		rel := strings.TrimSuffix(strings.TrimPrefix(path, "project/"), ".txt") // so that it is no part of ours
-		to := filepath.Join(in.Dir, filepath.FromSlash(rel))
-		if err := os.MkdirAll(filepath.Dir(to), 0o750); err != nil {
-			return err
-		}
-		return os.WriteFile(to, data, 0o600)
-	})
-	if err != nil {
-		return schema.Environment{}, err
+func (j Job) name() string {
+	if j.Service == "" {
+		return "greeter"
 	}
-	defer beat(ctx)()
-	version, err := runIn(in.Dir, "go", "env", "GOVERSION")
-	return schema.Environment{OS: runtime.GOOS, WorkingDir: in.Dir,
-		ToolVersions: map[string]string{"go": strings.TrimPrefix(strings.TrimSpace(version), "go")}}, err
+	return j.Service
 }
 
-// Check is a command that must pass.
-type Check struct {
-	Dir     string `json:"dir"`
-	Command string `json:"command"`
+// agent is what the agent knows while it works.
+type agent struct {
+	rec  *recorder.Recorder
+	job  Job
+	env  schema.Environment
+	acts int
+
+	// Of what it tries now.
+	complaint string
+	advice    api.AdviseResponse
+	command   string            // the last one that it ran; empty: a rule of its own repaired
+	followed  *api.AdviceOption // whose command that was
+	tried     []string          // commands that did not change the complaint
 }
 
-// checkFailed is the type of the error of a command that does not pass. Its message is what the command printed.
-const checkFailed = "check_failed"
-
-// RunCheck runs a command. One that complains fails, and is not tried again as it is.
-func RunCheck(ctx context.Context, in Check) (string, error) {
-	defer beat(ctx)()
-	words := strings.Fields(in.Command)
-	output, err := runIn(in.Dir, words[0], words[1:]...)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) || err == nil && words[0] == "gofmt" && strings.TrimSpace(output) != "" {
-		return "", temporal.NewNonRetryableApplicationError(strings.TrimSpace(output), checkFailed, nil)
-	}
-	return output, err
+// question asks what to do about a complaint.
+func (a *agent) question(complaint string) api.AdviseRequest {
+	return api.AdviseRequest{Task: "repair the build", Error: complaint, WorkingDir: a.job.Dir,
+		Context: map[string]string{"os": a.env.OS, "go_version": a.env.ToolVersions["go"]}}
 }
 
-// Complaint is what a check printed.
-type Complaint struct {
-	Dir    string `json:"dir"`
-	Output string `json:"output"`
-}
-
-// Repair repairs one of the things that a check complains about.
-func Repair(ctx context.Context, in Complaint) (Repaired, error) {
-	defer beat(ctx)()
-	out, err := project(in.Dir).repair(in.Output)
-	if errors.Is(err, errNoRule) {
-		return out, temporal.NewNonRetryableApplicationError(err.Error(), "no_rule", nil)
-	}
-	return out, err
-}
-
-// beat tells Temporal every second that the worker lives, until it is stopped.
-func beat(ctx context.Context) (stop func()) {
-	ctx, stop = context.WithCancel(ctx)
-	go func() {
-		for ctx.Err() == nil {
-			activity.RecordHeartbeat(ctx)
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-			}
+// act does what is advised, or what a rule of the agent says, or else tries the commands that it has. It returns the
+// repair if a rule made one; whether a command helped is known after the next check.
+func (a *agent) act(ctx workflow.Context, complaint string, advised api.AdviseResponse) (*Repaired, error) {
+	a.acts++
+	a.complaint, a.advice, a.command, a.followed = complaint, advised, "", nil
+	if option := advised.Best; option != nil {
+		if command := commandOf(*option); command != "" && !a.hasTried(command) {
+			a.command, a.followed = command, option
+			return nil, a.run(ctx)
 		}
-	}()
-	return stop
+	}
+	err := errNoRule
+	if knows(complaint) {
+		var repaired Repaired
+		err = workflow.ExecuteActivity(ctx, Repair, Complaint{Dir: a.job.Dir, Output: complaint}).Get(ctx, &repaired)
+		if err == nil {
+			return &repaired, nil
+		}
+	}
+	for _, command := range commands(complaint, advised.DidNotHelp) {
+		if !a.hasTried(command) {
+			a.command = command
+			return nil, a.run(ctx)
+		}
+	}
+	return nil, err
 }
 
-// runIn runs a program in a directory, without the network. It returns what the program printed.
-func runIn(dir, name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=mod")
-	output, err := cmd.CombinedOutput()
-	return string(output), err
+// run runs a command. That one fails says only that it did not help.
+func (a *agent) run(ctx workflow.Context) error {
+	err := workflow.ExecuteActivity(ctx, RunCommand, Check{Dir: a.job.Dir, Command: a.command}).Get(ctx, nil)
+	var failed *temporal.ApplicationError
+	if errors.As(err, &failed) && failed.Type() == checkFailed {
+		return nil
+	}
+	return err
+}
+
+func (a *agent) hasTried(command string) bool {
+	for _, tried := range a.tried {
+		if tried == command {
+			return true
+		}
+	}
+	return false
+}
+
+// settle reports how what was done last went, now that the check has run again. It returns the repair if a command made
+// one.
+func (a *agent) settle(ctx workflow.Context, complaint string) (repaired *Repaired) {
+	if a.complaint == "" {
+		return nil
+	}
+	outcome := schema.OutcomeFailure
+	if !sameComplaint(a.complaint, complaint) {
+		outcome = schema.OutcomeSuccess
+	}
+	if a.advice.AdviceID != "" {
+		report := api.ReportRequest{AdviceID: a.advice.AdviceID, Outcome: outcome}
+		if a.followed != nil {
+			report.Used = a.followed.MemoryID
+		}
+		if _, err := a.rec.Report(ctx, report); err != nil { // the line after work
+			workflow.GetLogger(ctx).Warn("not reported", "error", err)
+		}
+	}
+	switch {
+	case outcome == schema.OutcomeFailure:
+		if a.command != "" {
+			a.tried = append(a.tried, a.command)
+		}
+	default:
+		if a.command != "" {
+			repaired = &Repaired{File: fileOf(a.complaint), Change: a.command, Tried: a.tried, Advised: a.followed}
+			a.rec.Thought(fmt.Sprintf("%s helped with %s", a.command, repaired.File))
+		}
+		a.tried = nil
+	}
+	a.complaint = ""
+	return repaired
 }

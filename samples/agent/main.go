@@ -42,6 +42,7 @@ func newWorker(c client.Client, taskQueue string) worker.Worker {
 	w.RegisterWorkflow(FixBuild)
 	w.RegisterActivity(WriteProject)
 	w.RegisterActivity(RunCheck)
+	w.RegisterActivity(RunCommand)
 	w.RegisterActivity(Repair)
 	return w
 }
@@ -60,7 +61,7 @@ func report(ctx context.Context, c client.Client, mnemeQueue string, run client.
 	}
 	_, _ = fmt.Fprintf(out, "The agent ended with %s:\n", done.Outcome)
 	for i, r := range done.Repairs {
-		_, _ = fmt.Fprintf(out, "  %d. %s: %s\n", i+1, r.File, r.Change)
+		_, _ = fmt.Fprintf(out, "  %d. %s: %s%s\n", i+1, r.File, r.Change, how(r))
 	}
 	closed, err := mneme.CloseSession(ctx, c, mnemeQueue, api.CloseRequest{
 		SessionRef: api.SessionRef{Principal: p, Session: run.GetID()}})
@@ -90,6 +91,28 @@ func report(ctx context.Context, c client.Client, mnemeQueue string, run client.
 	return nil
 }
 
+// how says how the agent came to a command.
+func how(r Repaired) string {
+	switch a := r.Advised; {
+	case a != nil && len(r.Tried) > 0:
+		return fmt.Sprintf(" (advised, after %s)", strings.Join(r.Tried, ", "))
+	case a != nil && a.Tentative:
+		return fmt.Sprintf(" (at once: advised with %.0f %%, it helped in %s)", 100*a.Confidence, helpedIn(*a))
+	case a != nil:
+		return fmt.Sprintf(" (at once: advised with %.0f %%, learned from %s)", 100*a.Confidence, helpedIn(*a))
+	case len(r.Tried) > 0:
+		return fmt.Sprintf(" (found by trying; %s did not help)", strings.Join(r.Tried, ", "))
+	}
+	return ""
+}
+
+func helpedIn(a api.AdviceOption) string {
+	if n := len(a.Evidence); n != 1 {
+		return fmt.Sprintf("%d episodes", n)
+	}
+	return "1 episode"
+}
+
 func shorten(text string, limit int) string {
 	if runes := []rune(text); len(runes) > limit {
 		return string(runes[:limit-1]) + "…"
@@ -111,7 +134,7 @@ func state(ctx context.Context, c client.Client, ref api.SessionRef, out io.Writ
 // settings are the flags.
 type settings struct {
 	worker, start, state, report bool
-	session, queue               string
+	session, queue, service      string
 	pace                         time.Duration
 }
 
@@ -124,6 +147,7 @@ func main() {
 	flag.StringVar(&s.session, "session", "fix-build-"+time.Now().UTC().Format("0102-150405"),
 		"name of the session, and id of the workflow")
 	flag.StringVar(&s.queue, "task-queue", "sample-agent", "task queue of the agent")
+	flag.StringVar(&s.service, "service", "", "name of the service to repair, a word; empty: the module greeter")
 	flag.DurationVar(&s.pace, "pace", 0, "pause after each repair")
 	flag.Parse()
 	if err := s.act(); err != nil {
@@ -151,7 +175,7 @@ func (s settings) act() error {
 	case s.state:
 		return state(ctx, c, api.SessionRef{Principal: p, Session: s.session}, os.Stdout)
 	case !s.report:
-		_, err := start(ctx, c, s.queue, s.session, Job{Dir: dir, Pace: s.pace,
+		_, err := start(ctx, c, s.queue, s.session, Job{Dir: dir, Service: s.service, Pace: s.pace,
 			Recorder: recorder.Options{Principal: p, TaskQueue: mnemeQueue}})
 		if err != nil || s.start {
 			return err

@@ -80,3 +80,75 @@ func TestRepairKnowsWhatItCannot(t *testing.T) {
 	_, err = project(dir).repair("a.go:1:1: undefined: nothingofthekind")
 	require.ErrorIs(t, err, errNoRule)
 }
+
+// The agent finds by trying what repairs a service. With another one, under other names, it does at once what helped
+// before, and it reports that it helped.
+func TestAgentLearns(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	h := testkit.NewHarness(t, nil)
+	p := schema.Principal{Tenant: "acme-" + uuid.NewString(), Agent: agentName}
+	queue := "agent-" + uuid.NewString()
+	w := newWorker(h.Temporal, queue)
+	require.NoError(t, w.Start())
+	defer w.Stop()
+	repair := func(service string) (Done, string) {
+		run, err := start(ctx, h.Temporal, queue, "fix-"+uuid.NewString(), Job{Dir: t.TempDir(), Service: service,
+			Recorder: recorder.Options{Principal: p, TaskQueue: h.TaskQueue}})
+		require.NoError(t, err)
+		var out bytes.Buffer
+		require.NoError(t, report(ctx, h.Temporal, h.TaskQueue, run, p, &out))
+		var done Done
+		require.NoError(t, run.Get(ctx, &done))
+		require.Equal(t, schema.OutcomeSuccess, done.Outcome, out.String())
+		require.Len(t, done.Repairs, 2, out.String())
+		return done, out.String()
+	}
+
+	first, text := repair("orders")
+	require.Equal(t, []string{"gofmt -w .", "go mod tidy"}, first.Repairs[0].Tried)
+	require.Equal(t, []string{"gofmt -w .", "go mod tidy", "go mod vendor"}, first.Repairs[1].Tried)
+	require.Contains(t, text, "2. internal/orderssite/site.go: go generate ./internal/orderssite (found by trying; ")
+	for _, name := range []string{api.WorkflowAdvise, api.WorkflowReport} {
+		require.NotContains(t, text, "call "+name+":", "advice is not a step of the work")
+	}
+
+	second, text := repair("billing")
+	for i, command := range []string{"go mod vendor", "go generate ./internal/billingsite"} {
+		require.Equal(t, command, second.Repairs[i].Change, text)
+		require.Empty(t, second.Repairs[i].Tried, text)
+		require.NotNil(t, second.Repairs[i].Advised, text)
+		require.True(t, second.Repairs[i].Advised.Tentative)
+	}
+	require.Contains(t, text, " (at once: advised with ")
+
+	third, text := repair("shipping")
+	for i, r := range third.Repairs {
+		require.NotNil(t, r.Advised, text)
+		require.Greater(t, r.Advised.Confidence, second.Repairs[i].Advised.Confidence, "it helped once more")
+	}
+}
+
+// Only commands like those of the catalogue are followed, whatever a memory says.
+func TestAdviceThatIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	steps := func(steps ...api.AdviceStep) api.AdviceOption { return api.AdviceOption{Steps: steps} }
+	run := func(command string) api.AdviceStep {
+		return api.AdviceStep{Tool: "RunCommand", Args: map[string]any{"command": command}}
+	}
+	check := api.AdviceStep{Tool: "RunCheck", Args: map[string]any{"command": "go build ./..."}}
+	require.Equal(t, "go mod tidy", commandOf(steps(run("go mod tidy"), check)))
+	require.Empty(t, commandOf(steps(run("rm -rf /"), check)))
+	require.Empty(t, commandOf(steps(run("go generate {dir}"), check)), "a parameter is missing")
+	require.Empty(t, commandOf(steps(run("go mod tidy"), run("go mod vendor"))), "two commands are not one")
+	require.Empty(t, commandOf(steps(api.AdviceStep{Tool: "Repair"}, check)))
+	require.Empty(t, commandOf(steps()))
+	missing := steps(run("go mod tidy"))
+	missing.Missing = []string{"failed"}
+	require.Equal(t, "go mod tidy", commandOf(missing), "the agent knows its directory")
+
+	didNot := []api.DidNotHelp{{Steps: []api.AdviceStep{run("gofmt -w .")}}}
+	require.Equal(t, []string{"go mod tidy", "go mod vendor", "go generate ./a", "gofmt -w ."},
+		commands("a/b.go:1:1: wrong", didNot))
+}

@@ -9,12 +9,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mneme/mneme/api"
 )
 
 // Repaired says what was changed.
 type Repaired struct {
 	File   string `json:"file"`
 	Change string `json:"change"`
+
+	// Of a command: what was tried before it, and the advice that it came from.
+	Tried   []string          `json:"tried,omitempty"`
+	Advised *api.AdviceOption `json:"advised,omitempty"`
 }
 
 // rule repairs what one kind of complaint is about. Groups of the expression are its arguments.
@@ -39,6 +45,11 @@ var rules = []rule{
 
 // errNoRule means that no rule knows what to do about an output.
 var errNoRule = errors.New("no rule knows what to do about this")
+
+// knows reports whether a rule is about a complaint.
+func knows(output string) bool {
+	return slices.ContainsFunc(rules, func(r rule) bool { return r.complaint.MatchString(output) })
+}
 
 // project is the directory of a Go module.
 type project string

@@ -69,7 +69,7 @@ func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 		}
 		shown.Show(ctx, api.PhaseSweep, tidied(what, out)) //workflowcheck:ignore: a sum over a map
 	}
-	out.Outcome = api.OutcomeOK
+	outcomeOf(&out)
 	details := tidied(what, out) //workflowcheck:ignore: a sum over a map is the same in any order
 	shown.Show(ctx, api.PhaseDone, details, mneme.AttrOutcome.ValueSet(out.Outcome))
 	return out, nil

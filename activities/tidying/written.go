@@ -1,0 +1,83 @@
+package tidying
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/learning/compress"
+	"github.com/mneme/mneme/memory/learning/evidence"
+	"github.com/mneme/mneme/memory/learning/wording"
+)
+
+// Constants of summaries that a model writes.
+const (
+	modelsFor      = 4 * time.Minute // of one activity in which a model is asked; later the rules write
+	promptOverhead = 3_000           // bytes of the prompt without the episodes
+	purpose        = "summary"       // what tokens are reserved for
+)
+
+// Reasons for which the summary of a model is not used, and the rules' is.
+const (
+	modelSilent  = "model_no_answer"
+	modelLonger  = "model_not_shorter"
+	modelInvents = "model_invents"
+	modelPrefix  = "model_" // of a reason of package compress
+)
+
+// write puts a model's summary in place of the rules', if it is shorter, loses nothing that has to be kept, and has
+// nothing that its episodes do not have.
+func (a *Tidying) write(ctx context.Context, in Request, batch []compress.Episode, summary *compress.Summary,
+	out *api.LearnResult) error {
+	var texts []string
+	var sources []compress.Episode
+	size := promptOverhead
+	for _, e := range batch {
+		if !slices.Contains(summary.Sources, e.ID) {
+			continue
+		}
+		one, ok := compress.Summarise([]compress.Episode{e})
+		if !ok {
+			return nil
+		}
+		texts, sources, size = append(texts, one.Text), append(sources, e), size+len(one.Text)
+	}
+	meter := step.Meter{Store: a.Store, Limit: a.Budget, Held: a.Held, Now: a.Now}
+	said := ""
+	spent, err := meter.Ask(ctx, step.Metered{Tenant: in.Tenant, Purpose: purpose,
+		Key: purpose + ":" + evidence.HashOf(summary.Sources), Bytes: size, Answer: inference.EpisodesAnswerTokens},
+		func(ctx context.Context) (usage inference.Usage, err error) {
+			said, usage, err = a.Writer.SummarizeEpisodes(ctx, texts)
+			return usage, err
+		})
+	out.Tokens, out.Held = out.Tokens+spent.Tokens, out.Held || spent.Held
+	if err != nil || spent.Held {
+		return err
+	}
+	if reason := unusable(said, spent, summary.Text, texts, sources); reason != "" {
+		refuse(out, reason)
+		return nil
+	}
+	summary.Text = said
+	return nil
+}
+
+// unusable says why a model's summary is not used; empty: it is.
+func unusable(said string, spent step.Spent, rules string, texts []string, sources []compress.Episode) string {
+	if spent.Failed != "" || said == "" {
+		return modelSilent
+	}
+	if len(said) >= len(rules) {
+		return modelLonger
+	}
+	if problem, ok := compress.Check(said, sources); !ok {
+		return modelPrefix + problem.Reason
+	}
+	if wording.CheckSummary(said, texts) != nil {
+		return modelInvents
+	}
+	return ""
+}

@@ -1,0 +1,218 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory/learning/wording"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/learn"
+)
+
+// described is what a model answers about a procedure that it is shown.
+type described struct {
+	Name  string           `json:"name"`
+	Steps []map[string]any `json:"steps"`
+}
+
+// describe answers as it was asked to.
+func describe(t testing.TB, data string) described {
+	t.Helper()
+	var subject wording.Subject
+	require.NoError(t, json.Unmarshal([]byte(data), &subject))
+	out := described{Name: "Clear the stale cache of the linker"}
+	for _, s := range subject.Steps {
+		out.Steps = append(out.Steps, map[string]any{"number": s.Number, "tool": s.Tool, "text": "Now call " + s.Text})
+	}
+	return out
+}
+
+// What was learned may have the words of a model. Its steps, tools and arguments are those of the evidence, whatever the
+// model answers; each answer counts against the budget, and the same evidence is asked about once.
+func TestProceduresInTheWordsOfAModel(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answer  func(described) any
+		refused string
+	}{
+		"good":    {func(d described) any { return d }, ""},
+		"nothing": {func(described) any { return described{} }, "model_no_answer"},
+		"prose":   {func(described) any { return "I would clear the cache." }, "model_no_answer"},
+		"an unknown tool": {func(d described) any {
+			d.Steps[0]["tool"] = "browser"
+			return d
+		}, "model_invents"},
+		"a step that was not given": {func(d described) any {
+			d.Steps[1]["number"] = 9
+			return d
+		}, "model_invents"},
+		"a path that was not given": {func(d described) any {
+			d.Steps[0]["text"] = "Delete /etc/passwd"
+			return d
+		}, "model_invents"},
+		"a cycle": {func(d described) any {
+			d.Steps[0]["after"], d.Steps[1]["after"] = []int{2}, []int{1}
+			return d
+		}, "model_no_answer"},
+		"evidence": {func(d described) any {
+			return map[string]any{"name": d.Name, "steps": d.Steps, "evidence": []string{"run/1", "run/2"}}
+		}, "model_no_answer"},
+		"10,000 steps": {func(d described) any {
+			for len(d.Steps) < 10_000 {
+				d.Steps = append(d.Steps, d.Steps[0])
+			}
+			return d
+		}, "model_no_answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
+				answer := test.answer(describe(t, call.Data))
+				if text, ok := answer.(string); ok {
+					return testkit.ModelReply{Content: text}
+				}
+				encoded, _ := json.Marshal(answer)
+				return testkit.ModelReply{Content: string(encoded)}
+			})
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Describer = model.Brain(t).Describer })
+			p := testkit.Principal()
+			for n := range 3 {
+				testkit.Build(p, n, "linux", "make clean", testkit.ClearCache(n)).Record(t, h.Store)
+			}
+			in := privateOf(p)
+			in.Shadow = true
+			_, out := learnNow(t, h, learn.ExtractCompetence, in)
+			require.Equal(t, 1, out.Added)
+			require.Empty(t, model.Calls(testkit.Decision), "a shadow run asks no model")
+
+			run, out := learnNow(t, h, learn.ExtractCompetence, privateOf(p))
+			require.Equal(t, 1, out.Added, "%+v", out)
+			require.Equal(t, 110, out.Tokens, "a bad answer was paid for too")
+			require.NotContains(t, historyText(t, h, run), "stale")
+			known := learnedBy(t, h, p)
+			require.Len(t, known, 1)
+			var got schema.CompetencePayload
+			require.NoError(t, json.Unmarshal(known[0].Payload, &got))
+			if test.refused == "" {
+				require.Empty(t, out.Refused)
+				require.Equal(t, "clear_the_stale_cache_of_the_linker", got.SkillName)
+				require.True(t, strings.HasPrefix(got.Recipe[0].Step, "Now call "), got.Recipe[0].Step)
+			} else {
+				require.Equal(t, map[string]int{test.refused: 1}, out.Refused)
+				require.True(t, strings.HasPrefix(got.SkillName, "fix_"), got.SkillName)
+			}
+			require.Len(t, got.Recipe, 2)
+			advised := advise(t, h, asksAbout(p, 77))
+			require.NotNil(t, advised.Best)
+			require.Equal(t, "rm -rf /home/dev77/.cache/build", advised.Best.Steps[0].Args["cmd"], "the words change no call")
+
+			calls := len(model.Calls(testkit.Decision))
+			again := privateOf(p)
+			again.Full = true
+			_, out = learnNow(t, h, learn.ExtractCompetence, again)
+			require.Zero(t, out.Changes()+out.Tokens)
+			require.Len(t, model.Calls(testkit.Decision), calls, "the same evidence costs nothing")
+			day, err := h.Store.TokenDay(context.Background(), p.Tenant, time.Now())
+			require.NoError(t, err)
+			require.EqualValues(t, 110, day.Used())
+		})
+	}
+}
+
+// Where the budget of the day is used up, no model is asked, the rules' words are kept, and the run says so.
+func TestLearningHeldByTheBudget(t *testing.T) {
+	t.Parallel()
+	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
+		return testkit.ModelReply{Content: `{}`}
+	})
+	held := 0
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain.Describer, d.TokenBudget = model.Brain(t).Describer, 10
+		d.BudgetHeld = func(string) { held++ }
+	})
+	p := testkit.Principal()
+	for n := range 3 {
+		testkit.Build(p, n, "linux", "make clean", testkit.ClearCache(n)).Record(t, h.Store)
+	}
+	_, out := learnNow(t, h, learn.ExtractCompetence, privateOf(p))
+	require.Equal(t, []any{1, true, api.OutcomeHeld, 0}, []any{out.Added, out.Held, out.Outcome, out.Tokens})
+	require.Equal(t, 1, held)
+	require.Empty(t, model.Calls(testkit.Decision))
+	require.NotNil(t, advise(t, h, asksAbout(p, 77)).Best)
+}
+
+// A model may write the summary of old episodes. One that loses or invents something, or that the endpoint does not
+// give, is not used: the rules' summary is kept.
+func TestSummariesInTheWordsOfAModel(t *testing.T) {
+	t.Parallel()
+	good := "On Lisbon six builds failed and ended without an outcome:"
+	for i := range 6 {
+		good += fmt.Sprintf(" %d after %d minutes,", 4000+i, 20+i)
+	}
+	for name, test := range map[string]struct {
+		summary string
+		status  int
+		refused string
+		tokens  int
+	}{
+		"good":              {good, 0, "", 110},
+		"nothing":           {"", 0, "model_no_answer", 110},
+		"loses a number":    {strings.Replace(good, "4003", "one", 1), 0, "model_loses_names_or_numbers", 110},
+		"loses an outcome":  {strings.Replace(good, "ended without an outcome", "stopped", 1), 0, "model_loses_outcomes", 110},
+		"invents a number":  {good + " in all 777", 0, "model_has_numbers_of_no_source", 110},
+		"invents a name":    {good + " as Marek says", 0, "model_invents", 110},
+		"says no":           {good + " and never again", 0, "model_invents", 110},
+		"10,000 sentences":  {good + strings.Repeat(" It failed.", 10_000), 0, "model_not_shorter", 110},
+		"the endpoint away": {"", 500, "model_no_answer", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
+				encoded, _ := json.Marshal(map[string]string{"summary": test.summary})
+				return testkit.ModelReply{Content: string(encoded), Status: test.status}
+			})
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+				d.NoPipeline, d.Brain.EpisodeWriter = true, model.Brain(t).EpisodeWriter
+			})
+			p := testkit.Principal()
+			req := testkit.Request(p, schema.SourceUserInput)
+			for i := range 8 {
+				at := time.Now().Add(-30*24*time.Hour + time.Duration(i)*time.Hour)
+				req.Candidates = append(req.Candidates, schema.Candidate{Session: "s-1", Speaker: "Ana",
+					SourceKind: schema.SourceUserInput, OccurredAt: &at,
+					Content: fmt.Sprintf("The build %d failed on Lisbon after %d minutes.", 4000+i, 20+i)})
+			}
+			h.Ingest(t, req)
+			_, err := testkit.Owner(t, h.DatabaseURL).Exec(context.Background(), `UPDATE memories
+				SET created_at = created_at - interval '30 days', recorded_at = recorded_at - interval '30 days'`)
+			require.NoError(t, err)
+			_, out := learnNow(t, h, learn.CompressEpisodes, privateOf(p))
+			require.Equal(t, []int{1, test.tokens}, []int{out.Added, out.Tokens}, "%+v", out)
+			summary := contents(t, h, "type = 'semantic'")
+			require.Len(t, summary, 1)
+			if test.refused == "" {
+				require.Empty(t, out.Refused)
+				require.Contains(t, summary[0], good)
+			} else {
+				require.Equal(t, map[string]int{test.refused: 1}, out.Refused)
+				require.NotContains(t, summary[0], good)
+			}
+			for i := range 6 {
+				require.Contains(t, summary[0], fmt.Sprint(4000+i), "nothing is lost")
+			}
+			calls := len(model.Calls(testkit.Decision))
+			_, out = learnNow(t, h, learn.CompressEpisodes, privateOf(p))
+			require.Zero(t, out.Tokens)
+			require.Len(t, model.Calls(testkit.Decision), calls, "the same evidence costs nothing")
+		})
+	}
+}
