@@ -96,7 +96,12 @@ func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	require.Nil(t, advise(t, h, asksAbout(p, 9)).Best, "nothing is known")
+	first := advise(t, h, asksAbout(p, 9))
+	require.Nil(t, first.Best, "nothing is known")
+	nothing, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, api.ReportRequest{Principal: p,
+		AdviceID: first.AdviceID, Outcome: schema.OutcomeSuccess})
+	require.NoError(t, err, "an agent reports after advice without an option too")
+	require.Empty(t, nothing.Changed)
 	episode := repairs(t, h, p, 1)
 	out := advise(t, h, asksAbout(p, 99))
 	require.NotNil(t, out.Best)
@@ -113,7 +118,7 @@ func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
 	require.Nil(t, again.Best, "it helped as often as it did not")
 	require.InDelta(t, statsOf(true, false).Chance("linux")/statsOf(true).Chance("linux"), again.Others[0].Confidence/out.Best.Confidence,
 		1e-9, "one failure, though it was reported three times")
-	_, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, reportOn(p, out, schema.OutcomeSuccess))
+	_, err = mneme.Report(context.Background(), h.Temporal, h.TaskQueue, reportOn(p, out, schema.OutcomeSuccess))
 	require.ErrorContains(t, err, "outcome")
 	for range 4 {
 		next := advise(t, h, asksAbout(p, 96))

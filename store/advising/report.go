@@ -142,6 +142,9 @@ var saveSQL = map[string]string{
 // begin with those of the advice.
 func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, now time.Time) ([]advice.Candidate,
 	map[string]string, error) {
+	if len(offered) == 0 { // and no array in JSON
+		return nil, nil, nil
+	}
 	encoded, err := json.Marshal(offered)
 	if err != nil {
 		return nil, nil, err

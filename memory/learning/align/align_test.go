@@ -53,6 +53,23 @@ func TestWhatVariedIsAParameterFromTheError(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"rm -rf /home/u7/c7"}`, string(args))
 }
 
+// The call that failed has the directory among its arguments. Who asks for advice knows the directory, and not that call.
+func TestADirectoryIsBoundToWhatAnAskerKnows(t *testing.T) {
+	var attempts []trace.Attempt
+	for n := range 3 {
+		dir := trace.Scalar{Text: fmt.Sprintf("/home/w%d", n), Type: "string"}
+		a := fix(n, "linux")
+		a.Situation.WorkingDir = dir.Text
+		a.Situation.Failed = &trace.Step{Tool: "check", Args: map[string]trace.Scalar{"dir": dir}}
+		a.Steps = []trace.Step{{ID: "0", Tool: "run", Args: map[string]trace.Scalar{"dir": dir}}}
+		attempts = append(attempts, a)
+	}
+	p, ok := align.Learn(attempts)
+	require.True(t, ok)
+	require.Len(t, p.Params, 1)
+	require.Equal(t, "working_dir", p.Params[0].From)
+}
+
 func TestStepsThatOnlySomeTookAreConditionalOrOptional(t *testing.T) {
 	var attempts []trace.Attempt
 	for i := range 6 {

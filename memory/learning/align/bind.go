@@ -234,11 +234,12 @@ func Affixed(text string, i int) bool {
 	return option || at >= 0 && text[at:i] == library && !touched(text, at-1, library[0])
 }
 
-// simpler prefers what is known before the first step, and what needs no part to be taken.
+// simpler prefers what is known before the first step, what an asker always knows (the directory before the arguments of
+// the call that failed), and what needs no part to be taken.
 func simpler(a, b string) bool { return rank(a) < rank(b) }
 
 func rank(name string) int {
-	for i, prefix := range []string{"error.", "failed.", "context.", "working_dir", "task.", "step."} {
+	for i, prefix := range []string{"error.", "working_dir", "failed.", "context.", "task.", "step."} {
 		if strings.HasPrefix(name, prefix) {
 			return 100*i + len(name)
 		}
