@@ -6,6 +6,7 @@ import (
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/wording"
 	"github.com/mneme/mneme/memory/topics"
 	"github.com/mneme/mneme/schema/ledger"
 )
@@ -19,6 +20,9 @@ const (
 	useSummary = "summary"
 	useReflect = "reflect"
 	useTopic   = "topic"
+
+	useEpisodes    = "episodes"
+	useDescription = "description"
 )
 
 // Count returns the brain with its calls and tokens counted. They are counted where a model answers: a
@@ -46,6 +50,12 @@ func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	}
 	if brain.TopicWriter != nil {
 		brain.TopicWriter = topicWriter{brain.TopicWriter, m}
+	}
+	if brain.EpisodeWriter != nil {
+		brain.EpisodeWriter = episodeWriter{brain.EpisodeWriter, m}
+	}
+	if brain.Describer != nil {
+		brain.Describer = describer{brain.Describer, m}
 	}
 	return brain
 }
@@ -202,5 +212,32 @@ func (w topicWriter) WriteTopic(
 ) ([]topics.Cited, inference.Usage, error) {
 	out, usage, err := w.TopicWriter.WriteTopic(ctx, question, texts)
 	w.metrics.spent(useTopic, usage, err)
+	return out, usage, err
+}
+
+type episodeWriter struct {
+	inference.EpisodeWriter
+	metrics *Metrics
+}
+
+// SummarizeEpisodes implements inference.EpisodeWriter.
+func (w episodeWriter) SummarizeEpisodes(ctx context.Context, episodes []string) (string, inference.Usage, error) {
+	out, usage, err := w.EpisodeWriter.SummarizeEpisodes(ctx, episodes)
+	w.metrics.spent(useEpisodes, usage, err)
+	return out, usage, err
+}
+
+type describer struct {
+	inference.Describer
+	metrics *Metrics
+}
+
+// Describe implements inference.Describer.
+func (d describer) Describe(
+	ctx context.Context,
+	subject wording.Subject,
+) (wording.Description, inference.Usage, error) {
+	out, usage, err := d.Describer.Describe(ctx, subject)
+	d.metrics.spent(useDescription, usage, err)
 	return out, usage, err
 }

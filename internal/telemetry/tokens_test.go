@@ -2,11 +2,13 @@ package telemetry_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/learning/wording"
 )
 
 // ranker is a model that reranks and sums up.
@@ -18,6 +20,31 @@ func (ranker) Rerank(context.Context, string, []string) (map[int]float64, infere
 
 func (ranker) Summarize(context.Context, string, []string) (string, inference.Usage, error) {
 	return "It is so.", inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 9, CompletionTokens: 4}, nil
+}
+
+// learner words what is learned.
+type learner struct{ err error }
+
+func (l learner) SummarizeEpisodes(context.Context, []string) (string, inference.Usage, error) {
+	return "It is so.", inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 7}, l.err
+}
+
+func (l learner) Describe(context.Context, wording.Subject) (wording.Description, inference.Usage, error) {
+	return wording.Description{}, inference.Usage{Model: "chat-1", Calls: 1, CompletionTokens: 3}, l.err
+}
+
+// A model that words what is learned costs tokens, also where its call failed.
+func TestWordsOfWhatIsLearnedAreCounted(t *testing.T) {
+	t.Parallel()
+	m := newMetrics(t)
+	brain := m.Count(inference.Brain{EpisodeWriter: learner{}, Describer: learner{errors.New("cut off")}})
+	_, _, err := brain.EpisodeWriter.SummarizeEpisodes(t.Context(), []string{"x"})
+	require.NoError(t, err)
+	_, _, err = brain.Describer.Describe(t.Context(), wording.Subject{})
+	require.Error(t, err)
+	is(t, m, 7, "mneme_model_tokens_total", "use", "episodes", "direction", "prompt")
+	is(t, m, 3, "mneme_model_tokens_total", "use", "description", "direction", "completion")
+	is(t, m, 1, "mneme_model_calls_total", "use", "description", "outcome", "failed")
 }
 
 // What a recall asks of a model costs tokens, too.
