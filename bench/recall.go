@@ -253,7 +253,8 @@ func (b *bench) recallOver(ctx context.Context, c corpus) (at point, room []stri
 			}
 			stages.reset()
 			degraded.Store(0)
-			stopProfile, err := b.startProfile(i == 0, fmt.Sprintf("%s-%d-%d", strings.Fields(c.name)[0], size, clients))
+			name := fmt.Sprintf("%s-%d-%d", strings.Fields(c.name)[0], size, clients)
+			stopProfile, err := b.startProfile(i == 0, name)
 			if err != nil {
 				return at, nil, err
 			}
@@ -281,7 +282,8 @@ func (b *bench) recallOver(ctx context.Context, c corpus) (at point, room []stri
 	}
 	table(fmt.Sprintf("Recall over %d memories, %s, %d queries (%d of the bare full-text one)",
 		size, c.name, b.queries, bare),
-		[]string{"what", "clients", "p50", "p95", "p99", "rate", "processor: this process", "Postgres", "degraded"}, rows)
+		[]string{"what", "clients", "p50", "p95", "p99", "rate", "processor: this process", "Postgres", "degraded"},
+		rows)
 	table(fmt.Sprintf("Channels and stages of those recalls over %d memories, %s", size, c.name),
 		[]string{"channel or stage", "clients", "p50", "p95", "p99"}, byStage)
 	room, err = b.room(ctx, s, size)

@@ -59,7 +59,8 @@ type featureRow struct {
 func newFeatureRow() *featureRow {
 	r := &featureRow{words: pg.Words{}}
 	r.typeOf, r.categoryOf, r.statusOf = r.words.Column(&r.kind), r.words.Column(&r.category), r.words.Column(&r.status)
-	r.agentOf, r.sessionOf, r.speakerOf = r.words.Column(&r.agent), r.words.Column(&r.session), r.words.Column(&r.speaker)
+	r.agentOf, r.sessionOf = r.words.Column(&r.agent), r.words.Column(&r.session)
+	r.speakerOf = r.words.Column(&r.speaker)
 	return r
 }
 
