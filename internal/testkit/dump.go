@@ -107,7 +107,8 @@ func serverProgram(t testing.TB, databaseURL, name string) []string {
 	}
 	if path, err := exec.LookPath(name); err == nil {
 		out, err := exec.CommandContext(t.Context(), path, "--version").Output()
-		if found := majorVersion.FindSubmatch(out); err == nil && found != nil && string(found[1]) == strconv.Itoa(major) {
+		if found := majorVersion.FindSubmatch(out); err == nil && found != nil &&
+			string(found[1]) == strconv.Itoa(major) {
 			return []string{path}
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // History returns every step of a memory that the principal may see, oldest first; none for any other.
 func History(t testing.TB, s *store.Store, p schema.Principal, memoryID uuid.UUID) []schema.HistoryEntry {
 	t.Helper()
-	steps, err := s.HistoryAt(context.Background(), p, memoryID, read.HistoryPage{}, policy.UpTo(schema.SensitivityHyper))
+	steps, err := s.HistoryAt(context.Background(), p, memoryID, read.HistoryPage{},
+		policy.UpTo(schema.SensitivityHyper))
 	require.NoError(t, err)
 	return steps
 }

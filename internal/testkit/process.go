@@ -32,7 +32,7 @@ var workerBinary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(dir, "worker")
 	// Packages build at the same time, and a binary that runs cannot be written over.
 	scratch := fmt.Sprintf("%s.%d", path, os.Getpid())
-	cmd := exec.Command("go", "build", "-o", scratch, "./worker")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", scratch, "./worker")
 	cmd.Dir = Root()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build worker: %w\n%s", err, out)

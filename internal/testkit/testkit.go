@@ -123,7 +123,8 @@ func NewSchema(t testing.TB, databaseURL string) string {
 	name := "t_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	require.NoError(t, onServer(databaseURL, "CREATE SCHEMA "+name))
 	t.Cleanup(func() {
-		_ = onServer(databaseURL, "DROP SCHEMA IF EXISTS "+name+" CASCADE") // the server may be gone, and the schema with it
+		// the server may be gone, and the schema with it
+		_ = onServer(databaseURL, "DROP SCHEMA IF EXISTS "+name+" CASCADE")
 	})
 	u, err := in(databaseURL, "", name)
 	require.NoError(t, err)
