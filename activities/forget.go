@@ -286,7 +286,8 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 		}
 	}
 	if errors.Is(err, errTimeIsOver) {
-		return ForgetRunsResult{Next: cmp.Or(in.From, -1)}, nil // what is deleted is not found again; 0 would be the end
+		// what is deleted is not found again; 0 would be the end
+		return ForgetRunsResult{Next: cmp.Or(in.From, -1)}, nil
 	}
 	if err != nil {
 		return ForgetRunsResult{}, step.Stalled(ctx, err)
@@ -403,9 +404,9 @@ func (d *runDeleter) deleteRuns(
 	return nil
 }
 
-// deleteRecalls deletes the tenant's runs of Recall, Get and Context. Nothing says which of them an erased text went through:
-// what an answer shows in addition to its results is not tracked. They have answered, and are of no more use. One
-// that is under way is counted; it ends within a minute.
+// deleteRecalls deletes the tenant's runs of Recall, Get and Context. Nothing says which of them an erased text went
+// through: what an answer shows in addition to its results is not tracked. They have answered, and are of no more use.
+// One that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+", "+
 		quoted(ContextWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {

@@ -24,8 +24,8 @@ type EraseEventsResult struct {
 	Events   int      `json:"events"`
 	Sessions []string `json:"sessions,omitempty"`
 	Episodes []string `json:"episodes,omitempty"`
-	// Shown asks to delete the runs that may have shown the events, too. Runs of EraseEvents that began before there was
-	// this field go on without it.
+	// Shown asks to delete the runs that may have shown the events, too. Runs of EraseEvents that began before there
+	// was this field go on without it.
 	Shown bool `json:"shown,omitempty"`
 }
 

@@ -114,7 +114,8 @@ func (a *Sweeping) sweep(
 					activity.GetLogger(ctx).Warn("a sweep would take too much, and waits for an answer",
 						"sweep", held.Sweep, "would_take", held.WouldTake, "stored", held.Stored)
 				}
-				out.Cursor = api.SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules, Held: begun.Held != nil}
+				out.Cursor = api.SweepCursor{After: out.Cursor.After, Tenant: tenant, Rules: begun.Rules,
+					Held: begun.Held != nil}
 				if !begun.Ahead {
 					leave(&out)
 				}

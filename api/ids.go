@@ -213,7 +213,7 @@ func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 	return principalID(kind, op.Principal, key)
 }
 
-// DriftWorkflowID is the id of the run that somebody asks for, one at a time, and of the schedule. The
+// DriftWorkflowID is the id of the run that an operator starts, one at a time, and of the schedule. The
 // schedule's runs have it with their time after it, and run next to one that was asked for: that costs a
 // second look and does no harm, since a repair says what Postgres has.
 func DriftWorkflowID(index string) string { return WorkflowID("drift", index) }

@@ -45,8 +45,8 @@ type LearnResult struct {
 	Outcome   string         `json:"outcome,omitempty"` // OutcomeOK or OutcomeHeld
 }
 
-// Verdicts counts what became of changes that were decided: added, updated, superseded, merged, contested, dropped, or the
-// reason of a refusal.
+// Verdicts counts what became of changes that were decided: added, updated, superseded, merged, contested, dropped, or
+// the reason of a refusal.
 func (r LearnResult) Verdicts() map[string]int {
 	out := map[string]int{"added": r.Added, "updated": r.Updated, "superseded": r.Replaced, "merged": r.Merged,
 		"contested": r.Contested, "dropped": r.Dropped}

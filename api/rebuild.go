@@ -7,8 +7,8 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// RebuildRequest starts the workflow Rebuild: what is derived from a tenant's ledger is compared with it, and made again
-// where it differs.
+// RebuildRequest starts the workflow Rebuild: what is derived from a tenant's ledger is compared with it, and made
+// again where it differs.
 type RebuildRequest struct {
 	Tenant string `json:"tenant"`
 	Stream string `json:"stream,omitempty"` // only what is derived from this stream

@@ -73,8 +73,8 @@ func (b *bench) metricsOver(ctx context.Context, size int) (rows [][]string, rea
 	}{{"not observed", alone, false}, {"observed", &observed, false},
 		{"observed, while metrics are read all the time", &observed, true}}
 	took := make([]durations, len(things))
-	// The two that are compared take turns, and each is as often the first. What disturbs goes by itself: after it
-	// connections and caches are another's.
+	// The two that are compared take turns, and each is as often the first. The one that disturbs the others runs
+	// alone: it leaves connections and caches in another state.
 	for _, round := range [][]int{{0, 1}, {2}} {
 		for i := range 20 + b.queries { // the first ones warm up
 			query := question(r, size)

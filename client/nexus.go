@@ -55,7 +55,8 @@ func EnsureNexusEndpoint(
 		return Endpoint{}, false, err
 	}
 	if !found {
-		created, err := c.OperatorService().CreateNexusEndpoint(ctx, &operatorservice.CreateNexusEndpointRequest{Spec: spec})
+		created, err := c.OperatorService().CreateNexusEndpoint(ctx,
+			&operatorservice.CreateNexusEndpointRequest{Spec: spec})
 		var exists *serviceerror.AlreadyExists
 		if err == nil {
 			return endpointOf(created.GetEndpoint()), true, nil

@@ -40,8 +40,8 @@ func ContextStart(taskQueue string, req ledger.ContextRequest) client.StartWorkf
 	return readStart(taskQueue, api.ContextWorkflowID(req), api.KindContext, req.Principal)
 }
 
-// StartContext starts a Context run, or joins the one that is reading the same. It returns a *schema.ValidationError for
-// a request that will never be accepted; Outcome waits for the context.
+// StartContext starts a Context run, or joins the one that is reading the same. It returns a *schema.ValidationError
+// for a request that will never be accepted; Outcome waits for the context.
 func StartContext(
 	ctx context.Context,
 	c client.Client,

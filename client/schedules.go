@@ -136,7 +136,7 @@ type AppliedSchedule struct {
 	ID      string   `json:"id"`
 	Outcome string   `json:"outcome"`           // created, updated or unchanged
 	Changed []string `json:"changed,omitempty"` // what was not as described
-	Paused  bool     `json:"paused,omitempty"`  // somebody, or a failure, paused it: it stays so
+	Paused  bool     `json:"paused,omitempty"`  // an operator, or a failure, paused it: it stays paused
 }
 
 // check refuses, before anything is touched, what this build cannot run, and what is described twice.
@@ -209,11 +209,11 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 	out.Outcome = ScheduleUpdated
 	return out, handle.Update(ctx,
 		client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-			next := in.Description.Schedule // as it is now: somebody may have paused it meanwhile
+			next := in.Description.Schedule // as it is now: it may have been paused meanwhile
 			wanted := s.options(spec)
 			action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
 			if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {
-				kept = *there // a memo, or attributes that somebody added
+				kept = *there // a memo, or attributes that an operator added
 			}
 			kept.ID, kept.Workflow, kept.Args, kept.TaskQueue = action.ID, action.Workflow, action.Args, action.TaskQueue
 			next.Action, next.Spec = &kept, &wanted.Spec

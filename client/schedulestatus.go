@@ -20,7 +20,7 @@ import (
 // Who paused a schedule.
 const (
 	PausedByFailure  = "failure"  // a run failed, and the schedule pauses on failure
-	PausedByOperator = "operator" // anybody else
+	PausedByOperator = "operator" // anyone else
 )
 
 // ScheduleStatus is a schedule as Temporal has it.
@@ -140,7 +140,8 @@ func pausedBy(note string) string {
 // Outcome completes what is known of a run: how it ended, and why where it failed. Of one that Temporal has
 // forgotten nothing is known.
 func (s Schedules) Outcome(ctx context.Context, run *ScheduleRun) error {
-	described, err := s.Client.DescribeWorkflowExecution(ctx, run.WorkflowID, "") // the last of those that it continued as
+	// the last of those that it continued as
+	described, err := s.Client.DescribeWorkflowExecution(ctx, run.WorkflowID, "")
 	if missing(err) {
 		return nil
 	}
@@ -256,7 +257,8 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 					StartedAt: a.ActualTime}, nil
 			}
 		}
-		if now.Info.NumActionsSkippedOverlap > before.Info.NumActionsSkippedOverlap { // its own time came at the same moment
+		// its own time came at the same moment
+		if now.Info.NumActionsSkippedOverlap > before.Info.NumActionsSkippedOverlap {
 			return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, ErrScheduleBusy)
 		}
 		select {
@@ -270,7 +272,7 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 // maxBackfill bounds how many runs one backfill asks for.
 const maxBackfill = 100
 
-// ErrBackfillTooLong means that a backfill would start more runs than anybody wants.
+// ErrBackfillTooLong means that a backfill would start more than maxBackfill runs.
 var ErrBackfillTooLong = fmt.Errorf("the schedule would have run more than %d times between these moments", maxBackfill)
 
 // Backfill has a schedule start the runs that it would have started after from and up to to, one after the

@@ -108,8 +108,8 @@ func CloseSession(ctx context.Context, c client.Client, taskQueue string, req ap
 	return out, nil
 }
 
-// SessionWorking asks the run of a session for the state of the work. It returns ErrNoSession where none runs; the state
-// of a session that is open is in Postgres, too.
+// SessionWorking asks the run of a session for the state of the work. It returns ErrNoSession where none runs; the
+// state of a session that is open is in Postgres, too.
 func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (api.SessionWorking, error) {
 	if err := ref.Validate(); err != nil {
 		return api.SessionWorking{}, err
@@ -129,8 +129,8 @@ func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (a
 	return out, nil
 }
 
-// RecordSession hands in a whole session that is over, and returns its episode. It returns a *schema.ValidationError for
-// a request that will never be accepted.
+// RecordSession hands in a whole session that is over, and returns its episode. It returns a *schema.ValidationError
+// for a request that will never be accepted.
 func RecordSession(ctx context.Context, c client.Client, taskQueue string, req api.RecordRequest) (api.SessionResult, error) {
 	req.Events = req.Fill(req.Events, time.Now())
 	if err := req.Validate(); err != nil {
@@ -166,7 +166,8 @@ func updateSession(ctx context.Context, c client.Client, taskQueue string, in ap
 			if WithoutAttributes(err, &options) {
 				continue
 			}
-			// Temporal refuses to ask a run whose workers fail or are too slow, and one that has many updates to answer.
+			// Temporal refuses to ask a run whose workers fail or are too slow, and one that has many updates to
+			// answer.
 			var unready *serviceerror.WorkflowNotReady
 			var busy *serviceerror.ResourceExhausted
 			pause := unreadyPause

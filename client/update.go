@@ -23,9 +23,9 @@ const (
 // renewed or continued as new after it accepted the update and before it answered.
 const errTypeAcceptedUpdate = "AcceptedUpdateCompletedWorkflow"
 
-// retryUpdate calls send until the update is answered, as long as the caller has time. Send uses one update id for all calls, by which what
-// the update does is keyed: it is done once. Gone says whether to go on when there is no
-// run any more, because sending starts one.
+// retryUpdate calls send until the update is answered, as long as the caller has time. Send uses one update id for all
+// calls, by which what the update does is keyed: it is done once. Gone says whether to go on when there is no run any
+// more, because sending starts one.
 func retryUpdate(ctx context.Context, gone bool, send func() error) error {
 	for try := 1; ; try++ {
 		err := send()
@@ -63,8 +63,8 @@ func unanswered(err error) bool {
 	return errors.As(err, &app) && app.Type() == errTypeAcceptedUpdate
 }
 
-// unaccepted reports whether one call ended before a run had accepted the update: the SDK gives a call a minute, whatever
-// time the caller has.
+// unaccepted reports whether one call ended before a run had accepted the update: the SDK gives a call a minute,
+// whatever time the caller has.
 func unaccepted(err error) bool {
 	var waited *client.WorkflowUpdateServiceTimeoutOrCanceledError
 	return errors.As(err, &waited)

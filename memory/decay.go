@@ -78,7 +78,8 @@ func (d Decay) Profile() schema.DecayProfile {
 	p := schema.DecayProfile{Curve: d.Curve, HalfLifeSeconds: int64(d.HalfLife / time.Second), MinSalience: d.MinSalience,
 		MaxAgeSeconds: int64(d.MaxAge / time.Second), Floor: d.Floor, ReinforcementGain: d.ReinforcementGain}
 	for _, point := range d.Points {
-		p.Points = append(p.Points, schema.DecayPoint{AfterSeconds: int64(point.After / time.Second), Share: point.Share})
+		p.Points = append(p.Points, schema.DecayPoint{AfterSeconds: int64(point.After / time.Second),
+			Share: point.Share})
 	}
 	return p
 }

@@ -41,7 +41,7 @@ func MayReadHistory(p schema.Principal, cleared []schema.Sensitivity, of History
 	return false
 }
 
-// Members of the metadata of a history entry that a revision of several memories left on one of them.
+// Keys of the metadata of a history entry, which a revision of several memories writes for each of them.
 const (
 	HistorySuccessor = "successor" // id of the memory that took its place
 	HistoryOther     = "beside"    // id of the memory that it is contested with, or forked from

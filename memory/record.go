@@ -164,8 +164,8 @@ func recordCategory(m schema.MemoryRecord, text normalize.Normalized) schema.Cat
 
 // EpisodeGrows says whether an episode's payload may take the place of another (document 004 §5 and
 // §15A.2: episodes are append-only). The timeline, the tool graph and the artifacts may grow at their
-// ends, and what was not said may be; nothing that stands may change or go. It returns "" or the path
-// of the first field that does not keep to it, such as "timeline[2]". Both payloads are JSON objects.
+// ends, and fields that were absent may be set; nothing that is present may change or be removed. It returns ""
+// or the path of the first field that breaks this rule, such as "timeline[2]". Both payloads are JSON objects.
 func EpisodeGrows(old, grown json.RawMessage) string {
 	var was, is map[string]any
 	if decode(old, &was) != nil || decode(grown, &is) != nil {
@@ -275,7 +275,7 @@ func plainNumber(n json.Number) json.Number {
 	if scientific {
 		var err error
 		if exponent, err = strconv.Atoi(exponentText); err != nil {
-			return n // no number that anybody can hold
+			return n // the exponent itself overflows
 		}
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")

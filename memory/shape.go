@@ -84,9 +84,11 @@ func ShapedAs(t schema.MemoryType, kind schema.SourceKind, content string) (json
 			Edges:   []schema.PlanEdge{},
 		}
 		for i, line := range lines {
-			p.Nodes = append(p.Nodes, schema.PlanNode{ID: fmt.Sprint(i + 1), Op: normalize.FirstChars(line, maxShapeLine)})
+			p.Nodes = append(p.Nodes, schema.PlanNode{ID: fmt.Sprint(i + 1),
+				Op: normalize.FirstChars(line, maxShapeLine)})
 			if i > 0 {
-				p.Edges = append(p.Edges, schema.PlanEdge{From: fmt.Sprint(i), To: fmt.Sprint(i + 1), Kind: schema.EdgeControl})
+				p.Edges = append(p.Edges, schema.PlanEdge{From: fmt.Sprint(i), To: fmt.Sprint(i + 1),
+					Kind: schema.EdgeControl})
 			}
 		}
 		s = shaped(p)

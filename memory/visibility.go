@@ -95,5 +95,6 @@ func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
 // place or being set against it: the other is another agent's, and that agent, or others who see what is
 // its own, could not read the first. What is the principal's own it may hide.
 func Hides(p schema.Principal, known, other Holding) bool {
-	return other.Owner.Agent != p.Agent && (!MayLook(other.Owner, known) || Narrower(known.Visibility, other.Visibility))
+	return other.Owner.Agent != p.Agent &&
+		(!MayLook(other.Owner, known) || Narrower(known.Visibility, other.Visibility))
 }

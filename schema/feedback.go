@@ -22,8 +22,8 @@ type FeedbackRequest struct {
 	Items       []FeedbackItem `json:"items,omitempty"` // up to MaxRecallLimit, each memory once
 	// Outcome is how the task ended for which the items without a verdict were used; default success.
 	Outcome Outcome `json:"outcome,omitempty"`
-	// AllOthersUnused says of everything else that was returned that it was not used. It corrects nothing that
-	// was said before of a memory by itself.
+	// AllOthersUnused says of everything else that was returned that it was not used. It does not correct
+	// an earlier verdict on a single memory.
 	AllOthersUnused bool `json:"all_others_unused,omitempty"`
 
 	decoded check.Decoded

@@ -286,7 +286,8 @@ func (r *ForgetRequest) Validate() error {
 	case r.IfVersion < 0:
 		p.Add("if_version", "must not be negative")
 	case r.IfVersion > 0 && (len(r.Selector.IDs) != 1 || !r.Selector.Named() || r.TakesEverywhere()):
-		p.Add("if_version", "goes with a single id alone: no other condition, nothing derived, and only_named with erase")
+		p.Add("if_version",
+			"goes with a single id alone: no other condition, nothing derived, and only_named with erase")
 	}
 	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
 		p.Add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)

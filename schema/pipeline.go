@@ -16,7 +16,7 @@ type WriteCounts struct {
 	Skipped int `json:"skipped"`
 	Blocked int `json:"blocked"`
 	Stale   int `json:"stale"` // to be decided again
-	// Decided are the decisions of the range where writing decided some again by itself.
+	// Decided counts the decisions of the range, when writing made some of them again.
 	Decided *DecideCounts `json:"decided,omitempty"`
 }
 

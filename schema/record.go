@@ -251,7 +251,8 @@ const (
 	PutUnchanged PutStatus = "unchanged"          // the record is stored as it was put
 	PutDuplicate PutStatus = "duplicate"          // the id is that of the live memory with this content
 	PutConflict  PutStatus = "active_fact_exists" // another active fact makes the claim: revise it
-	// Another record has this id, or had it until it was forgotten by force; or the record would supersede a live memory.
+	// Another record has this id, or had it until it was forgotten by force; or the record would supersede a live
+	// memory.
 	PutExists     PutStatus = "exists"
 	PutAppendOnly PutStatus = "append_only" // an episode may grow, not change
 	PutVersion    PutStatus = "version_conflict"

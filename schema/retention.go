@@ -62,7 +62,7 @@ type RetentionPolicy struct {
 	DecayExempt bool `json:"decay_exempt,omitempty"`
 
 	Default   bool       `json:"default"`           // no one has set another
-	Version   int        `json:"version,omitempty"` // of a row that someone has said; 0 for a default
+	Version   int        `json:"version,omitempty"` // of a stored row; 0 for a default
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	UpdatedBy string     `json:"updated_by,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
@@ -144,7 +144,7 @@ const (
 // Valid reports whether s is one of the sweeps above.
 func (s Sweep) Valid() bool { return s == SweepDecay || s == SweepRetention || s == SweepHistory }
 
-// SweepHold is a sweep that would take too much of a tenant's, and waits until someone admits it.
+// SweepHold is a sweep that would take too much of a tenant's, and waits until an operator allows it.
 type SweepHold struct {
 	Tenant     string     `json:"tenant"`
 	Sweep      Sweep      `json:"sweep"`

@@ -47,8 +47,8 @@ type ReviseRequest struct {
 	// names a memory that exists already (supersede, merge and contest); its version, when given, must
 	// be the current one.
 	//
-	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it or a rule names a
-	// visibility. What another agent owns is revised in the open only: the record is then as visible as the least
+	// It belongs to the owner of the targets and is as visible as the least visible of them, unless it or a rule names
+	// a visibility. What another agent owns is revised in the open only: the record is then as visible as the least
 	// visible of that agent's targets. It is never less sensitive than any target, and a target's pin passes to it.
 	//
 	// A semantic record without content that has the first target's subject and predicate, and another object, is

@@ -240,7 +240,8 @@ func checkCompetence(p *check.Problems, path string, v *CompetencePayload) {
 	}
 	for i, step := range v.FallbackSteps {
 		if i >= len(v.Fallbacks) || step.Step != v.Fallbacks[i] {
-			p.Add(fmt.Sprintf("%s.fallback_steps[%d].step", path, i), "must be the text of the fallback that it details")
+			p.Add(fmt.Sprintf("%s.fallback_steps[%d].step", path, i),
+				"must be the text of the fallback that it details")
 		}
 	}
 	if n := len(v.FallbackSteps); n > 0 && n < len(v.Fallbacks) {

@@ -241,7 +241,8 @@ func (run *forgetRun) forget(ctx workflow.Context) (schema.ForgetReceipt, error)
 // conflict is the failure of a run whose one memory was changed after it was selected: who names a version wants
 // that one forgotten, or nothing.
 func (run *forgetRun) conflict() error {
-	if run.ifVersion == 0 || run.receipt.Skipped[lifecycle.OutcomeVersionConflict] == 0 || len(run.preview.Sample) == 0 {
+	if run.ifVersion == 0 || run.receipt.Skipped[lifecycle.OutcomeVersionConflict] == 0 ||
+		len(run.preview.Sample) == 0 {
 		return nil
 	}
 	conflict := &schema.VersionConflict{ID: run.preview.Sample[0], IfVersion: run.ifVersion}
@@ -278,7 +279,8 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 		return nil
 	}
 	ref := run.ref()
-	run.Display.Show(ctx, api.PhaseIndex, fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
+	run.Display.Show(ctx, api.PhaseIndex,
+		fmt.Sprintf("%d forgotten; removing them from the index", run.receipt.Forgotten))
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 		flow.EmbedOptions("delete from the index", flow.IndexAttempts)), forgetting.ForgetVectors, ref).Get(ctx, nil)
 	if err != nil {

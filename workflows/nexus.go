@@ -327,7 +327,8 @@ func (h nexusHandlers) admit(
 // must not reach runs of other operations nor, where callers are bound, of other tenants.
 func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, workflowID, endpoint string) error {
 	if !strings.HasPrefix(workflowID, kind+"/") || strings.Count(workflowID, "/") < 2 {
-		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: "the token is not of this operation"}
+		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest,
+			Message: "the token is not of this operation"}
 	}
 	tenant, ok := api.TenantOfID(workflowID)
 	if !ok && h.callers.Bound() {
@@ -387,5 +388,6 @@ func refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: err.Error(), Cause: flow.InvalidRequest(err)}
+	return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest, Message: err.Error(),
+		Cause: flow.InvalidRequest(err)}
 }

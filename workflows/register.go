@@ -56,8 +56,8 @@ type Dependencies struct {
 	NoGraph    bool   // the entity graph is not written
 	TrustKey   []byte // that trust contexts are signed with; empty believes them
 
-	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0: no limit. BudgetHeld, which
-	// may be nil, is told of a call that did not fit, by its use.
+	// TokenBudget is how many tokens of models the learning of a tenant may use in a day; 0: no limit. BudgetHeld,
+	// which may be nil, is told of a call that did not fit, by its use.
 	TokenBudget int64
 	BudgetHeld  func(use string)
 

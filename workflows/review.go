@@ -30,7 +30,8 @@ var reviewing *activities.Reviewing
 //
 // A decision that it has accepted is carried out before the run ends, also when the run is cancelled.
 func Review(ctx workflow.Context, in api.ReviewInput) (api.ReviewProgress, error) {
-	run := &review{Display: flow.Display{Lean: flow.Lean(ctx)}, in: in, ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
+	run := &review{Display: flow.Display{Lean: flow.Lean(ctx)}, in: in,
+		ref: activities.ReviewRef{Tenant: in.Tenant, BatchID: in.BatchID}}
 	if err := run.setup(ctx); err != nil {
 		return api.ReviewProgress{}, err
 	}

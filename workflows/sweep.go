@@ -77,7 +77,7 @@ func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any
 	if len(out.Held) > 0 {
 		outcome = api.OutcomeHeld
 	}
-	if n := out.Counts["failed"]; n > 0 { // the others are swept; somebody has to look
+	if n := out.Counts["failed"]; n > 0 { // the others are swept; an operator has to look
 		shown.Show(ctx, api.PhaseDone, sweepCounts(what, out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 		return out, temporal.NewNonRetryableApplicationError(fmt.Sprintf(
 			"%d tenants could not be swept: the worker's log says why", n), api.ErrTypeTenantsFailed, nil, out.Failed)

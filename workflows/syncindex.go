@@ -47,7 +47,8 @@ func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult
 			return api.SyncIndexResult{IndexResult: total}, nil
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return api.SyncIndexResult{}, flow.ContinueAsNew(ctx, SyncIndex, api.SyncIndexInput{Sofar: total, After: after})
+			return api.SyncIndexResult{}, flow.ContinueAsNew(ctx, SyncIndex,
+				api.SyncIndexInput{Sofar: total, After: after})
 		}
 	}
 }

@@ -40,8 +40,8 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		if err := a.makeRoom(ctx, g); err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
-		// If two checks run at once, one may have begun before the index was lost. The points that it compared are gone,
-		// so it must not report that all are there.
+		// If two checks run at once, one may have begun before the index was lost. The points that it compared are
+		// gone, so it must not report that all are there.
 		searched, err := a.Index.Searched(ctx, g)
 		if err != nil && !errors.Is(err, vector.ErrMissing) {
 			return out, step.Fail(err)
@@ -96,7 +96,7 @@ func (a *Indexing) eachPage(
 
 // nextPage returns the next live memories, and the cursor after them; nil when there are no more tenants. A page
 // that is not full is its tenant's last: what is written after it meanwhile is in the outbox, and to go after it
-// would take as long as somebody writes.
+// would not end while others write.
 func (a *Indexing) nextPage(
 	ctx context.Context,
 	g vector.Generation,
@@ -160,7 +160,7 @@ func (a *Indexing) compareMemories(
 	if len(differ) == 0 {
 		return drift, nil
 	}
-	// What has changed since the first look proves nothing: somebody told the index in between.
+	// A change since the first look proves nothing: the index may have been updated in between.
 	again, err := a.Store.IndexStates(ctx, tenant, g.Model, differ)
 	if err != nil {
 		return drift, err

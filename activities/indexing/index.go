@@ -310,7 +310,8 @@ func (a *Indexing) bring(
 	for _, e := range entries {
 		switch {
 		case e.Delete:
-			changes.Deletes = append(changes.Deletes, vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
+			changes.Deletes = append(changes.Deletes,
+				vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
 		case g.State == vectorindex.GenerationRetired: // it is told what goes, and nothing else
 		case e.Vector == nil:
 			lacking = append(lacking, e)
@@ -336,7 +337,8 @@ func (a *Indexing) bring(
 				e.Vector = v
 				changes.Upserts = append(changes.Upserts, vector.PointOf(e))
 			case refused[e.MemoryID]: // what it said before is not to be found any more
-				changes.Deletes = append(changes.Deletes, vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
+				changes.Deletes = append(changes.Deletes,
+					vector.Ref{Tenant: tenant, MemoryID: e.MemoryID, Version: e.Version})
 			case embedErr != nil:
 				out.waiting = append(out.waiting, e.MemoryID)
 			}

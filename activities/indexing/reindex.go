@@ -72,7 +72,8 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 		return out, step.Fail(err)
 	}
 	if g.Model != model {
-		return out, fmt.Errorf("another generation has been begun") // by a run under another id; the next attempt sees it
+		// by a run under another id; the next attempt sees it
+		return out, fmt.Errorf("another generation has been begun")
 	}
 	if err := a.Index.Create(ctx, g); err != nil {
 		return out, step.Fail(err)

@@ -95,8 +95,8 @@ type Belief struct {
 }
 
 // AppendBelief asks the reasoner about a span and appends what it concludes. The id follows from the span: a belief
-// that is there already is not made again. A belief that cites an event that the reasoner was not given is refused. Where
-// evidence was erased in between, the reasoner is asked again without it.
+// that is there already is not made again. A belief that cites an event that the reasoner was not given is refused.
+// Where evidence was erased in between, the reasoner is asked again without it.
 func (a *Reflecting) AppendBelief(ctx context.Context, req BeliefRequest) (Belief, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

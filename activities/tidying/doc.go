@@ -1,5 +1,5 @@
-// Package tidying has the activities of ResolveDuplicates, CompressEpisodes and UpdateFacts. An activity reads a few pages
-// of a scope, or decides on groups and writes what was decided. Only ids and counts go in and come out.
+// Package tidying has the activities of ResolveDuplicates, CompressEpisodes and UpdateFacts. An activity reads a few
+// pages of a scope, or decides on groups and writes what was decided. Only ids and counts go in and come out.
 package tidying
 
 import (

@@ -48,8 +48,8 @@ func (a *Tidying) FindStatements(ctx context.Context, in Request) (Page, error) 
 	return Page{Read: 1, Groups: [][]string{{next.ID.String()}}, Next: next}, nil
 }
 
-// UpdateFacts compares what the newest episodes say with what is held, and writes what follows. In shadow mode it counts
-// what it would write. Where evidence went in between, it decides again on what is left.
+// UpdateFacts compares what the newest episodes say with what is held, and writes what follows. In shadow mode it
+// counts what it would write. Where evidence went in between, it decides again on what is left.
 func (a *Tidying) UpdateFacts(ctx context.Context, in WriteRequest) (api.LearnResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

@@ -19,7 +19,8 @@ type Options struct {
 	Index     vector.Index // the vector index; pgvector, in Store, when nil
 	Embedder  inference.Embedder
 	Reranking inference.Reranking // the zero value leaves reranking out
-	// Others makes the embedder of another model than Embedder's, while the index that is searched is of one; may be nil.
+	// Others makes the embedder of another model than Embedder's, while the index that is searched is of one; may be
+	// nil.
 	Others func(inference.EmbeddingModel) (inference.Embedder, error)
 	Now    func() time.Time // time.Now when nil
 }

@@ -26,7 +26,8 @@ type Options struct {
 	// Endpoint is a Nexus endpoint of Mneme, for a workflow of another namespace. It takes the place of TaskQueue.
 	Endpoint string `json:"endpoint,omitempty"`
 
-	MaxBytes    int           `json:"max_bytes,omitempty"`    // of a text, of arguments or a result; 8,000, at most 24,000
+	// of a text, of arguments or a result; 8,000, at most 24,000
+	MaxBytes    int           `json:"max_bytes,omitempty"`
 	MaxWaiting  int           `json:"max_waiting,omitempty"`  // events that wait for delivery; 1,000
 	RetryFor    time.Duration `json:"retry_for,omitempty"`    // how long the delivery of events is tried; 24 hours
 	CloseWithin time.Duration `json:"close_within,omitempty"` // how long Flush and Close wait; 10 minutes

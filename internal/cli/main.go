@@ -88,7 +88,8 @@ Exit codes:
 	flags.StringVar(&p.User, "user", p.User,
 		"one of the agent's users, whose memories are kept apart from other users' (MNEME_USER)")
 	flags.StringVar(&p.Scope, "scope", p.Scope, "explicit scope; without one, scoped memories stay out (MNEME_SCOPE)")
-	flags.StringVar(&p.PolicyGroup, "policy-group", p.PolicyGroup, "group whose memories are shared (MNEME_POLICY_GROUP)")
+	flags.StringVar(&p.PolicyGroup, "policy-group", p.PolicyGroup,
+		"group whose memories are shared (MNEME_POLICY_GROUP)")
 	a.RegisterTrust(flags)
 	flags.BoolVar(&a.Json, "json", false, "print JSON")
 	flags.DurationVar(&a.Timeout, "timeout", 30*time.Second,

@@ -92,7 +92,8 @@ type Config struct {
 
 	ReflectionVisibility schema.Visibility // the most that others see of an agent's beliefs
 
-	TemporalEnv envconfig.EnvLookup // where DialTemporal reads Temporal's own variables; nil is the process's environment
+	// where DialTemporal reads Temporal's own variables; nil is the process's environment
+	TemporalEnv envconfig.EnvLookup
 
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
 	TrustKey   []byte // 32 bytes; empty believes what a request says of its trust
@@ -185,7 +186,8 @@ func Load() (Config, error) {
 		e.problems = append(e.problems, "MNEME_SWEEP_SHARE must be more than 0")
 	}
 	if c.SweepBatch < 1 || c.SweepBatch > sweeping.SweepBatchSize {
-		e.problems = append(e.problems, fmt.Sprintf("MNEME_SWEEP_BATCH must be between 1 and %d", sweeping.SweepBatchSize))
+		e.problems = append(e.problems,
+			fmt.Sprintf("MNEME_SWEEP_BATCH must be between 1 and %d", sweeping.SweepBatchSize))
 	}
 	if !c.Graph && !slices.Contains(c.RecallWithout, rank.ChannelGraph) {
 		c.RecallWithout = append(c.RecallWithout, rank.ChannelGraph)

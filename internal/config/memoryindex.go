@@ -35,7 +35,8 @@ func (e *reader) memoryIndex() MemoryIndexSettings {
 	if s.Kind == MemoryIndexHosted {
 		at, err := url.Parse(s.Hosted.URL)
 		if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
-			e.problems = append(e.problems, "MNEME_MEM0_URL must be the address of the service where MNEME_MEMORY_INDEX is mem0")
+			e.problems = append(e.problems,
+				"MNEME_MEM0_URL must be the address of the service where MNEME_MEMORY_INDEX is mem0")
 		}
 		if s.Hosted.APIKey == "" {
 			e.problems = append(e.problems, "MNEME_MEM0_API_KEY is required where MNEME_MEMORY_INDEX is mem0")

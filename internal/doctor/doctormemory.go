@@ -180,7 +180,8 @@ func (d *Doctor) eachTenant(
 			return looked, false, err
 		}
 		for _, tenant := range tenants {
-			if deadline, ok := ctx.Deadline(); looked >= doctorTenants || ok && time.Until(deadline) < doctorPatience/5 {
+			if deadline, ok := ctx.Deadline(); looked >= doctorTenants ||
+				ok && time.Until(deadline) < doctorPatience/5 {
 				return looked, true, nil
 			}
 			if err := fn(ctx, tenant); err != nil {

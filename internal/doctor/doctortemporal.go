@@ -118,7 +118,8 @@ func (d *Doctor) payloadKey(ctx context.Context) (verdict, error) {
 	}
 	slices.SortFunc(runs, func(a, b *mneme.ScheduleRun) int { return b.StartedAt.Compare(a.StartedAt) })
 	for _, run := range runs {
-		events := d.Client.GetWorkflowHistory(ctx, run.WorkflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+		events := d.Client.GetWorkflowHistory(ctx, run.WorkflowID, "", false,
+			enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 		for events.HasNext() {
 			event, err := events.Next()
 			if app.IsNotFound(err) {
@@ -198,7 +199,8 @@ func JudgeCallers(endpoints []string, bound bool, other string) verdict {
 	case len(endpoints) == 0:
 		return fine("not set, and no Nexus endpoint leads here")
 	case bound:
-		return fine("not set; MNEME_NEXUS_CALLERS holds callers of Nexus endpoint %s to their tenants", listed(endpoints))
+		return fine("not set; MNEME_NEXUS_CALLERS holds callers of Nexus endpoint %s to their tenants",
+			listed(endpoints))
 	case other == "":
 		return fine("not set; Nexus endpoint %s can be called from this namespace alone, the server has no other",
 			listed(endpoints))

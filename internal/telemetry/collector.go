@@ -222,12 +222,12 @@ func lap(tenants map[string]reading, every, budget time.Duration) time.Duration 
 // list brings the tenants up to date. One that is new has no numbers yet.
 func (c *collector) list() bool {
 	var names []string
-	for behind, more := "", true; more; {
+	for after, more := "", true; more; {
 		ok := c.reads("the tenants", func(ctx context.Context) error {
-			page, err := c.store.MetricsTenants(ctx, behind, tenantsPage)
+			page, err := c.store.MetricsTenants(ctx, after, tenantsPage)
 			names = append(names, page...)
 			if more = len(page) == tenantsPage; more {
-				behind = page[len(page)-1]
+				after = page[len(page)-1]
 			}
 			return err
 		})

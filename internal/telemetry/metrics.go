@@ -186,7 +186,8 @@ func (m *Metrics) Client(options *client.Options) error {
 // Handler answers scrapes. A part that cannot be collected is left out; the rest is answered, and log, which
 // may be nil, says what is missing: the answer does not.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
-	options := promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry, MaxRequestsInFlight: 8}
+	options := promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry,
+		MaxRequestsInFlight: 8}
 	if log != nil {
 		options.ErrorLog = scrapeLog{log}
 	}

@@ -87,7 +87,8 @@ func (r RetentionRules) For(
 ) schema.RetentionPolicy {
 	best, found := DefaultRetention(d, tier, typology), 0
 	for _, p := range r {
-		if p.Domain != d || p.Tier != schema.Any && p.Tier != tier || p.Typology != schema.Any && p.Typology != typology {
+		if p.Domain != d || p.Tier != schema.Any && p.Tier != tier ||
+			p.Typology != schema.Any && p.Typology != typology {
 			continue
 		}
 		says := 1

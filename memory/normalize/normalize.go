@@ -86,7 +86,7 @@ func IsSpace(r rune) bool {
 }
 
 // Lower maps s to lower case as Normalize documents. strings.ToLower would not do: it maps each
-// character by itself, and so knows neither İ nor the final sigma.
+// character without its context, and so handles neither İ nor the final sigma.
 func Lower(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

@@ -62,7 +62,7 @@ func NormalizeTags(tags []string) []string {
 	return out
 }
 
-// cutCritical cuts a leading "critical:" when something stands after it.
+// cutCritical cuts a leading "critical:" when text follows it.
 func cutCritical(s string) (rest string, ok bool) {
 	n := len(criticalPrefix)
 	if len(s) < n || !strings.EqualFold(s[:n], criticalPrefix) {
@@ -72,7 +72,7 @@ func cutCritical(s string) (rest string, ok bool) {
 	return rest, rest != ""
 }
 
-// cutTags cuts a leading "[tag1,tag2]:" when it has tags and something stands after it.
+// cutTags cuts a leading "[tag1,tag2]:" when it has tags and text follows it.
 func cutTags(s string) (tags []string, rest string, ok bool) {
 	inner, rest, found := strings.Cut(s, "]:")
 	inner, bracketed := strings.CutPrefix(inner, "[")

@@ -195,7 +195,8 @@ func (p *Policy) Explain(cl memory.Classification, in Input) Explanation {
 			e.Matched = append(e.Matched, r.name)
 			for _, s := range r.set {
 				if problem := a.set(r.name, s); problem != "" {
-					e.Problems = append(e.Problems, RuleProblem{Rule: r.name, Field: "set." + s.field.name, Problem: problem})
+					e.Problems = append(e.Problems,
+						RuleProblem{Rule: r.name, Field: "set." + s.field.name, Problem: problem})
 				}
 			}
 		}

@@ -91,7 +91,8 @@ func (f *policyFile) rule(i int, node yamlValue, seen map[string]bool) {
 	path := fmt.Sprintf("rules[%d]", i)
 	if node.Kind == yaml.MappingNode { // so that every error can say which rule it is
 		for k := 0; k+1 < len(node.Content); k += 2 {
-			if v := yamlfile.Resolve(node.Content[k+1]); node.Content[k].Value == "name" && ruleName.MatchString(v.Value) {
+			if v := yamlfile.Resolve(node.Content[k+1]); node.Content[k].Value == "name" &&
+				ruleName.MatchString(v.Value) {
 				path += " (" + v.Value + ")"
 				break
 			}
@@ -180,7 +181,8 @@ func (f *policyFile) settings(node yamlValue, path string) []policySetting {
 		}
 		out = append(out, policySetting{field, value})
 	}
-	if points := members["decay.points"]; points != nil && !isScalar(members["decay.curve"], string(schema.CurveCustom)) {
+	if points := members["decay.points"]; points != nil && !isScalar(members["decay.curve"],
+		string(schema.CurveCustom)) {
 		f.Add(points, path+".decay.points", "only a custom curve has points: needs curve: custom with it")
 	}
 	if isScalar(members["pinned"], "true") && members["importance"] != nil {

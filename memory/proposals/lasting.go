@@ -26,7 +26,8 @@ func KeepLasting(p memory.Proposal, neighbors []memory.Neighbor, v schema.Visibi
 	}
 	for _, n := range neighbors {
 		if why := whyNew(n, v); n.ID == p.TargetID && why != "" {
-			return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: why, Warnings: p.Warnings}
+			return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: why,
+				Warnings: p.Warnings}
 		}
 	}
 	return p

@@ -30,7 +30,7 @@ func Unusable(p memory.Proposal) bool {
 }
 
 // Vouch compares a model's checked proposal with what the words of the fact say (FindChange), so that no model
-// can supersede a memory by itself, and none overlooks a change that the words leave no doubt about:
+// can supersede a memory alone, and none overlooks a change that the words leave no doubt about:
 //
 //	the model                            the words                      the result
 //	add, none, or another target         surely change a neighbour      the change by the words
@@ -82,7 +82,8 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 		return agreed(p, alone)
 	}
 	if target.Type == schema.TypeEpisodic || saidBefore(fact.SaidAt, target.OccurredAt) {
-		return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyStaysTrue, Warnings: p.Warnings}
+		return memory.Proposal{Action: schema.ActionAdd, Confidence: p.Confidence, Reason: WhyStaysTrue,
+			Warnings: p.Warnings}
 	}
 	if p.Change == memory.ChangeSupersede {
 		p.Change = memory.ChangeContest

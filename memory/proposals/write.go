@@ -71,7 +71,8 @@ func (s Supersede) allows(p memory.Proposal) bool {
 // DefaultWritePolicy returns controlled writes: adds of facts that are certain enough, changes that the
 // decision is certain of, no other updates or deletes.
 func DefaultWritePolicy() WritePolicy {
-	return WritePolicy{Mode: schema.ModeControlled, Supersede: SupersedeAuto, MinFactConfidence: DefaultMinFactConfidence}
+	return WritePolicy{Mode: schema.ModeControlled, Supersede: SupersedeAuto,
+		MinFactConfidence: DefaultMinFactConfidence}
 }
 
 // Narrow returns the policy for one request, which can only take away from what the worker allows: a

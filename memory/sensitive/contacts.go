@@ -82,7 +82,8 @@ func (s *scanned) phone() bool {
 		if first := run.groups[0]; first.len() == 3 && at(s.text, first.start-1) == '(' && at(s.text, first.end) == ')' {
 			rest := span(s.text, first.end+1, 1, isBlank)
 			local := s.text[rest:min(len(s.text), rest+8)]
-			if len(local) == 8 && onlyDigits(local[:3]) && strings.IndexByte("- .", local[3]) >= 0 && onlyDigits(local[4:]) &&
+			if len(local) == 8 && onlyDigits(local[:3]) && strings.IndexByte("- .", local[3]) >= 0 &&
+				onlyDigits(local[4:]) &&
 				!inWord(at(s.text, rest+8)) {
 				return true
 			}

@@ -71,7 +71,8 @@ func summarize(e ledger.Event, tool string) summary {
 // gone, and the beginning of what a tool prints is seldom the cause.
 func causeOf(r ledger.ToolResult) string {
 	text := r.Error
-	if printed := wordsOf(r.Result); text == "" || !signature.LooksLikeError(text) && signature.LooksLikeError(printed) {
+	if printed := wordsOf(r.Result); text == "" ||
+		!signature.LooksLikeError(text) && signature.LooksLikeError(printed) {
 		text = printed
 	}
 	return signature.OfError(text).Line

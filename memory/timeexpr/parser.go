@@ -359,7 +359,8 @@ func (p *timeParser) dated(i int) (TimeWindow, int) {
 		if year, n := p.year(i + 1); n > 0 {
 			return windowFrom(p.first(year, month), 0, 1, 0, WindowMonth), 1 + n
 		}
-		if alsoWords[p.word(i)] && !timePrepositions[p.word(i-1)] || len(p.word(i)) == 3 && !timePrepositions[p.word(i-1)] {
+		if alsoWords[p.word(i)] && !timePrepositions[p.word(i-1)] ||
+			len(p.word(i)) == 3 && !timePrepositions[p.word(i-1)] {
 			return TimeWindow{}, 0
 		}
 		w := windowFrom(p.first(p.now.Year(), month), 0, 1, 0, WindowMonth)
@@ -424,7 +425,8 @@ func (p *timeParser) named(i int) (TimeWindow, int) {
 	if year, ok := yearOf(low); ok && (timePrepositions[before] || before == "the" || before == "year" || before == "of") {
 		return windowFrom(p.first(year, time.January), 1, 0, 0, WindowYear), 1
 	}
-	if day, ok := weekdayNames[low]; ok && (before == "on" || before == "since" || before == "by" || before == "until") {
+	if day, ok := weekdayNames[low]; ok &&
+		(before == "on" || before == "since" || before == "by" || before == "until") {
 		back := (int(p.today.Weekday()) - int(day) + 7) % 7
 		return windowFrom(p.today.AddDate(0, 0, -back), 0, 0, 1, WindowDay), 1
 	}

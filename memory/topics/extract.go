@@ -69,7 +69,7 @@ func joinEqual(evidence []Evidence) []*sentence {
 	return out
 }
 
-// sentenceOf is the text of a memory on one line, with its speaker where the text is somebody's words.
+// sentenceOf is the text of a memory on one line, with its speaker where the text is what a person said.
 func sentenceOf(e Evidence) string {
 	text := normalize.CleanLine(e.Text, 2*MaxPartChars)
 	if text == "" {

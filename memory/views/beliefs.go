@@ -32,8 +32,8 @@ type Belief struct {
 	LostSupport bool `json:"lost_support,omitempty"`
 }
 
-// Evidence is a node: an event that a belief is based on. Of an event that the viewer does not see only the id is known,
-// which is part of the belief.
+// Evidence is a node: an event that a belief is based on. Of an event that the viewer does not see only the id is
+// known, which is part of the belief.
 type Evidence struct {
 	ID     string `json:"id"`
 	Agent  string `json:"agent,omitempty"`
@@ -78,7 +78,8 @@ func Beliefs(v Viewer, events []ledger.Event) BeliefGraph {
 			cited[id] = append(cited[id], len(g.Beliefs))
 			g.Based = append(g.Based, Based{Belief: e.ID, On: id})
 		}
-		g.Beliefs = append(g.Beliefs, Belief{ID: e.ID, Agent: e.Agent, Turn: e.Turn, Belief: r.Belief, Covers: r.Covers})
+		g.Beliefs = append(g.Beliefs, Belief{ID: e.ID, Agent: e.Agent, Turn: e.Turn, Belief: r.Belief,
+			Covers: r.Covers})
 	}
 	byID := make(map[string]ledger.Event, len(order))
 	for _, e := range events {
@@ -127,7 +128,8 @@ func (g *BeliefGraph) share(order []string, cited map[string][]int) {
 		return cmp.Or(cmp.Compare(a.earlier, b.earlier), cmp.Compare(a.later, b.later))
 	})
 	for _, p := range pairs {
-		g.Shared = append(g.Shared, Shared{Earlier: g.Beliefs[p.earlier].ID, Later: g.Beliefs[p.later].ID, Events: common[p]})
+		g.Shared = append(g.Shared, Shared{Earlier: g.Beliefs[p.earlier].ID, Later: g.Beliefs[p.later].ID,
+			Events: common[p]})
 	}
 }
 

@@ -266,7 +266,8 @@ func (b *builder) sections() []Section {
 	extra := Section{Name: SectionExtra, Text: noRoom}
 	format := Section{Name: SectionFormat, Text: strings.TrimSpace(b.OutputFormat)}
 
-	wants := []want{{cost(b.visitor), 25}, {cost(b.scene), 30}, {cost(b.memory), 35}, {layers.EstimateTokens(b.extra), 10}}
+	wants := []want{{cost(b.visitor), 25}, {cost(b.scene), 30}, {cost(b.memory), 35},
+		{layers.EstimateTokens(b.extra), 10}}
 	room := []int{wants[0].tokens, wants[1].tokens, wants[2].tokens, wants[3].tokens}
 	if b.BudgetTokens > 0 {
 		floor := 0

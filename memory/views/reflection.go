@@ -34,7 +34,8 @@ type Span struct {
 // among them; those of other agents are. Events that were recorded while the last reflection was being made are pending
 // when its Through says so.
 //
-// To find what is pending it is enough to pass the agent's own reflections and the events after the Through of the last.
+// To find what is pending it is enough to pass the agent's own reflections and the events after the Through of the
+// last.
 func (t ReflectionTracker) Pending(events []ledger.Event) []ledger.Event {
 	events = Order(events)
 	_, end := t.Viewer.coverage(events)
@@ -72,8 +73,8 @@ func ReflectionID(tenant, agent, stream, through string) string {
 	return "reflection-" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Check decides whether an agent may append a reflection: it says something, and each event that it is based on, or ends
-// with, exists, is visible to the agent and is not erased. The error is a *schema.ValidationError. It does not
+// Check decides whether an agent may append a reflection: it says something, and each event that it is based on, or
+// ends with, exists, is visible to the agent and is not erased. The error is a *schema.ValidationError. It does not
 // tell an event that the agent may not see from one that does not exist.
 //
 // It returns the sensitivity that the reflection must have at least, which is the highest of what it is based on. Its
@@ -138,8 +139,8 @@ func (v Viewer) reflected(e ledger.Event) bool {
 }
 
 // coverage says which of the events, which are in ledger order, an own reflection stands for: those from the end of the
-// reflection before it to its Through, or to itself where it has none. It also returns where the last one ends: what the
-// agent saw from there on is not covered yet.
+// reflection before it to its Through, or to itself where it has none. It also returns where the last one ends: what
+// the agent saw from there on is not covered yet.
 //
 // A reflection that the viewer does not see, because it was erased or is above the ceiling, keeps its range and stands
 // for nothing, so that the events show again. A Through that is not among the events is taken to be older than all of

@@ -80,10 +80,11 @@ func DefaultImportance() Importance {
 }
 
 // MemoryIndex is a search by meaning, which takes the place of the Jaccard similarity in the relevance of events. It is
-// derived from the ledger and can be wiped and built again. It never decides which events are eligible: a hit that is not
-// among the events just indexed is ignored.
+// derived from the ledger and can be wiped and built again. It never decides which events are eligible: a hit that is
+// not among the events just indexed is ignored.
 //
-// An index should hold the events of one viewer. In one that several share, the events of others take places among the k.
+// An index should hold the events of one viewer. In one that several share, the events of others take places among the
+// k.
 type MemoryIndex interface {
 	// Index adds events by their Text, verbatim. Adding an event again, by its id, changes nothing.
 	Index(ctx context.Context, events []ledger.Event) error
@@ -147,7 +148,8 @@ func (m SalienceMemory) rank(ctx context.Context, events []ledger.Event, now Now
 	}
 	scores := make([]placedScore, 0, len(eligible))
 	for i, e := range eligible {
-		s := Scored{Event: e, Relevance: relevance[i], Importance: m.importance(e.Kind), Recency: m.recency(e.Turn, now)}
+		s := Scored{Event: e, Relevance: relevance[i], Importance: m.importance(e.Kind),
+			Recency: m.recency(e.Turn, now)}
 		s.Salience = m.salience(s.Relevance, s.Recency, s.Importance)
 		scores = append(scores, placedScore{s, i})
 	}

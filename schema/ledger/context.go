@@ -38,8 +38,8 @@ type ContextRequest struct {
 	ReadPolicy  schema.ReadPolicy    `json:"read_policy,omitempty"`  // of the recall; default isolated
 	Trust       *schema.TrustContext `json:"trust,omitempty"`        // nil claims nothing
 
-	// Session names the agent's session whose state of the task is part of YOUR MEMORY, while it is open. Empty: that of
-	// the agent's open session on one of the streams, the one that changed last.
+	// Session names the agent's session whose state of the task is part of YOUR MEMORY, while it is open. Empty: that
+	// of the agent's open session on one of the streams, the one that changed last.
 	Session string `json:"session,omitempty"`
 
 	MaxSensitivity schema.Sensitivity `json:"max_sensitivity,omitempty"` // default medium

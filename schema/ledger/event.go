@@ -20,7 +20,8 @@ const (
 
 // Event is one entry of the ledger. The ledger is append-only: an event never changes, but erasing empties its payload.
 type Event struct {
-	ID     string `json:"id"`            // chosen by who appends; unique in the tenant, so that appending it again adds nothing
+	// chosen by who appends; unique in the tenant, so that appending it again adds nothing
+	ID     string `json:"id"`
 	Stream string `json:"stream"`        // StreamKind/name, such as run/build-42
 	Seq    int64  `json:"seq,omitempty"` // place in the stream: 1, 2, 3 without gaps; set by the ledger
 
@@ -34,7 +35,8 @@ type Event struct {
 	OccurredAt time.Time  `json:"occurred_at"`
 	RecordedAt *time.Time `json:"recorded_at,omitempty"` // set by the ledger
 
-	Visibility  schema.Visibility  `json:"visibility,omitempty"`  // empty: private, or global for kinds that everyone sees
+	// empty: private, or global for kinds that everyone sees
+	Visibility  schema.Visibility  `json:"visibility,omitempty"`
 	Sensitivity schema.Sensitivity `json:"sensitivity,omitempty"` // empty: low
 
 	Payload json.RawMessage `json:"payload,omitempty"` // an object; its shape follows from Kind

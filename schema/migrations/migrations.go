@@ -73,7 +73,8 @@ func List(ctx context.Context, databaseURL string) ([]Status, error) {
 	}
 	out := make([]Status, 0, len(found))
 	for _, s := range found {
-		out = append(out, Status{Version: s.Source.Version, Name: s.Source.Path, Applied: s.State == goose.StateApplied, AppliedAt: s.AppliedAt})
+		out = append(out, Status{Version: s.Source.Version, Name: s.Source.Path, Applied: s.State == goose.StateApplied,
+			AppliedAt: s.AppliedAt})
 	}
 	return out, nil
 }

@@ -18,7 +18,8 @@ const (
 
 // TopicRequest opens a topic.
 type TopicRequest struct {
-	Principal  schema.Principal  `json:"principal"`             // whose topic it is; it is answered from what this principal may see
+	// whose topic it is; it is answered from what this principal may see
+	Principal  schema.Principal  `json:"principal"`
 	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // default isolated
 	Question   string            `json:"question"`
 	Evidence   int               `json:"evidence,omitempty"` // memories that an answer is made of at most; 0: DefaultEvidence

@@ -169,7 +169,8 @@ const (
 	advicePruned = 20
 )
 
-// SaveAdvice keeps what was advised, so that it can be reported how it went. Given again under an id, it changes nothing.
+// SaveAdvice keeps what was advised, so that it can be reported how it went. Given again under an id, it changes
+// nothing.
 func (a *Advising) SaveAdvice(ctx context.Context, in Advice, now time.Time) error {
 	offered, err := json.Marshal(in.Offered)
 	if err != nil {

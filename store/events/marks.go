@@ -10,9 +10,9 @@ import (
 )
 
 // marksSQL finds the numbers of the events that have the latest word on each thing that a viewer may see. It steps from
-// one mark to the next in the index, so that what it reads depends on how many things there are, not on how many events.
-// Of observations in words the latest three count. The number of the audiences that marks are kept for is small: every
-// agent, the viewer's group, the viewer.
+// one mark to the next in the index, so that what it reads depends on how many things there are, not on how many
+// events. Of observations in words the latest three count. The number of the audiences that marks are kept for is
+// small: every agent, the viewer's group, the viewer.
 const marksSQL = `
 	WITH RECURSIVE latest AS (
 		(SELECT a.audience, m.mark, m.sensitivity, m.seq

@@ -77,9 +77,9 @@ type LatestInput struct {
 	Limit          int
 }
 
-// latestSQL reads own events and open ones, each audience from its index, as many as are asked for of each. An own event
-// that others may see is found twice. Leaving it out of the second part would pass over a million of them in the stream
-// of an agent that has it to itself.
+// latestSQL reads own events and open ones, each audience from its index, as many as are asked for of each. An own
+// event that others may see is found twice. Leaving it out of the second part would pass over a million of them in the
+// stream of an agent that has it to itself.
 const latestSQL = `
 	SELECT ` + columns + `
 	FROM (

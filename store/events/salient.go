@@ -191,7 +191,8 @@ func (r *viewReader) readUncovered() (bool, error) {
 	}
 	for stream, head := range r.heads {
 		for before, read, limit := head+1, 0, 4*firstPage; ; limit = min(2*limit, MaxPage) {
-			events, err := r.query(latestSQL, stream, pg.Args{"before": before, "limit": limit, "skip_reflections": true})
+			events, err := r.query(latestSQL, stream,
+				pg.Args{"before": before, "limit": limit, "skip_reflections": true})
 			if err != nil {
 				return false, err
 			}

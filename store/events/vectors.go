@@ -71,8 +71,9 @@ func (s *Events) PutVectors(ctx context.Context, tenant string, m inference.Embe
 	return nil
 }
 
-// NearestEvents returns those of the events with these ids whose vectors are nearest to one, at most k, with their cosine
-// similarity as a score in [0,1]. It compares all of them: no event of another agent takes a place, and none is missed.
+// NearestEvents returns those of the events with these ids whose vectors are nearest to one, at most k, with their
+// cosine similarity as a score in [0,1]. It compares all of them: no event of another agent takes a place, and none is
+// missed.
 func (s *Events) NearestEvents(ctx context.Context, tenant string, m inference.EmbeddingModel, vector []float32,
 	ids []string, k int) (out []views.Hit, err error) {
 	err = s.Read(ctx, tenant, func(tx pgx.Tx) error {

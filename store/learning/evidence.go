@@ -327,7 +327,7 @@ func (s *Learning) Episodes(ctx context.Context, tenant string, ids []uuid.UUID)
 }
 
 // meta says who vouches for the episode. Only a session that the ledger recorded as it happened is witnessed. One
-// that was handed in whole, and any other record, is an account, whoever it names.
+// that was handed in whole, and any other record, is an account, also when it names a witness.
 func (r episodeRow) meta() trace.Meta {
 	return trace.Meta{Episode: r.ID.String(), Sensitivity: r.Sensitivity, Source: trace.Source{Agent: r.AgentID,
 		Session: r.Session, Origin: r.CreatedBy, Witnessed: r.Stream != "" && !r.Handed, Trust: r.SourceTrust}}

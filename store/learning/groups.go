@@ -181,7 +181,8 @@ type Lookup struct {
 
 // Find returns procedures and plans for the keys, and those that share words with them, the nearest first.
 func (s *Learning) Find(ctx context.Context, in Lookup) ([]Known, error) {
-	args := pg.Args{"tenant": in.Filter.Principal.Tenant, "keys": in.Keys, "words": pg.TagList(in.Words), "limit": in.Limit}
+	args := pg.Args{"tenant": in.Filter.Principal.Tenant, "keys": in.Keys, "words": pg.TagList(in.Words),
+		"limit": in.Limit}
 	return s.known(ctx, in.Filter.Principal.Tenant, `
 		SELECT `+knownColumns+knownTables+`
 			CROSS JOIN LATERAL (

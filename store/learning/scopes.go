@@ -17,8 +17,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// scopesSQL goes from scope to scope by the index of evidence, whatever they hold, and keeps those with an episode after
-// their watermark or with a group that waits.
+// scopesSQL goes from scope to scope by the index of evidence, whatever they hold, and keeps those with an episode
+// after their watermark or with a group that waits.
 const scopesSQL = `
 	WITH RECURSIVE scopes AS (
 		(SELECT m.project, m.scope, ` + agentSQL + ` AS agent

@@ -39,8 +39,8 @@ const (
 	AbandonedAfter = time.Hour
 	// StaleAfter is for any other request: it may hold an erased text in words that cannot be searched for. It is
 	// longer than all attempts of an operation's activity (thirty of ten minutes, five hours: see
-	// workflows/flow/options.go) and than a night without workers. A request that was still to be carried out fails then,
-	// and says so.
+	// workflows/flow/options.go) and than a night without workers. A request that was still to be carried out fails
+	// then, and says so.
 	StaleAfter = 24 * time.Hour
 )
 

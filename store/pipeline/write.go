@@ -128,7 +128,7 @@ func (s *Pipeline) Write(ctx context.Context, in WriteInput) (schema.WriteCounts
 	return counts, nil
 }
 
-// writing applies proposals of one batch: those that the pipeline may apply by itself (Write), or one that a
+// writing applies proposals of one batch: those that the pipeline may apply without a person (Write), or one that a
 // person has approved (DecideProposal).
 type writing struct {
 	*commit.Change
@@ -390,7 +390,7 @@ func (w *writing) reasonFor(p *pendingProposal) string {
 }
 
 // settleSQL sets the outcomes of proposals. It finds them by id, and the place of each in the arrays: a join would
-// read all proposals of a tenant of which the planner does not know how many it has.
+// read all proposals of a tenant when the planner has no statistics on that tenant.
 var settleSQL = commit.NewBulk(`tenant text, id uuid, state text, outcome text, contradiction_risk boolean,
 	review_needed boolean, memory_id uuid, now timestamptz`, `
 	UPDATE proposals

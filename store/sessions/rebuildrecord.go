@@ -124,8 +124,9 @@ func sameArtifacts(was schema.EpisodicPayload, now *schema.EpisodicPayload) {
 	}
 }
 
-// removeStored removes a record that is made again in the same transaction. It reports false, and removes nothing, where
-// other memories or the entity graph refer to the record: what they say would go with it, and is not in the ledger.
+// removeStored removes a record that is made again in the same transaction. It reports false, and removes nothing,
+// where other memories or the entity graph refer to the record: what they say would go with it, and is not in the
+// ledger.
 func removeStored(ctx context.Context, c *commit.Change, id uuid.UUID) (bool, error) {
 	args := pg.Args{"tenant": c.Tenant, "id": id}
 	var referred bool

@@ -154,7 +154,8 @@ func (p *purging) events(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A stream that has been idle for the window and holds nothing any more goes: a later event under its name has number 1.
+	// A stream that has been idle for the window and holds nothing any more goes: a later event under its name has
+	// number 1.
 	_, err = p.Tx.Exec(ctx, `
 		DELETE FROM event_streams s
 		WHERE s.tenant = @tenant AND s.stream = ANY(@streams) AND s.updated_at < @before

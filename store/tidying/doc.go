@@ -1,6 +1,6 @@
 // Package tidying reads what UpdateFacts, CompressEpisodes and ResolveDuplicates decide on, page by page within one
-// scope, and writes what they decided. Each change is one transaction that checks its evidence again and leaves a result
-// under a key that follows from the evidence, so that the same evidence changes nothing twice. The rules are in
+// scope, and writes what they decided. Each change is one transaction that checks its evidence again and leaves a
+// result under a key that follows from the evidence, so that the same evidence changes nothing twice. The rules are in
 // memory/learning.
 package tidying
 

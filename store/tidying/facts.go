@@ -69,7 +69,8 @@ func (t *Tidying) KnownFacts(ctx context.Context, s Scope) ([]Known, error) {
 			Sources     int
 		}](ctx, tx, knownPage, s.args(pg.Args{"limit": MaxStatements}))
 		for _, r := range rows {
-			validity := schema.Validity{Mode: r.Validity, Conditions: r.Conditions, Start: r.ValidFrom, End: r.ValidUntil}
+			validity := schema.Validity{Mode: r.Validity, Conditions: r.Conditions, Start: r.ValidFrom,
+				End: r.ValidUntil}
 			out = append(out, Known{Version: r.Version, Validity: validity, owner: r.owned, Fact: facts.Fact{
 				ID: r.ID.String(), Text: r.Content, Who: r.Who, Conditions: conditionsOf(validity),
 				Confidence: r.Confidence, Trust: r.SourceTrust, Sources: max(1, r.Sources), At: r.OccurredAt,

@@ -38,7 +38,8 @@ const columns = `t.id, t.agent_id, t.project, t.scope, t.policy_group, t.acts_fo
 
 // topic is the row without its answer.
 func (r row) topic(tenant string) topics.Topic {
-	p := schema.Principal{Tenant: tenant, Agent: r.AgentID, Project: r.Project, Scope: r.Scope, PolicyGroup: r.PolicyGroup}
+	p := schema.Principal{Tenant: tenant, Agent: r.AgentID, Project: r.Project, Scope: r.Scope,
+		PolicyGroup: r.PolicyGroup}
 	if r.ActsFor != "" {
 		p.Scope, p.User = "", r.ActsFor
 	}

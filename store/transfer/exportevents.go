@@ -68,7 +68,8 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 			Memory *uuid.UUID `json:"memory_id"`
 		}
 		if err := json.Unmarshal(raw, &about); err != nil || about.ID == "" || about.Agent == "" {
-			problem := schema.FieldError{Field: "event", Problem: "must have an id and an agent, and memory_id must be a UUID"}
+			problem := schema.FieldError{Field: "event",
+				Problem: "must have an id and an agent, and memory_id must be a UUID"}
 			return &schema.ValidationError{Fields: []schema.FieldError{problem}}
 		}
 		defaults := map[string]any{"stream": ledger.StreamConversation.Stream(about.Agent),

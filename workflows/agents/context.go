@@ -20,7 +20,8 @@ var building *activities.Recalling
 // returns it again, as long as the run is kept. An invalid request fails the run with ErrTypeInvalidRequest before
 // anything is read.
 //
-// As of Recall, the answer is content: it is in the history twice, in the marker of the local activity and in the result.
+// As of Recall, the answer is content: it is in the history twice, in the marker of the local activity and in the
+// result.
 func Context(ctx workflow.Context, req ledger.ContextRequest) (ledger.ContextResponse, error) {
 	var out activities.ContextResult
 	read := false

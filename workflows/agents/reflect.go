@@ -17,8 +17,8 @@ var reflector *reflecting.Reflecting
 const maxBeliefs = 50
 
 // Reflect lets an agent reflect on what it saw of a stream since its last reflection, if that is at least the threshold
-// (document 001, Layer 3). An agent with more behind it than one reflection takes makes several. Events travel by id
-// and number; what is believed is in the ledger alone. The run that finds nothing due costs two reads.
+// (document 001, Layer 3). An agent with more pending events than one reflection takes makes several. Events travel by
+// id and number; what is believed is in the ledger alone. The run that finds nothing due costs two reads.
 //
 // A belief that is refused ends the run, and its result says why. What it would have stood for is still pending, and a
 // later run tries again.
@@ -76,6 +76,7 @@ func showReflected(ctx workflow.Context, shown flow.Display, result api.ReflectR
 	case result.Refused != "":
 		shown.Show(ctx, api.PhaseDone, "refused: "+result.Refused, mneme.AttrOutcome.ValueSet(api.OutcomeRefused))
 	default:
-		shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%d beliefs", result.Beliefs), mneme.AttrOutcome.ValueSet(api.OutcomeOK))
+		shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%d beliefs", result.Beliefs),
+			mneme.AttrOutcome.ValueSet(api.OutcomeOK))
 	}
 }

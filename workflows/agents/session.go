@@ -33,9 +33,9 @@ const maxBatchBytes = 4 << 20
 // event that comes after the end belongs to the next episode, for which the run goes on. Idle sessions complete, and
 // the next event starts them again.
 //
-// The ledger has everything: a run holds numbers, the state of the work, and the events that wait to be appended. Events
-// come by update, which is answered with their numbers, or by signal; or the ledger has them already, and a signal says
-// up to which number. What waits is appended at once, whoever handed it in.
+// The ledger has everything: a run holds numbers, the state of the work, and the events that wait to be appended.
+// Events come by update, which is answered with their numbers, or by signal; or the ledger has them already, and a
+// signal says up to which number. All waiting events are appended together, also those of different callers.
 func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, error) {
 	run := &sessionRun{Display: flow.Display{Lean: true}, in: in, phase: sessionOpen, idleFrom: workflow.Now(ctx)}
 	if in.State != nil {
@@ -100,9 +100,9 @@ type sessionRun struct {
 
 	idleFrom time.Time
 	idle     bool
-	renew    bool // somebody asks for a new history
+	renew    bool // a caller asked for a new history
 
-	known bool // somebody handed in again what the ledger has
+	known bool // a caller handed in events that the ledger already has
 
 	unreflected int // events that the agent has seen since it was last asked to reflect
 
@@ -115,7 +115,7 @@ type sessionRun struct {
 // handedIn are events of one caller that wait to be appended.
 type handedIn struct {
 	events []ledger.Event
-	update bool // somebody waits for the answer
+	update bool // a caller waits for the answer
 	part   sessions.Part
 	err    error
 	done   bool
@@ -229,7 +229,7 @@ func (run *sessionRun) mustClose() bool {
 	return run.state.Ended > 0 || len(run.closers) > 0 || run.idle
 }
 
-// mustRenew reports whether the history is long enough, or somebody wants it to end.
+// mustRenew reports whether the history is long enough, or a caller asked for a new one.
 func (run *sessionRun) mustRenew(ctx workflow.Context) bool {
 	return run.renew || run.appended >= SessionEventsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
@@ -272,8 +272,8 @@ func (run *sessionRun) receive() {
 // changeCloseAgain is the version marker of closeAgain.
 const changeCloseAgain = "close-again"
 
-// closeAgain lets a run close at once that was started by events of an earlier episode alone, which somebody handed in
-// again. It answers with that episode. Nothing else would end the run before its idle time.
+// closeAgain lets a run close at once that was started by events of an earlier episode alone, handed in once
+// more. It answers with that episode. Nothing else would end the run before its idle time.
 func (run *sessionRun) closeAgain(ctx workflow.Context) {
 	known := run.known
 	run.known = false
@@ -361,7 +361,7 @@ func (run *sessionRun) append(ctx workflow.Context) error {
 		}
 		if h.part.Refused != nil {
 			h.err = flow.InvalidRequest(h.part.Refused)
-			if !h.update { // nobody waits for the answer
+			if !h.update { // no caller waits for the answer
 				run.refused += len(h.events)
 				workflow.GetLogger(ctx).Warn("events refused", "error", h.part.Refused)
 			}
@@ -433,7 +433,8 @@ func (run *sessionRun) close(ctx workflow.Context) error {
 		}
 	}
 	run.phase = sessionClosing
-	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", run.state.Events, run.state.LastSeq))
+	run.Display.Show(ctx, run.phase,
+		fmt.Sprintf("%d events, up to %d of the stream", run.state.Events, run.state.LastSeq))
 	var out api.SessionResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()), sessioning.CloseSession, in).
 		Get(ctx, &out)
@@ -478,7 +479,8 @@ func drainHandlersOf(ctx workflow.Context, run *sessionRun) {
 	defer stop()
 	err := workflow.Await(ctx, func() bool { return len(run.queue)+len(run.closers) > 0 || workflow.AllHandlersFinished(ctx) })
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("updates not answered", "error", err) // unreachable: the context is never cancelled
+		// unreachable: the context is never cancelled
+		workflow.GetLogger(ctx).Warn("updates not answered", "error", err)
 	}
 }
 

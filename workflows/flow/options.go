@@ -39,8 +39,8 @@ const (
 	// After that it waits for review.
 	MaxDecideRounds = 6
 
-	// PhaseRange is how many candidates one activity takes. It is large enough for few events in history per memory, and
-	// small enough for a transaction that holds the scope's lock for well under a second.
+	// PhaseRange is how many candidates one activity takes. It is large enough for few events in history per memory,
+	// and small enough for a transaction that holds the scope's lock for well under a second.
 	PhaseRange = 250
 
 	// ReviewWindow is how long a proposal waits for a person before it expires: long enough for a holiday, and short
@@ -54,10 +54,10 @@ const (
 
 	linkAttempts  = 5 // a run can do without the graph, so it must not wait for it for long
 	IndexAttempts = 5 // likewise: SyncIndex does the rest
-	// An erased text may be in the history of a workflow that still runs. The activity waits for its end by failing: from
-	// attempt forgetCancelAfter, after fifteen seconds, it cancels the workflow, and from attempt forgetTerminateAfter,
-	// two minutes later, it terminates it. A cancelled pipeline marks its open jobs as dead. They can be retried,
-	// because their texts are in Postgres.
+	// An erased text may be in the history of a workflow that still runs. The activity waits for its end by failing:
+	// from attempt forgetCancelAfter, after fifteen seconds, it cancels the workflow, and from attempt
+	// forgetTerminateAfter, two minutes later, it terminates it. A cancelled pipeline marks its open jobs as dead. They
+	// can be retried, because their texts are in Postgres.
 	ForgetCancelAfter    = 4
 	ForgetTerminateAfter = 8
 
@@ -244,8 +244,8 @@ const (
 	TopicTimeout = 3 * time.Hour
 )
 
-// LearnTimeout is what a run over a scope has, all attempts at its activities included. It ends earlier where nothing is
-// left; what it did not come to is for the next run.
+// LearnTimeout is what a run over a scope has, all attempts at its activities included. It ends earlier where nothing
+// is left; what it did not come to is for the next run.
 const LearnTimeout = 12 * time.Hour
 
 // TopicOptions: a recall, and a short transaction after it.

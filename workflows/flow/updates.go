@@ -8,6 +8,7 @@ func DrainHandlers(ctx workflow.Context) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
-		workflow.GetLogger(ctx).Warn("updates not answered", "error", err) // unreachable: the context is never cancelled
+		// unreachable: the context is never cancelled
+		workflow.GetLogger(ctx).Warn("updates not answered", "error", err)
 	}
 }

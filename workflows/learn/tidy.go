@@ -148,8 +148,9 @@ func CompressEpisodes(ctx workflow.Context, in api.LearnInput) (api.LearnResult,
 		tidier.CompressThreads, CompressEpisodes)
 }
 
-// UpdateFacts compares what the newest episodes of a scope say with the facts that are held (document 004 §15.7, semantic
-// update): what recurs is reinforced, becomes a fact, replaces one, holds under other conditions, or is contested.
+// UpdateFacts compares what the newest episodes of a scope say with the facts that are held (document 004 §15.7,
+// semantic update): what recurs is reinforced, becomes a fact, replaces one, holds under other conditions, or is
+// contested.
 func UpdateFacts(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	return runTidy(ctx, in, api.WorkflowUpdateFacts, "update facts", tidier.FindStatements, tidier.UpdateFacts,
 		UpdateFacts)

@@ -210,7 +210,8 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 						"in Temporal and will run when a worker starts: `make worker`", run.GetID()))
 					return
 				}
-				a.NoteOnce("mneme: no worker answers; waiting until one has been gone for %s", mneme.ShortDuration(WorkerAway))
+				a.NoteOnce("mneme: no worker answers; waiting until one has been gone for %s",
+					mneme.ShortDuration(WorkerAway))
 			}
 			if trouble := heldUp(ctx, c, run); trouble != "" && trouble != told {
 				told = trouble

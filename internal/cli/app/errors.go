@@ -145,7 +145,7 @@ func BodyOf(err error) ErrorBody {
 // PrintError reports the error on one line of standard error.
 func (a *App) PrintError(code int, err error) {
 	if code == ExitInterrupted {
-		// What was being waited for when the interrupt came does not matter to anybody.
+		// What was being waited for when the interrupt came does not matter.
 		err = errors.New("interrupted")
 		if a.Interrupted != "" {
 			err = errors.New("interrupted: " + a.Interrupted)

@@ -113,7 +113,8 @@ func OfItem(path string, err error) error {
 	}
 	fields := make([]schema.FieldError, len(bad.Fields))
 	for i, f := range bad.Fields {
-		fields[i] = schema.FieldError{Field: strings.TrimPrefix(strings.TrimPrefix(f.Field, path), "."), Problem: f.Problem}
+		fields[i] = schema.FieldError{Field: strings.TrimPrefix(strings.TrimPrefix(f.Field, path), "."),
+			Problem: f.Problem}
 		if fields[i].Field == "" {
 			fields[i].Field = "(patch)"
 		}

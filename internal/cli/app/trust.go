@@ -157,7 +157,8 @@ func newTrustVerify(a *App) *cobra.Command {
 			if err != nil {
 				return WithCode(ExitConflict, err)
 			}
-			out := SignedTrust{Principal: signed.Principal, Trust: signed.Trust, Expires: time.Unix(signed.Expires, 0).UTC()}
+			out := SignedTrust{Principal: signed.Principal, Trust: signed.Trust,
+				Expires: time.Unix(signed.Expires, 0).UTC()}
 			return a.Print(out, out.print)
 		},
 	}

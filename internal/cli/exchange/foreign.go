@@ -109,7 +109,8 @@ func importForeign(ctx context.Context, a *app.App, input io.Reader, f importFla
 	}
 	values = unwrapped(values, "results", "memories", "records")
 	operation := schema.PutRequest{Visibility: req.Visibility, Mode: req.Mode,
-		Operation: schema.Operation{Principal: req.Principal, Actor: app.Operator(), Reason: "imported from " + f.format}}
+		Operation: schema.Operation{Principal: req.Principal, Actor: app.Operator(),
+			Reason: "imported from " + f.format}}
 	report := ForeignReport{Read: len(values), LeftOut: map[string]int{}, Errors: []LineError{}}
 	var all []foreign
 	seen := map[string]int{} // ids, with the memory that had them

@@ -150,7 +150,8 @@ func membranePayloadOf(payload map[string]any, out *foreign) {
 			if !ok {
 				continue
 			}
-			if result := textOf(node, "result"); result != "" && utf8.RuneCountInString(result) <= schema.MaxRefLength &&
+			if result := textOf(node, "result"); result != "" &&
+				utf8.RuneCountInString(result) <= schema.MaxRefLength &&
 				node["result_ref"] == nil {
 				node["result_ref"] = result
 				delete(node, "result")

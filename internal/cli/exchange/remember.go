@@ -33,7 +33,8 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 		"what may be written, never more than the worker allows: controlled, frozen or shadow")
 	flags.BoolVar(&f.noUpdateDelete, "no-update-delete", false,
 		"apply no change to a memory that is there: each waits for review")
-	flags.Float64Var(&f.minFactConfidence, "min-fact-confidence", 0, "least confidence of a fact that is written, 0 to 1")
+	flags.Float64Var(&f.minFactConfidence, "min-fact-confidence", 0,
+		"least confidence of a fact that is written, 0 to 1")
 }
 
 func (f *requestFlags) request(flags *pflag.FlagSet, p schema.Principal) schema.IngestRequest {

@@ -40,7 +40,8 @@ are learned from; with --all, those of every scope of the tenant, as the schedul
 				return app.Invalid("all", "cannot be given with --full or --shared")
 			}
 			p := a.Cfg.Principal
-			in.LearnScope = api.LearnScope{Tenant: p.Tenant, Agent: p.Agent, Project: p.Project, Scope: p.EffectiveScope()}
+			in.LearnScope = api.LearnScope{Tenant: p.Tenant, Agent: p.Agent, Project: p.Project,
+				Scope: p.EffectiveScope()}
 			if shared {
 				in.Agent = ""
 			}

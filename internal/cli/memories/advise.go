@@ -64,7 +64,8 @@ Afterwards ` + "`mneme advise report ID`" + ` says how it went, so that the next
 	flags := cmd.Flags()
 	flags.StringVar(&req.Error, "error", "", "the error, as it was reported")
 	flags.StringVar(&errorFile, "error-file", "", "file with the error; - is standard input")
-	flags.StringToStringVar(&req.Context, "context", nil, "what is known of the situation: os=linux,project_kind=service")
+	flags.StringToStringVar(&req.Context, "context", nil,
+		"what is known of the situation: os=linux,project_kind=service")
 	flags.StringToStringVar(&req.Preferences, "prefer", nil, "what the user prefers, by the same keys")
 	flags.StringVar(&req.WorkingDir, "working-dir", "", "the directory in which it is to be done")
 	flags.StringVar(&policy, "read-policy", "", "isolated, shared or group: whose memories are asked")

@@ -159,7 +159,8 @@ func (f *forgetFlags) common(cmd *cobra.Command) {
 	flags.BoolVar(&f.yes, "yes", false, "confirm at once")
 	flags.IntVar(&f.batchSize, "batch-size", 0, fmt.Sprintf("memories in one transaction (%d, which is the most)",
 		schema.MaxForgetBatch))
-	flags.DurationVar(&f.expires, "expires", 0, "how long the run waits for its confirmation (default and at most a day)")
+	flags.DurationVar(&f.expires, "expires", 0,
+		"how long the run waits for its confirmation (default and at most a day)")
 	f.RegisterRequired(flags)
 }
 
@@ -442,7 +443,8 @@ func forgetProblem(r schema.ForgetReceipt, named int) error {
 		return app.WithCode(app.ExitPartial, fmt.Errorf("the run is %s: %d of %d forgotten, %d remain",
 			r.State, r.Forgotten, r.Total, r.Remaining))
 	case len(r.Pending) > 0:
-		return app.WithCode(app.ExitPartial, errors.New("not everything could be reached: "+strings.Join(r.Pending, ", ")))
+		return app.WithCode(app.ExitPartial,
+			errors.New("not everything could be reached: "+strings.Join(r.Pending, ", ")))
 	case left == 0 || named == 0:
 		return nil
 	case named > 1 || r.Forgotten > 0:

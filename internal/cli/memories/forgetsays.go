@@ -83,7 +83,8 @@ func (f Forgotten) sameText(t *app.Text) {
 	if f.Preview.Everywhere {
 		t.Line("%s the same and %s forgotten, too:", others(f.Preview.SaysSame, "says", "say"), is(f.Preview.SaysSame))
 	} else {
-		t.Line("%s the same; --everywhere takes %s:", others(f.Preview.SaysSame, "says", "say"), them(f.Preview.SaysSame))
+		t.Line("%s the same; --everywhere takes %s:", others(f.Preview.SaysSame, "says", "say"),
+			them(f.Preview.SaysSame))
 	}
 	t.Table("ID TYPE HOW ALSO MEMORY", rows)
 	if more := f.Preview.SaysSame - len(f.SaysSame); more > 0 {

@@ -21,14 +21,16 @@ type taskFlags struct {
 }
 
 func (f *taskFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.intent, "intent", "", "what is to be done, as a label or a few words; the answer comes in layers")
+	flags.StringVar(&f.intent, "intent", "",
+		"what is to be done, as a label or a few words; the answer comes in layers")
 	flags.StringVar(&f.signature, "error-signature", "",
 		"the error that is to be dealt with, as it was reported; the answer comes in layers")
 	flags.IntVar(&f.budget, "budget", 0, "tokens that the answer may have, estimated; the answer comes in layers")
 	flags.BoolVar(&f.layers, "layers", false, "answer in layers: working, semantic, competence, plan, episodic")
 	flags.BoolVar(&f.payload, "payload", false,
 		"add the structured payloads of the results: the steps of a procedure, the nodes of a plan")
-	flags.BoolVar(&f.expand, "expand", false, "add what the results rest on: transcripts, sources, reasons, texts, cards")
+	flags.BoolVar(&f.expand, "expand", false,
+		"add what the results rest on: transcripts, sources, reasons, texts, cards")
 }
 
 // apply puts what the flags say into a request.
@@ -93,7 +95,8 @@ func selections(t *app.Text, all []schema.Selection) {
 		if s.Selected != "" {
 			t.Line("%s selected: %s (confidence %s)", s.Layer, s.Selected, app.Number(s.Confidence))
 		} else {
-			t.Line("no %s selected (confidence %s, needed %s)", s.Layer, app.Number(s.Confidence), app.Number(s.Threshold))
+			t.Line("no %s selected (confidence %s, needed %s)", s.Layer, app.Number(s.Confidence),
+				app.Number(s.Threshold))
 		}
 		rows := make([][]string, 0, len(s.Candidates))
 		for _, c := range s.Candidates {
@@ -132,7 +135,8 @@ func supplements(t *app.Text, extra []schema.RecallResult) {
 	t.Line("")
 	rows := make([][]string, 0, len(extra))
 	for _, r := range extra {
-		rows = append(rows, []string{supplementKind(r), r.OccurredAt.Local().Format("2006-01-02"), r.ID, who(r) + r.Content})
+		rows = append(rows, []string{supplementKind(r), r.OccurredAt.Local().Format("2006-01-02"), r.ID,
+			who(r) + r.Content})
 	}
 	t.Table("SUPPLEMENT DATE ID TEXT", rows)
 }

@@ -260,7 +260,8 @@ does not fit into the token budget of the day exits with 6; the answer before st
 				return err
 			}
 			if held > 0 {
-				return app.WithCode(app.ExitConflict, fmt.Errorf("the token budget of the day is used up: %d held", held))
+				return app.WithCode(app.ExitConflict,
+					fmt.Errorf("the token budget of the day is used up: %d held", held))
 			}
 			return nil
 		},

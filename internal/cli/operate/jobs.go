@@ -184,9 +184,11 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 				}
 				ids = append(ids, id.String())
 			}
-			for after := ""; all; { // those that are dead now, so that a job that dies again is not replayed without end
+			// those that are dead now, so that a job that dies again is not replayed without end
+			for after := ""; all; {
 				limited, cancel := a.Within(ctx)
-				found, err := st.Jobs(limited, tenant, pipeline.JobFilter{State: schema.JobDead, After: after, Limit: pg.MaxPage})
+				found, err := st.Jobs(limited, tenant,
+					pipeline.JobFilter{State: schema.JobDead, After: after, Limit: pg.MaxPage})
 				cancel()
 				if err != nil {
 					return err

@@ -19,7 +19,8 @@ import (
 )
 
 func NewNexus(a *app.App) *cobra.Command {
-	cmd := app.Group(&cobra.Command{Use: "nexus", Short: "Let workflows of other namespaces call Mneme as an operation"})
+	cmd := app.Group(&cobra.Command{Use: "nexus",
+		Short: "Let workflows of other namespaces call Mneme as an operation"})
 	cmd.AddCommand(newNexusApply(a), newNexusShow(a))
 	return cmd
 }
@@ -55,7 +56,8 @@ alone, with exit code 6, unless --retarget is given: its callers may expect anot
 	cmd.Flags().BoolVar(&retarget, "retarget", false, "redirect an endpoint that leads elsewhere")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !endpointName.MatchString(*name) {
-			return app.Invalid("endpoint", "must be letters, digits and hyphens, with a letter first and no hyphen last")
+			return app.Invalid("endpoint",
+				"must be letters, digits and hyphens, with a letter first and no hyphen last")
 		}
 		c, err := a.OpenTemporal(cmd.Context())
 		if err != nil {

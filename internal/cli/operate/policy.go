@@ -137,7 +137,8 @@ from one. With --kind fact, CONTENT is a fact that the pipeline drew from such a
 		"JSON file with a candidate, in place of CONTENT and its flags; - is standard input")
 	flags.StringVar(&record, "record", "", "JSON file with a full record")
 	flags.StringVar(&visibility, "visibility", "", "of the request: private (the default), group, shared or global")
-	flags.StringVar(&kind, "kind", string(policy.KindCandidate), "candidate, or fact: one that the pipeline drew from it")
+	flags.StringVar(&kind, "kind", string(policy.KindCandidate),
+		"candidate, or fact: one that the pipeline drew from it")
 	flags.Float64Var(&fact.Confidence, "confidence", 0.9, "of the fact, with --kind fact")
 	flags.StringVar(&claim, "claim", "", "of the fact, as subject,predicate,object")
 	candidate.Register(flags)

@@ -39,7 +39,7 @@ vectors of events. Views, beliefs and contexts are computed from events each tim
 --verify only compares. It names what differs by kind, id and field, never by content; the exit code is then 1.
 --drop makes everything again, also what is equal.
 
-A record that somebody changed or that was forgotten stays as it is. One whose events were erased or purged cannot
+A record that was changed or forgotten stays as it is. One whose events were erased or purged cannot
 be rebuilt. Each thing is replaced in one transaction, so that agents go on meanwhile. Interrupting this command
 does not interrupt the rebuild.`,
 		Args: cobra.NoArgs,
@@ -73,7 +73,8 @@ does not interrupt the rebuild.`,
 			if err := a.Print(out, out.text); err != nil || equal {
 				return err
 			}
-			return app.WithCode(app.ExitFailure, errors.New("not equal to the ledger: "+strconv.Itoa(result.Left)+" differ"))
+			return app.WithCode(app.ExitFailure,
+				errors.New("not equal to the ledger: "+strconv.Itoa(result.Left)+" differ"))
 		},
 	}
 	flags := cmd.Flags()

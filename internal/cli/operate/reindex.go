@@ -328,10 +328,10 @@ func newIndexParked(a *app.App) *cobra.Command {
 JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			behind := uuid.Nil
+			from := uuid.Nil
 			if after != "" {
 				var err error
-				if behind, err = app.ParseID("after", after); err != nil {
+				if from, err = app.ParseID("after", after); err != nil {
 					return err
 				}
 			}
@@ -344,7 +344,7 @@ JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 			}
 			ctx, cancel := a.Within(cmd.Context())
 			defer cancel()
-			found, err := st.ParkedOutbox(ctx, a.Cfg.Principal.Tenant, behind, limit)
+			found, err := st.ParkedOutbox(ctx, a.Cfg.Principal.Tenant, from, limit)
 			if err != nil {
 				return err
 			}

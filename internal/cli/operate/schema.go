@@ -44,7 +44,8 @@ func newSchemaList(a *app.App) *cobra.Command {
 				if err := json.Unmarshal(data, &document); err != nil {
 					return fmt.Errorf("schema %s: %w", name, err)
 				}
-				out.Items = append(out.Items, SchemaInfo{Name: name, ID: document.ID, Description: document.Description})
+				out.Items = append(out.Items, SchemaInfo{Name: name, ID: document.ID,
+					Description: document.Description})
 			}
 			return a.Print(out, func(t *app.Text) {
 				rows := make([][]string, 0, len(out.Items))
@@ -68,7 +69,8 @@ func newSchemaShow(a *app.App) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			data, ok := schema.SchemaDocument(args[0])
 			if !ok {
-				return app.WithCode(app.ExitNotFound, errors.New("there is no schema of that name: mneme schema list names them"))
+				return app.WithCode(app.ExitNotFound,
+					errors.New("there is no schema of that name: mneme schema list names them"))
 			}
 			return a.Print(json.RawMessage(data), func(t *app.Text) { t.Buf.Write(data) })
 		},
@@ -119,7 +121,8 @@ wrong is named with its path; values are not shown. The exit code is 2 when a re
 				t.Line("%d of %d records valid", out.Records-len(out.Invalid), out.Records)
 			})
 			if err == nil && len(out.Invalid) > 0 {
-				err = app.WithCode(app.ExitUsage, fmt.Errorf("%d of %d records are not valid", len(out.Invalid), out.Records))
+				err = app.WithCode(app.ExitUsage,
+					fmt.Errorf("%d of %d records are not valid", len(out.Invalid), out.Records))
 			}
 			return err
 		},

@@ -197,7 +197,8 @@ func (s TenantStats) Text(t *app.Text, c Charts) {
 		most = max(most, b.Memories)
 	}
 	for _, b := range s.Salience {
-		rows = append(rows, []string{fmt.Sprintf("%.1f-%.1f", b.From, b.To), fmt.Sprint(b.Memories), c.Bar(b.Memories, most)})
+		rows = append(rows, []string{fmt.Sprintf("%.1f-%.1f", b.From, b.To), fmt.Sprint(b.Memories),
+			c.Bar(b.Memories, most)})
 	}
 	t.Table(strings.TrimSpace("SALIENCE MEMORIES "+c.title("SHARE")), rows)
 	t.Line("")

@@ -173,7 +173,8 @@ func (s SystemStatus) text(t *app.Text) {
 	case w.Polling:
 		worker = fmt.Sprintf("asked for work %s ago on task queue %s", app.Span(time.Since(*w.Seen)), w.TaskQueue)
 	case w.Seen != nil:
-		worker += fmt.Sprintf(": the last one asked for work %s ago, and does not answer", app.Span(time.Since(*w.Seen)))
+		worker += fmt.Sprintf(": the last one asked for work %s ago, and does not answer",
+			app.Span(time.Since(*w.Seen)))
 	}
 	t.Fields("postgres", postgres, "temporal", temporal, "worker", worker, "ui", s.UI)
 	if s.Counts == nil {

@@ -102,12 +102,14 @@ type beliefsQuery struct {
 }
 
 func (q *beliefsQuery) flags(cmd *cobra.Command) {
-	cmd.Flags().IntVarP(&q.limit, "number", "n", q.limit, "how many of the latest, at most "+strconv.Itoa(events.MaxPage))
+	cmd.Flags().IntVarP(&q.limit, "number", "n", q.limit,
+		"how many of the latest, at most "+strconv.Itoa(events.MaxPage))
 	q.ceilingFlag(cmd)
 }
 
 func (q *beliefsQuery) ceilingFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&q.ceiling, "max-sensitivity", string(schema.SensitivityMedium), "show events up to this class")
+	cmd.Flags().StringVar(&q.ceiling, "max-sensitivity", string(schema.SensitivityMedium),
+		"show events up to this class")
 }
 
 func (q *beliefsQuery) read(ctx context.Context, a *app.App, args []string) (BeliefList, error) {
@@ -189,7 +191,8 @@ func (l BeliefList) detail(t *app.Text, id string) {
 	rows := make([][]string, 0, len(l.Events))
 	for _, b := range l.Beliefs {
 		if b.ID != id {
-			rows = append(rows, []string{b.ID, strconv.Itoa(b.Turn), b.Agent, ledger.KindAgentReflected, app.OneLine(b.Belief)})
+			rows = append(rows, []string{b.ID, strconv.Itoa(b.Turn), b.Agent, ledger.KindAgentReflected,
+				app.OneLine(b.Belief)})
 			continue
 		}
 		t.Line("%s, turn %d, for %d events", b.Agent, b.Turn, b.Covers)

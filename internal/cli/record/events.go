@@ -106,7 +106,8 @@ func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) erro
 		decoder := json.NewDecoder(bytes.NewReader(line))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&e); err != nil {
-			return app.Invalid(fmt.Sprintf("line %d", number), "is not an event: it must be one JSON object with known fields")
+			return app.Invalid(fmt.Sprintf("line %d", number),
+				"is not an event: it must be one JSON object with known fields")
 		}
 		if e.ID == "" {
 			e.ID = uuid.Must(uuid.NewV7()).String()

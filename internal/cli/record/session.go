@@ -185,7 +185,8 @@ func sessionText(t *app.Text, r api.SessionResult) {
 
 func newSessionWorking(a *app.App) *cobra.Command {
 	stream := ""
-	cmd := &cobra.Command{Use: "working SESSION", Short: "Show the state of the work, to go on elsewhere", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "working SESSION", Short: "Show the state of the work, to go on elsewhere",
+		Args: cobra.ExactArgs(1)}
 	ref := sessionFlags(cmd, a, &stream)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		shown, err := showSession(cmd, a, ref, args)
@@ -193,7 +194,8 @@ func newSessionWorking(a *app.App) *cobra.Command {
 			return err
 		}
 		if shown.Working == nil {
-			return app.WithCode(app.ExitNotFound, errors.New("the session is closed: the state of its work was discarded"))
+			return app.WithCode(app.ExitNotFound,
+				errors.New("the session is closed: the state of its work was discarded"))
 		}
 		out := api.SessionWorking{Stream: shown.Stream, Seq: shown.LastSeq, Working: *shown.Working}
 		return a.Print(out, func(t *app.Text) { workingText(t, out) })
@@ -299,7 +301,8 @@ func newSessionList(a *app.App) *cobra.Command {
 		return a.Print(out, func(t *app.Text) {
 			rows := make([][]string, len(found))
 			for i, s := range found {
-				rows[i] = []string{s.Session, s.AgentID, s.State, strconv.Itoa(s.Events), s.Stream, app.When(s.UpdatedAt)}
+				rows[i] = []string{s.Session, s.AgentID, s.State, strconv.Itoa(s.Events), s.Stream,
+					app.When(s.UpdatedAt)}
 			}
 			t.Table("SESSION AGENT STATE EVENTS STREAM UPDATED", rows)
 		})
