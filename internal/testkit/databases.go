@@ -257,8 +257,8 @@ END $$`
 
 // catalogDigest differs as soon as anything in the catalog was changed, even if it was changed back: every change
 // leaves a row of a newer transaction, or one row less. Of pg_class the columns count that neither TRUNCATE nor ANALYZE
-// sets; they are named, since to make JSON of the rows takes twenty times as long. It includes what the migrations have noted, and the database's settings, but not what Postgres comes with:
-// those objects have ids below 16384.
+// sets. They are named, because JSON of whole rows takes twenty times as long. The digest includes what the migrations
+// have noted and the database's settings, but not what Postgres comes with: those objects have ids below 16384.
 var catalogDigest = func() string {
 	var parts []string
 	for _, catalog := range []string{"attribute.attrelid", "attrdef.oid", "constraint.oid", "index.indexrelid",
