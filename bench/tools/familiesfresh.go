@@ -66,11 +66,11 @@ var freshFamilies = []family{
 		return failure{"node " + file, plan{run("npm pkg set type=commonjs")}}
 	}},
 	{"sh: directory missing", []string{"sh"}, func(p *place, n *names) failure {
-		dir := n.dir()
+		dir := n.word() + "/" + n.dashed()
 		return failure{fmt.Sprintf("cd %s && pwd", dir), plan{run("mkdir -p %s", dir)}}
 	}},
 	{"tar: archive is not compressed", []string{"tar", "gzip"}, func(p *place, n *names) failure {
-		file, archive := n.word()+".txt", n.dashed()+".tar.gz"
+		file, archive := n.word()+".txt", n.dashed()+".tgz"
 		p.write(file, n.word()+"\n")
 		p.sh(fmt.Sprintf("tar -cf %s %s", archive, file))
 		return failure{"gzip -t " + archive, plan{run("gzip -c %[1]s > %[1]s.new && mv %[1]s.new %[1]s", archive)}}
@@ -109,7 +109,7 @@ var freshRepairs = []repair{
 	{forPython, each(ending(".json"), `sed -i '1s/^\xef\xbb\xbf//' %s`)},
 	{forNode, always("npm pkg set type=commonjs")},
 	{forFiles, each(func(s seen) []string { return s.paths }, "mkdir -p %s")},
-	{forFiles, each(ending(".gz"), "gzip -c %[1]s > %[1]s.new && mv %[1]s.new %[1]s")},
+	{forFiles, each(ending(".tgz"), "gzip -c %[1]s > %[1]s.new && mv %[1]s.new %[1]s")},
 	{forFiles, each(ending(".db"), "sqlite3 %s < schema.sql")},
 	{forFiles, each(ending(".pem"), "chmod 600 %s")},
 }
