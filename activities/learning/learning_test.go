@@ -64,11 +64,15 @@ func call[T any](w *world, fn, in any) T {
 func (w *world) learn(p schema.Principal, kind schema.MemoryType) api.LearnResult {
 	w.t.Helper()
 	read := call[learning.IndexResult](w, w.a.IndexEvidence, learning.IndexRequest{LearnScope: scopeOf(p)})
-	decided := w.decide(p, kind, false)
-	out := decided.Result
-	out.Read = read.Read
-	if len(decided.Drafted) > 0 {
-		out = out.Plus(w.write(p, kind, decided.Drafted))
+	out := api.LearnResult{Read: read.Read}
+	for page, more := "", true; more; {
+		decided := call[learning.DecideResult](w, w.a.DecideGroups, learning.DecideRequest{LearnScope: scopeOf(p),
+			Kind: kind, After: page})
+		out = out.Plus(decided.Result)
+		if len(decided.Drafted) > 0 {
+			out = out.Plus(w.write(p, kind, decided.Drafted))
+		}
+		page, more = decided.Next, decided.More
 	}
 	return out
 }
