@@ -66,8 +66,8 @@ func (w *world) learn(p schema.Principal, kind schema.MemoryType) api.LearnResul
 	read := call[learning.IndexResult](w, w.a.IndexEvidence, learning.IndexRequest{LearnScope: scopeOf(p)})
 	out := api.LearnResult{Read: read.Read}
 	for page, more := "", true; more; {
-		decided := call[learning.DecideResult](w, w.a.DecideGroups, learning.DecideRequest{LearnScope: scopeOf(p), Kind: kind,
-			After: page})
+		decided := call[learning.DecideResult](w, w.a.DecideGroups, learning.DecideRequest{LearnScope: scopeOf(p),
+			Kind: kind, After: page})
 		out = out.Plus(decided.Result)
 		if len(decided.Drafted) > 0 {
 			out = out.Plus(w.write(p, kind, decided.Drafted))

@@ -98,10 +98,12 @@ func multiply(t *testing.T, db *pgx.Conn, n int) {
 		name    string
 		differs map[string]string
 	}{
-		{"memories", map[string]string{"id": other("t.id"), "payload": varied, "agent_session_id": next("t.agent_session_id"),
-			"content_hash": "sha256(t.content_hash || i::text::bytea)",
-			"recorded_at":  later("t.recorded_at"), "created_at": later("t.created_at")}},
-		{"events", map[string]string{"id": next("t.id"), "payload": varied, "stream": next("t.stream"), "session": next("t.session")}},
+		{"memories", map[string]string{"id": other("t.id"), "payload": varied,
+			"agent_session_id": next("t.agent_session_id"),
+			"content_hash":     "sha256(t.content_hash || i::text::bytea)",
+			"recorded_at":      later("t.recorded_at"), "created_at": later("t.created_at")}},
+		{"events", map[string]string{"id": next("t.id"), "payload": varied, "stream": next("t.stream"),
+			"session": next("t.session")}},
 		{"sessions", map[string]string{"id": other("t.id"), "workflow_id": next("t.workflow_id"),
 			"session": next("t.session"), "stream": next("t.stream")}},
 		{"session_episodes", map[string]string{"session_id": other("t.session_id"), "memory_id": other("t.memory_id")}},

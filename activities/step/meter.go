@@ -42,7 +42,8 @@ type Spent struct {
 
 // Ask reserves the tokens of a call, makes it and settles what it used. It has an error only where the activity has to
 // end: a model that fails is not tried again, since the rules have an answer.
-func (m Meter) Ask(ctx context.Context, call Metered, ask func(context.Context) (inference.Usage, error)) (Spent, error) {
+func (m Meter) Ask(ctx context.Context, call Metered,
+	ask func(context.Context) (inference.Usage, error)) (Spent, error) {
 	key := call.Key
 	if activity.IsActivity(ctx) {
 		info := activity.GetInfo(ctx)

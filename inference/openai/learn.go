@@ -14,8 +14,8 @@ var (
 )
 
 var descriptionSchema = []byte(
-	`{"type":"object","properties":{"name":{"type":"string"},"steps":{"type":"array","items":{"type":"object","properties":{` +
-		`"number":{"type":"integer"},"tool":{"type":"string"},"text":{"type":"string"}},` +
+	`{"type":"object","properties":{"name":{"type":"string"},"steps":{"type":"array","items":{"type":"object",` +
+		`"properties":{"number":{"type":"integer"},"tool":{"type":"string"},"text":{"type":"string"}},` +
 		`"required":["number","tool","text"],"additionalProperties":false}}},` +
 		`"required":["name","steps"],"additionalProperties":false}`)
 

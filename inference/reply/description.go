@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/learning/wording"
 )
 
-// Description reads the answer {"name":"…","steps":[{"number":1,"tool":"…","text":"…"}]}. It is strict: an answer with
-// a part that cannot be read, a member that was not asked for, or more steps than any procedure has, is an error.
+// Description reads the answer {"name":"…","steps":[{"number":1,"tool":"…","text":"…"}]}. It is strict: an answer
+// with a part that cannot be read, a member that was not asked for, or more steps than any procedure has, is an error.
 func Description(text string) (wording.Description, error) {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "steps")

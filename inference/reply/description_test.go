@@ -12,7 +12,8 @@ import (
 
 func TestDescription(t *testing.T) {
 	t.Parallel()
-	got, err := reply.Description("```json\n" + `{"name":"Clear it","steps":[{"number":1,"tool":"shell","text":"Clear {path}"}]}` + "\n```")
+	whole := `{"name":"Clear it","steps":[{"number":1,"tool":"shell","text":"Clear {path}"}]}`
+	got, err := reply.Description("```json\n" + whole + "\n```")
 	require.NoError(t, err)
 	require.Equal(t, wording.Description{Name: "Clear it",
 		Steps: []wording.Step{{Number: 1, Tool: "shell", Text: "Clear {path}"}}}, got)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -173,14 +174,7 @@ func (a *agent) run(ctx workflow.Context) error {
 	return err
 }
 
-func (a *agent) hasTried(command string) bool {
-	for _, tried := range a.tried {
-		if tried == command {
-			return true
-		}
-	}
-	return false
-}
+func (a *agent) hasTried(command string) bool { return slices.Contains(a.tried, command) }
 
 // settle reports how what was done last went, now that the check has run again. It returns the repair if a command made
 // one.

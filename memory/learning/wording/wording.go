@@ -45,7 +45,8 @@ func Of(p schema.CompetencePayload) (Subject, bool) {
 	if len(p.Recipe) == 0 || len(p.Recipe) > MaxShow || len(p.Triggers) == 0 {
 		return Subject{}, false
 	}
-	out := Subject{Problem: p.Triggers[0].Signal, Conditions: string(p.Triggers[0].Conditions), Failures: p.FailureModes}
+	out := Subject{Problem: p.Triggers[0].Signal, Conditions: string(p.Triggers[0].Conditions),
+		Failures: p.FailureModes}
 	for i, s := range p.Recipe {
 		out.Steps = append(out.Steps, Step{Number: i + 1, Tool: s.Tool, Text: s.Step})
 	}
@@ -128,9 +129,10 @@ var noOutcome = strings.NewReplacer("ended without an outcome", "ended")
 var (
 	numbers    = regexp.MustCompile(`\d+`)
 	parameters = regexp.MustCompile(`\{[^{}]*\}`)
-	marked     = regexp.MustCompile(`[\p{L}\d~.]*[/\\@_=~][^\s"'` + "`" + `,;)]*|[\p{L}\d]+(?:[.:-][\p{L}\d]+)+|--?[\p{L}][\p{L}\d-]*`)
-	capitals   = regexp.MustCompile(`\p{L}*\p{Lu}[\p{L}\d]*`)
-	negations  = normalize.Set(`not no never don't dont doesn't without cannot can't nicht nie kein keine ohne`)
+	marked     = regexp.MustCompile(`[\p{L}\d~.]*[/\\@_=~][^\s"'` + "`" + `,;)]*|` +
+		`[\p{L}\d]+(?:[.:-][\p{L}\d]+)+|--?[\p{L}][\p{L}\d-]*`)
+	capitals  = regexp.MustCompile(`\p{L}*\p{Lu}[\p{L}\d]*`)
+	negations = normalize.Set(`not no never don't dont doesn't without cannot can't nicht nie kein keine ohne`)
 )
 
 // text checks one text against what it is about, and returns it on one line.
@@ -178,8 +180,8 @@ func starter(word string) bool {
 	return starters[low] || strings.HasSuffix(low, "ing") || strings.HasSuffix(low, "ed")
 }
 
-var starters = normalize.Set(`a after all an and another as at before both but by each every finally first for from in it
-	its later most next on one second several some that the their then there these they third this those three to two
+var starters = normalize.Set(`a after all an and another as at before both but by each every finally first for from in
+	it its later most next on one second several some that the their then there these they third this those three to two
 	when where which while with agent build command run session task test tool user`)
 
 func negated(text string) bool {
