@@ -157,15 +157,15 @@ func (q *query) fit(
 	}
 	items := make([]layers.Item, len(results))
 	for i, r := range results {
-		items[i] = layers.Item{Layer: schema.LayerOf(r.Type), Selected: isSelected(selections, r.ID)}
-		items[i].Tokens, items[i].Shell = layers.ResultTokens(r)
+		items[i] = itemOf(r)
+		items[i].Selected = isSelected(selections, r.ID)
 	}
 	placed := layers.Fill(items, q.limit, budget)
 	out := make([]schema.RecallResult, 0, len(placed))
 	for _, p := range placed {
 		row := results[p.Index]
 		if p.Cut {
-			row.Content, row.Truncated = layers.CutTokens(row.Content, p.Tokens-items[p.Index].Shell)
+			row = cutTo(row, p.Tokens-items[p.Index].Shell)
 		}
 		out = append(out, row)
 	}

@@ -209,6 +209,27 @@ func TestLayersAndBudget(t *testing.T) {
 	require.LessOrEqual(t, layers.EstimateTokens(out.Results[0].Content), 100)
 }
 
+func TestALongResultShowsThePassageThatAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	filler := strings.Repeat("The zebra runs on and on over the plain. ", 60)
+	text := filler + "\n\nThe zebra is called Matilda by the keepers.\n\n" + filler
+	long := w.remember(text)
+
+	out := w.answer(schema.RecallRequest{Query: "what do the keepers call the zebra"})
+	require.Equal(t, []string{long.String()}, ids(out))
+	p := out.Results[0].Passage
+	require.NotNil(t, p)
+	require.Contains(t, p.Text, "Matilda")
+	require.Equal(t, p.Text, out.Results[0].Content[p.Start:p.End])
+	require.False(t, out.Results[0].Truncated)
+
+	out = w.answer(schema.RecallRequest{Query: "what do the keepers call the zebra", Task: &schema.Task{BudgetTokens: 300}})
+	require.True(t, out.Results[0].Truncated)
+	require.Contains(t, out.Results[0].Content, "Matilda", "the budget cuts to the passage, not to the beginning")
+	require.LessOrEqual(t, layers.EstimateTokens(out.Results[0].Content), 300)
+}
+
 func TestSelectionFailingOnlyDegrades(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -331,6 +331,7 @@ func (q *query) result(e rank.Evidence, row schema.RecallResult) schema.RecallRe
 	if q.req.Explain {
 		row.Explain = e.Steps
 	}
+	row.Passage = q.passage(row.Content)
 	return row
 }
 

@@ -234,7 +234,11 @@ type RecallResult struct {
 	// memories where the kind is rationale, source or rescue, and nothing that can be asked for otherwise.
 	Supplementary bool        `json:"supplementary,omitempty"`
 	Supplement    *Supplement `json:"supplement,omitempty"`
-	Truncated     bool        `json:"truncated,omitempty"` // the content was cut, and ends in a marker
+	Truncated     bool        `json:"truncated,omitempty"` // the content was cut; marks show where
+
+	// Passage is the part of a long text that answers, where words of the question tell. Its offsets are those of the
+	// whole text, also where Content was cut.
+	Passage *Passage `json:"passage,omitempty"`
 
 	// Payload is the record's structured payload as it is stored, where the request asks for it (document 004
 	// §15A.6 to §15A.10). PayloadLeftOut says that the budget had no room for it.
@@ -271,6 +275,13 @@ type RecallMeta struct {
 
 // Currentness says whether what a recalled memory tells still holds (document 002 Phase 4).
 type Currentness string
+
+// Passage is a part of the text of a memory.
+type Passage struct {
+	Text  string `json:"text"`
+	Start int    `json:"start"` // offset of its first byte in the text
+	End   int    `json:"end"`   // offset after its last byte
+}
 
 // The kinds of currentness. Every result has one.
 const (

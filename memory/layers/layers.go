@@ -31,6 +31,16 @@ type Item struct {
 	Tokens   int  // estimated, all of it
 	// Shell is the part of Tokens that cannot be cut: the frame around the text.
 	Shell int
+	// Passage is what the item takes with the passage that answers instead of its whole text; 0: it has none.
+	Passage int
+}
+
+// need is the least that an item takes of a budget without losing its answer.
+func (i Item) need(budget int) int {
+	if budget > 0 && i.Passage > 0 {
+		return min(i.Tokens, i.Passage)
+	}
+	return i.Tokens
 }
 
 // Placed is a result that was taken: whole, or cut to some tokens.
@@ -45,9 +55,11 @@ type Placed struct {
 //
 // In the order of the layers (document 004 §15.8), each takes its best until its share of the places or of
 // the tokens is used up, and the remaining tokens go to the best of the remaining results of any layer. A share is
-// at least one place, where there are as many places as layers with something in them. A memory is taken
-// whole or left; only the best of a layer, when it is larger than its share, is cut to the share, and when
-// nothing else was taken the best of all to the budget.
+// at least one place, where there are as many places as layers with something in them.
+//
+// A long text is taken by the passage that answers, and made whole if there is room in the end, the best first. Other
+// memories are taken whole or left. Only the best of a layer, when it is larger than its share, is cut to the share,
+// and when nothing else was taken the best of all to the budget.
 func Fill(items []Item, limit, budget int) []Placed {
 	f := &filling{items: items, limit: limit, budget: budget, placed: map[int]Placed{}}
 	filled, total := f.layers()
@@ -105,9 +117,9 @@ func (f *filling) fill(layer schema.LayerName, places, tokens int) {
 		switch {
 		case places == 0 || len(f.placed) == f.limit:
 			return
-		case f.budget == 0 || used+item.Tokens <= tokens:
-			f.place(i, item.Tokens)
-			used += item.Tokens
+		case f.budget == 0 || used+item.need(f.budget) <= tokens:
+			f.place(i, item.need(f.budget))
+			used += item.need(f.budget)
 			places--
 		case n == 0 && tokens-item.Shell >= minCutTokens:
 			f.place(i, tokens)
@@ -123,22 +135,30 @@ func before(i Item) int {
 	return 1
 }
 
-// rest fills what is left, best first. What was cut is made whole first, when there is room for it.
+// rest fills what is left, best first. What was cut without regard to a passage is made whole first, when there is
+// room for it, and what is there by its passage last.
 func (f *filling) rest() {
+	f.complete(func(i Item) bool { return i.Passage == 0 })
 	for i, item := range f.items {
-		if p, ok := f.placed[i]; ok && p.Cut && f.used-p.Tokens+item.Tokens <= f.budget {
-			f.used -= p.Tokens
-			f.place(i, item.Tokens)
-		}
-	}
-	for i, item := range f.items {
-		if _, ok := f.placed[i]; ok || len(f.placed) >= f.limit || f.budget > 0 && f.used+item.Tokens > f.budget {
+		need := item.need(f.budget)
+		if _, ok := f.placed[i]; ok || len(f.placed) >= f.limit || f.budget > 0 && f.used+need > f.budget {
 			continue
 		}
-		f.place(i, item.Tokens)
+		f.place(i, need)
 	}
 	if len(f.placed) == 0 && len(f.items) > 0 && f.limit > 0 && f.budget-f.items[0].Shell > 0 {
 		f.place(0, f.budget)
+	}
+	f.complete(func(i Item) bool { return i.Passage > 0 })
+}
+
+// complete makes items whole that were cut, the best first, as far as there is room.
+func (f *filling) complete(which func(Item) bool) {
+	for i, item := range f.items {
+		if p, ok := f.placed[i]; ok && p.Cut && which(item) && f.used-p.Tokens+item.Tokens <= f.budget {
+			f.used -= p.Tokens
+			f.place(i, item.Tokens)
+		}
 	}
 }
 

@@ -81,13 +81,29 @@ func TestFillLayersTakesWholeMemories(t *testing.T) {
 	require.Equal(t, []layers.Placed{{Index: 2, Tokens: 60}}, placed)
 }
 
+func TestFillLayersTakesPassages(t *testing.T) {
+	t.Parallel()
+	long := layers.Item{Layer: schema.LayerEpisodic, Tokens: 1000, Shell: 12, Passage: 150}
+	require.Len(t, layers.Fill(slices.Repeat([]layers.Item{long}, 8), 10, 1300), 8, "whole, one would have room")
+	three := slices.Repeat([]layers.Item{long}, 3)
+	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 1000}, {Index: 1, Tokens: 150, Cut: true},
+		{Index: 2, Tokens: 150, Cut: true}}, layers.Fill(three, 10, 1300), "the best is whole with what is left")
+	require.Equal(t, []layers.Placed{{Index: 0, Tokens: 1000}}, layers.Fill(three[:1], 10, 0), "without a budget")
+}
+
 func TestFillLayersProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var all []layers.Item
 		for range rapid.IntRange(0, 60).Draw(rt, "n") {
 			shell := rapid.IntRange(0, 20).Draw(rt, "shell")
-			all = append(all, layers.Item{Layer: rapid.SampledFrom(schema.Layers()).Draw(rt, "layer"), Shell: shell, Tokens: shell + rapid.IntRange(1, 300).Draw(rt, "tokens"), Selected: rapid.Bool().Draw(rt, "selected")})
+			item := layers.Item{Layer: rapid.SampledFrom(schema.Layers()).Draw(rt, "layer"), Shell: shell,
+				Tokens:   shell + rapid.IntRange(1, 300).Draw(rt, "tokens"),
+				Selected: rapid.Bool().Draw(rt, "selected")}
+			if item.Tokens-shell > 1 && rapid.Bool().Draw(rt, "long") {
+				item.Passage = shell + rapid.IntRange(1, item.Tokens-shell-1).Draw(rt, "passage")
+			}
+			all = append(all, item)
 		}
 		limit, budget := rapid.IntRange(0, 50).Draw(rt,
 			"limit"), rapid.SampledFrom([]int{0, 1, 20, 100, 1000, 100000}).Draw(rt, "budget")
@@ -110,6 +126,9 @@ func TestFillLayersProperties(t *testing.T) {
 		for i, p := range placed {
 			again[i] = all[p.Index]
 			again[i].Tokens = p.Tokens
+			if p.Cut {
+				again[i].Passage = 0
+			}
 		}
 		if len(layers.Fill(again, limit, budget)) != len(placed) {
 			rt.Fatal("fitting again leaves something out")

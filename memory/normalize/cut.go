@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// CutMark ends a text that was cut.
+// CutMark ends a text that was cut. Without its blank it begins one whose beginning was cut off.
 const CutMark = " […]"
 
 // CutChars cuts a text to some characters, the mark at its end included, at the end of a word where there is
@@ -16,6 +16,18 @@ func CutChars(text string, chars int) (string, bool) {
 		return text, false
 	}
 	return AtWord(text, len(FirstChars(text, max(0, chars-utf8.RuneCountInString(CutMark))))) + CutMark, true
+}
+
+// MarkCut is text[start:end] with a mark at each side where something other than blanks is missing.
+func MarkCut(text string, start, end int) string {
+	out := text[start:end]
+	if strings.TrimSpace(text[:start]) != "" {
+		out = strings.TrimSpace(CutMark) + " " + out
+	}
+	if strings.TrimSpace(text[end:]) != "" {
+		out += CutMark
+	}
+	return out
 }
 
 // AtWord is text[:end], or less up to the last white space when that is near.

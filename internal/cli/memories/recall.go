@@ -14,6 +14,7 @@ import (
 
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/memory/intake"
+	"github.com/mneme/mneme/memory/normalize"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
 )
@@ -324,10 +325,19 @@ func Prompt(response schema.RecallResponse) string {
 		if named[r.ID] {
 			label += ", " + r.ID
 		}
-		lines = append(lines, fmt.Sprintf("- [%s] %s%s", label, who(r), app.OneLine(r.Content+holds(r))))
+		lines = append(lines, fmt.Sprintf("- [%s] %s%s", label, who(r), app.OneLine(shown(r, response)+holds(r))))
 		if len(r.Payload) > 0 {
 			lines = append(lines, "  payload: "+app.OneLine(string(r.Payload)))
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// shown is what a model reads of a result: of a long text the passage that answers. In an answer with layers the
+// budget has decided what is shown.
+func shown(r schema.RecallResult, response schema.RecallResponse) string {
+	if p := r.Passage; p != nil && !r.Truncated && len(response.Layers) == 0 {
+		return normalize.MarkCut(r.Content, p.Start, p.End)
+	}
+	return r.Content
 }

@@ -1,0 +1,51 @@
+package recall
+
+import (
+	"github.com/mneme/mneme/memory/layers"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/passages"
+	"github.com/mneme/mneme/memory/rank"
+	"github.com/mneme/mneme/schema"
+)
+
+// passage is the part of a long text that answers the question; nil for a short text, or where no word tells.
+func (q *query) passage(text string) *schema.Passage {
+	if len(text) <= passages.MaxBytes {
+		return nil
+	}
+	span, ok := passages.Best(text, rank.RescueWords(q.req.Query))
+	if !ok {
+		return nil
+	}
+	return &schema.Passage{Text: text[span.Start:span.End], Start: span.Start, End: span.End}
+}
+
+// itemOf is what a result costs of a token budget: whole, and by its passage.
+func itemOf(r schema.RecallResult) layers.Item {
+	item := layers.Item{Layer: schema.LayerOf(r.Type)}
+	item.Tokens, item.Shell = layers.ResultTokens(r)
+	if r.Passage != nil && !r.Truncated {
+		short := r
+		short.Content = passageOf(r)
+		if tokens, _ := layers.ResultTokens(short); tokens < item.Tokens {
+			item.Passage = tokens
+		}
+	}
+	return item
+}
+
+// cutTo cuts the content of a result to some tokens: to its passage, or the beginning where it has none.
+func cutTo(r schema.RecallResult, tokens int) schema.RecallResult {
+	whole := r.Content
+	if r.Passage != nil && !r.Truncated && layers.EstimateTokens(whole) > tokens {
+		r.Content = passageOf(r)
+	}
+	r.Content, _ = layers.CutTokens(r.Content, tokens)
+	r.Truncated = r.Truncated || r.Content != whole
+	return r
+}
+
+// passageOf is the passage with marks where text is missing.
+func passageOf(r schema.RecallResult) string {
+	return normalize.MarkCut(r.Content, r.Passage.Start, r.Passage.End)
+}
