@@ -131,7 +131,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		ImportanceDecay:      cfg.ImportanceDecay,
 		ReflectionVisibility: cfg.ReflectionVisibility, ObserveReflection: metrics.ObserveReflection,
 		ObserveLearned: metrics.ObserveLearned,
-		MemoryIndex:    cfg.OpenMemoryIndex(st, brain.Embedder, log), SweepMemoryIndex: cfg.SweepMemoryIndex(st),
+		MemoryIndex:    cfg.OpenMemoryIndex(st, index, brain.Embedder, log), SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),
 		TokenBudget: cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
 	})
 	if err := w.Start(); err != nil {
