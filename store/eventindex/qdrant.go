@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/store/vector"
 )
 
-// Qdrant compares events by the vectors of their texts, which it keeps in a Qdrant server. One Qdrant serves one view: it
-// searches among the events that it was last given. The server has vectors, tenants and ids of events, and no text.
+// Qdrant compares events by the vectors of their texts, which it keeps in a Qdrant server. One Qdrant serves one view:
+// it searches among the events that it was last given. The server has vectors, tenants and ids of events, and no text.
 type Qdrant struct {
 	Events   *events.Events
 	Server   *vector.Qdrant

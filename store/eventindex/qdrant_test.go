@@ -72,7 +72,8 @@ func TestQdrantRanksAsPostgresDoes(t *testing.T) {
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))
 	q := openQdrant(t, qdranttest.Any(t))
 	ctx := context.Background()
-	all := appended(t, st, "t", "The oven is on fire.", "Rain fell on the mill.", "A letter came.", "", "The oven is cold.")
+	all := appended(t, st, "t", "The oven is on fire.", "Rain fell on the mill.", "A letter came.", "",
+		"The oven is cold.")
 	e := rules.New().Embedder
 	now := views.Now{Turn: 6, Scene: "is the oven on fire"}
 	ranked := func(index views.MemoryIndex) []views.Scored {
@@ -155,8 +156,7 @@ func TestQdrantKeepsTheEventsOfTenantsApart(t *testing.T) {
 	require.Equal(t, "e2", best(other))
 }
 
-// An erased event, the belief that went with it, and an event that the ledger does not have leave Qdrant with the sweep,
-// of all models. One that is erased while it is being embedded does not stay, though the sweep has passed before.
+// An erased event and one that the ledger does not have leave Qdrant with the sweep, of all models. One that is erased while it is being embedded does not stay, though the sweep has passed before.
 func TestErasedEventsLeaveQdrant(t *testing.T) {
 	t.Parallel()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))

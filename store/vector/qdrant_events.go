@@ -117,8 +117,8 @@ func (q *Qdrant) putEvents(ctx context.Context, m inference.EmbeddingModel, poin
 	return updated(ctx, stepUpsert, res, err)
 }
 
-// NearestEvents returns those of a tenant's events that are nearest to a vector, at most k, with their cosine similarity
-// as a score in [0,1]. It compares all of them exactly, and no other event takes a place.
+// NearestEvents returns those of a tenant's events that are nearest to a vector, at most k, with their cosine
+// similarity as a score in [0,1]. It compares all of them exactly, and no other event takes a place.
 func (q *Qdrant) NearestEvents(ctx context.Context, tenant string, m inference.EmbeddingModel, vector []float32,
 	events []string, k int) ([]views.Hit, error) {
 	if k <= 0 || len(events) == 0 {
@@ -129,8 +129,8 @@ func (q *Qdrant) NearestEvents(ctx context.Context, tenant string, m inference.E
 	filter := ofTenant(tenant)
 	filter.Must = append(filter.Must, qd.NewHasID(eventPoints(tenant, events)...))
 	res, err := q.client.Points().Query(ctx, &qd.QueryPoints{
-		CollectionName: q.eventCollection(m), Query: qd.NewQueryDense(vector), Using: new(vectorName(m)), Filter: filter,
-		Limit: new(uint64(k)), Params: &qd.SearchParams{Exact: new(true)},
+		CollectionName: q.eventCollection(m), Query: qd.NewQueryDense(vector), Using: new(vectorName(m)),
+		Filter: filter, Limit: new(uint64(k)), Params: &qd.SearchParams{Exact: new(true)},
 		WithPayload: qd.NewWithPayloadInclude(keyEvent), Timeout: serverTimeout(ctx),
 	})
 	if err != nil {
