@@ -131,9 +131,10 @@ func run(ctx context.Context, log *slog.Logger) error {
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
 		ImportanceDecay:      cfg.ImportanceDecay,
 		ReflectionVisibility: cfg.ReflectionVisibility, ObserveReflection: metrics.ObserveReflection,
-		ObserveLearned: metrics.ObserveLearned,
-		MemoryIndex:    cfg.OpenMemoryIndex(st, brain.Embedder, log), SweepMemoryIndex: cfg.SweepMemoryIndex(st),
-		TokenBudget: cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
+		ObserveLearned:   metrics.ObserveLearned,
+		MemoryIndex:      cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
+		SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),
+		TokenBudget:      cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

@@ -111,7 +111,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 	for name, values := range map[string][]string{
 		"MNEME_DB_MAX_CONNS": {"many", "-1", "1.5"}, "MNEME_OPENAI_EMBEDDING_DIMENSIONS": {"x"}, "MNEME_OPENAI_TIMEOUT_SECONDS": {"10s", "150", "99999999999"}, "MNEME_MODEL_CONCURRENCY": {"x"},
-		"MNEME_RERANKER": {"on"}, "MNEME_RERANK_TOP": {"-1"}, "MNEME_RERANK_DEADLINE_MS": {"2s"},
+		"MNEME_MEMORY_INDEX": {"faiss", "qdrant", "mem0"}, "MNEME_RERANKER": {"on"}, "MNEME_RERANK_TOP": {"-1"}, "MNEME_RERANK_DEADLINE_MS": {"2s"},
 		"MNEME_READY_JOB_AGE": {"15", "-1m", "soon"}, "MNEME_READY_INDEX_LAG": {"x"},
 		"MNEME_IMPORTANCE_DECAY": {"0", "1.5", "x"},
 		"MNEME_RECALL_WITH":      {"vektor"}, "MNEME_RECALL_WITHOUT": {"graph,vektor"},

@@ -10,12 +10,14 @@ import (
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/eventindex"
+	"github.com/mneme/mneme/store/vector"
 )
 
 // Memory indexes, as MNEME_MEMORY_INDEX names them.
 const (
 	MemoryIndexOff     = "off"
 	MemoryIndexVectors = "vectors"
+	MemoryIndexQdrant  = "qdrant"
 	MemoryIndexHosted  = "mem0"
 )
 
@@ -27,10 +29,14 @@ type MemoryIndexSettings struct {
 
 func (e *reader) memoryIndex() MemoryIndexSettings {
 	s := MemoryIndexSettings{
-		Kind: e.choice("MNEME_MEMORY_INDEX", MemoryIndexOff, MemoryIndexVectors, MemoryIndexHosted),
+		Kind: e.choice("MNEME_MEMORY_INDEX", MemoryIndexOff, MemoryIndexVectors,
+			MemoryIndexQdrant, MemoryIndexHosted),
 		Hosted: eventindex.HostedConfig{URL: e.text("MNEME_MEM0_URL", ""), APIKey: e.text("MNEME_MEM0_API_KEY", ""),
 			OrgID: e.text("MNEME_MEM0_ORG_ID", ""), ProjectID: e.text("MNEME_MEM0_PROJECT_ID", ""),
 			Timeout: time.Duration(e.number("MNEME_MEM0_TIMEOUT_SECONDS", 5)) * time.Second},
+	}
+	if s.Kind == MemoryIndexQdrant && e.text("QDRANT_URL", "") == "" {
+		e.problems = append(e.problems, "QDRANT_URL is required where MNEME_MEMORY_INDEX is qdrant")
 	}
 	if s.Kind == MemoryIndexHosted {
 		at, err := url.Parse(s.Hosted.URL)
@@ -45,14 +51,22 @@ func (e *reader) memoryIndex() MemoryIndexSettings {
 	return s
 }
 
-// OpenMemoryIndex returns what makes the memory index of a context, nil where there is none. Of one that sends the text
-// of events to another machine it warns.
-func (c Config) OpenMemoryIndex(st *store.Store, e inference.Embedder,
+// OpenMemoryIndex returns what makes the memory index of a context, nil where there is none. One in Qdrant uses the
+// server of the vector index. Of one that sends the text of events to another machine it warns.
+func (c Config) OpenMemoryIndex(st *store.Store, index vector.Index, e inference.Embedder,
 	log *slog.Logger) func(tenant, agent string) views.MemoryIndex {
 	switch c.MemoryIndex.Kind {
 	case MemoryIndexVectors:
 		return func(tenant, _ string) views.MemoryIndex {
 			return &eventindex.Vectors{Events: st.Events, Embedder: e, Tenant: tenant}
+		}
+	case MemoryIndexQdrant:
+		server, ok := index.(*vector.Qdrant)
+		if !ok {
+			return nil
+		}
+		return func(tenant, _ string) views.MemoryIndex {
+			return &eventindex.Qdrant{Events: st.Events, Server: server, Embedder: e, Tenant: tenant}
 		}
 	case MemoryIndexHosted:
 		if log != nil {
@@ -65,11 +79,17 @@ func (c Config) OpenMemoryIndex(st *store.Store, e inference.Embedder,
 	return nil
 }
 
-// SweepMemoryIndex returns what removes from a hosted index what a tenant's ledger has no more, nil where there is no
+// SweepMemoryIndex returns what removes from a memory index what a tenant's ledger has no more, nil where there is no
 // such index: that in Postgres loses it in the transaction that erases it.
-func (c Config) SweepMemoryIndex(st *store.Store) func(ctx context.Context, tenant string) (int, error) {
-	if c.MemoryIndex.Kind != MemoryIndexHosted {
-		return nil
+func (c Config) SweepMemoryIndex(st *store.Store, index vector.Index) func(ctx context.Context,
+	tenant string) (int, error) {
+	switch c.MemoryIndex.Kind {
+	case MemoryIndexQdrant:
+		if server, ok := index.(*vector.Qdrant); ok {
+			return (&eventindex.QdrantSweeper{Events: st.Events, Server: server}).Sweep
+		}
+	case MemoryIndexHosted:
+		return (&eventindex.Sweeper{HostedConfig: c.MemoryIndex.Hosted, Events: st.Events}).Sweep
 	}
-	return (&eventindex.Sweeper{HostedConfig: c.MemoryIndex.Hosted, Events: st.Events}).Sweep
+	return nil
 }

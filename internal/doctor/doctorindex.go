@@ -14,6 +14,8 @@ func (d *Doctor) memoryIndex(context.Context) (verdict, error) {
 		return warn("If that is not wanted, set it to vectors or off, and wipe the service.", eventindex.HostedWarning), nil
 	case config.MemoryIndexVectors:
 		return fine("in Postgres"), nil
+	case config.MemoryIndexQdrant:
+		return fine("in the Qdrant server of the vector index, which the check index asks"), nil
 	default:
 		return fine("off"), nil
 	}

@@ -55,19 +55,15 @@ func (s *Sweeper) sweepAgent(ctx context.Context, h *Hosted) (removed int, err e
 		for i, m := range page {
 			ids[i] = m.Metadata.EventID
 		}
-		found, err := s.Events.ByID(ctx, h.Tenant, ids)
+		over, err := gone(ctx, s.Events, h.Tenant, ids)
 		if err != nil {
 			return removed, err
 		}
-		kept := make(map[string]bool, len(found))
-		for _, e := range found {
-			kept[e.ID] = !e.Erased
-		}
 		for _, m := range page {
-			if kept[m.Metadata.EventID] {
+			if !slices.Contains(over, m.Metadata.EventID) {
 				continue
 			}
-			err := h.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(m.ID)+"/", nil, nil)
+			err = h.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(m.ID)+"/", nil, nil)
 			var refused *statusError
 			if err != nil && !(errors.As(err, &refused) && refused.status == http.StatusNotFound) {
 				return removed, fmt.Errorf("remove an event: %w", err)

@@ -46,11 +46,16 @@ func (q *Qdrant) alias(m inference.EmbeddingModel) string {
 	return q.prefix + "-" + vectorName(m) + "-active"
 }
 
-// payloadIndexes are the keys that filters use, and how each is indexed.
-var payloadIndexes = []struct {
+type payloadIndex struct {
 	key  string
 	kind qd.FieldType
-}{
+}
+
+// eventIndexes are the keys that filters of events use.
+var eventIndexes = []payloadIndex{{keyTenant, qd.FieldType_FieldTypeKeyword}}
+
+// payloadIndexes are the keys that filters use, and how each is indexed.
+var payloadIndexes = []payloadIndex{
 	{keyTenant, qd.FieldType_FieldTypeKeyword},
 	{keyAgent, qd.FieldType_FieldTypeKeyword},
 	{keyProject, qd.FieldType_FieldTypeKeyword},
@@ -73,9 +78,19 @@ var payloadIndexes = []struct {
 // Create implements Index. The graph is built within tenants alone (payload_m without m): every search names its
 // tenant, and a graph over all of them would be walked without a match for a small one.
 func (q *Qdrant) Create(ctx context.Context, g Generation) error {
+	if err := q.create(ctx, q.collection(g), g.Model, payloadIndexes); err != nil {
+		return err
+	}
+	if g.State == vectorindex.GenerationActive {
+		return q.Activate(ctx, g)
+	}
+	return nil
+}
+
+// create makes a collection of a model's vectors, with its payload indexes, and leaves one that is there alone.
+func (q *Qdrant) create(ctx context.Context, name string, m inference.EmbeddingModel, indexes []payloadIndex) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
-	name := q.collection(g)
 	exists, err := q.exists(ctx, name)
 	if err != nil {
 		return err
@@ -85,7 +100,7 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 			CollectionName: name,
 			HnswConfig:     &qd.HnswConfigDiff{M: new(uint64(0)), PayloadM: new(uint64(16))},
 			VectorsConfig: qd.NewVectorsConfigMap(map[string]*qd.VectorParams{
-				vectorName(g.Model): {Size: uint64(g.Model.Dimensions), Distance: qd.Distance_Cosine},
+				vectorName(m): {Size: uint64(m.Dimensions), Distance: qd.Distance_Cosine},
 			}),
 			Timeout: serverTimeout(ctx),
 		})
@@ -96,7 +111,7 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 			}
 		}
 	}
-	for _, index := range payloadIndexes {
+	for _, index := range indexes {
 		req := &qd.CreateFieldIndexCollection{CollectionName: name, FieldName: index.key, FieldType: &index.kind,
 			Wait: new(true), Timeout: serverTimeout(ctx)}
 		if index.key == keyTenant {
@@ -106,9 +121,6 @@ func (q *Qdrant) Create(ctx context.Context, g Generation) error {
 		if err := updated(ctx, "index payload", res, err); err != nil {
 			return err
 		}
-	}
-	if g.State == vectorindex.GenerationActive {
-		return q.Activate(ctx, g)
 	}
 	return nil
 }
@@ -167,10 +179,12 @@ func (q *Qdrant) Activate(ctx context.Context, g Generation) error {
 }
 
 // Drop implements Index. Aliases go with their collection.
-func (q *Qdrant) Drop(ctx context.Context, g Generation) error {
+func (q *Qdrant) Drop(ctx context.Context, g Generation) error { return q.drop(ctx, q.collection(g)) }
+
+func (q *Qdrant) drop(ctx context.Context, collection string) error {
 	ctx, cancel := context.WithTimeout(ctx, qdrantAdminTimeout)
 	defer cancel()
-	_, err := q.client.Collections().Delete(ctx, &qd.DeleteCollection{CollectionName: q.collection(g),
+	_, err := q.client.Collections().Delete(ctx, &qd.DeleteCollection{CollectionName: collection,
 		Timeout: serverTimeout(ctx)})
 	if status.Code(err) == codes.NotFound {
 		return nil

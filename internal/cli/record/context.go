@@ -92,5 +92,11 @@ func contextBuilder(cmd *cobra.Command, a *app.App) (*contexts.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &contexts.Builder{Store: st, Recaller: recaller, Index: a.Cfg.OpenMemoryIndex(st, brain.Embedder, nil)}, nil
+	index, closeIndex, err := a.Cfg.OpenIndex(st)
+	if err != nil {
+		return nil, err
+	}
+	a.Closers = append(a.Closers, closeIndex)
+	return &contexts.Builder{Store: st, Recaller: recaller,
+		Index: a.Cfg.OpenMemoryIndex(st, index, brain.Embedder, nil)}, nil
 }
