@@ -93,7 +93,8 @@ func TestSplitRespectsStructure(t *testing.T) {
 	}
 	code := "```go\nfunc main() {\n\n\tprintln(1)\n\n\tprintln(2)\n}\n```\n"
 	long := strings.Repeat("The river rose in the night. ", 22) // 638 bytes, so that the code has no room after it
-	require.Contains(t, strings.Join(split(prose+"\n\n"+code+"\n"+long), "|"), code, "blank lines within code separate nothing")
+	require.Contains(t, strings.Join(split(prose+"\n\n"+code+"\n"+long), "|"), code,
+		"blank lines within code separate nothing")
 	require.Contains(t, strings.Join(split(long+"\n\n"+code+"\n"+long), "|"), code)
 
 	lead := "These are the steps:\n"
