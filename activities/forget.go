@@ -41,6 +41,9 @@ type Forgetting struct {
 	ReviewID func(tenant, batchID string) string // the workflow id of a batch's review
 	// RenewReview starts the review of a batch again, in place of the run that waits.
 	RenewReview func(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error
+	// Approve confirms a run of Forget with the token that it is given for the run's id; empty: it is confirmed already.
+	Approve func(ctx context.Context, c client.Client, workflowID, actor string,
+		token func(runID string) (string, error)) error
 	// SweepMemoryIndex removes from a hosted memory index what the ledger has no more; nil: there is no such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
 	Now              func() time.Time

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -27,6 +28,8 @@ type EraseEventsResult struct {
 	// Shown asks to delete the runs that may have shown the events, too. Runs of EraseEvents that began before there
 	// was this field go on without it.
 	Shown bool `json:"shown,omitempty"`
+	// Owners have the episodes, where these are to be erased, too.
+	Owners []EpisodesOf `json:"owners,omitempty"`
 }
 
 // EraseEvents empties events permanently.
@@ -34,6 +37,10 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	if in.Tenant == "" || len(in.IDs) == 0 || len(in.IDs) > ledger.MaxAppend {
 		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "ids",
 			Problem: fmt.Sprintf("must hold 1 to %d ids of a tenant", ledger.MaxAppend)}}})
+	}
+	if in.Everywhere && strings.TrimSpace(in.Reason) == "" {
+		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "reason",
+			Problem: "is required with everywhere: the erased records' history says it"}}})
 	}
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err
@@ -45,6 +52,11 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	out := EraseEventsResult{Events: erased.Events, Sessions: erased.Workflows, Shown: true}
 	for _, id := range erased.Episodes {
 		out.Episodes = append(out.Episodes, id.String())
+	}
+	if in.Everywhere && len(erased.Episodes) > 0 {
+		if out.Owners, err = a.ownersOf(ctx, in.Tenant, erased.Episodes); err != nil {
+			return EraseEventsResult{}, step.Fail(err)
+		}
 	}
 	return out, nil
 }

@@ -65,6 +65,26 @@ func ConfirmForget(
 	return out, forgetError("confirm", err)
 }
 
+// ApproveForget confirms a run with the token that its maker is asked for by the run's id. A run that needs no
+// confirmation, or has it, is left alone.
+func ApproveForget(
+	ctx context.Context,
+	c client.Client,
+	workflowID, actor string,
+	token func(runID string) (string, error),
+) error {
+	preview, err := ForgetPreview(ctx, c, c.GetWorkflow(ctx, workflowID, ""))
+	if err != nil || preview.State != schema.ForgetPreviewed {
+		return err
+	}
+	confirm, err := token(preview.RunID)
+	if err != nil || confirm == "" {
+		return err
+	}
+	_, err = ConfirmForget(ctx, c, workflowID, schema.ForgetConfirmation{Token: confirm, Actor: actor})
+	return err
+}
+
 // forgetError turns what Temporal wraps around a refusal into the refusal.
 func forgetError(what string, err error) error {
 	if err == nil {

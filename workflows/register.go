@@ -154,7 +154,7 @@ func Register(w worker.Registry, d Dependencies) {
 		Policy: d.Policy, Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Forgetting{Store: d.Store, Index: d.Index, Embedder: d.Brain.Embedder,
 		Policy: d.Policy, ReviewID: api.ReviewWorkflowID,
-		RenewReview: mneme.RenewReview, SweepMemoryIndex: d.SweepMemoryIndex, Now: d.Now})
+		RenewReview: mneme.RenewReview, Approve: mneme.ApproveForget, SweepMemoryIndex: d.SweepMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
 		Now: d.Now})

@@ -122,6 +122,7 @@ var registeredActivities = []string{
 	"AppendBelief",
 	"AppendEvents",
 	"AppendSessionEvents",
+	"ApproveErasure",
 	"BeginReindex",
 	"BuildContext",
 	"BuryJobs",

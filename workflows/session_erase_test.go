@@ -88,6 +88,21 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 		}
 		return nil
 	}))
+	holding := func() []string {
+		return testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `
+			SELECT id::text FROM memories WHERE payload::text LIKE '%canary sings%' OR content LIKE '%canary sings%'`)
+	}
+	require.Equal(t, []string{closed.EpisodeID}, holding())
+	everywhere := api.EraseEventsRequest{Tenant: open.Principal.Tenant, IDs: []string{"c1"}, Everywhere: true}
+	_, err = mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, everywhere)
+	require.ErrorContains(t, err, "reason")
+	everywhere.Actor, everywhere.Reason = "person:mia", "asked for"
+	out, err = mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, everywhere)
+	require.NoError(t, err)
+	require.Len(t, out.Receipts, 1)
+	require.Equal(t, []string{closed.EpisodeID}, out.Receipts[0].IDs)
+	require.Empty(t, out.Episodes)
+	require.Empty(t, holding())
 	hand(open, thought("o3"))
 	working, err := mneme.SessionWorking(ctx, h.Temporal, open)
 	require.NoError(t, err)

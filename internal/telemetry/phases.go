@@ -28,6 +28,12 @@ var pipeline = map[string]string{
 	"IndexBatch":      api.PhaseIndex,
 }
 
+// byActivity names phases of activities that any workflow may run, such as the append of an agent's own workflow.
+var byActivity = map[string]string{
+	"AppendSessionEvents": PhaseAppend,
+	"AppendEvents":        PhaseAppend,
+}
+
 // phaseOf names the phase of what a workflow does outside the pipeline. A type that is not here, such as one
 // of another program on the same task queue, counts as other: a label never comes from outside.
 var phaseOf = map[string]string{
@@ -74,10 +80,13 @@ const (
 	PhaseRetention = "retention"
 )
 
+// PhaseAppend is the appending of events to the ledger by sessions and by the recorder. An alert looks for it.
+const PhaseAppend = "append"
+
 // Phases names all phases that activities are counted under, in order.
 func Phases() []string {
 	all := map[string]bool{PhaseOther: true}
-	for _, names := range []map[string]string{pipeline, phaseOf} {
+	for _, names := range []map[string]string{pipeline, byActivity, phaseOf} {
 		for _, phase := range names {
 			all[phase] = true
 		}
@@ -88,6 +97,9 @@ func Phases() []string {
 // PhaseOf names the phase that an activity of a workflow is counted under.
 func PhaseOf(workflowType, activityType string) string {
 	if phase, ok := pipeline[activityType]; ok {
+		return phase
+	}
+	if phase, ok := byActivity[activityType]; ok {
 		return phase
 	}
 	if phase, ok := phaseOf[workflowType]; ok {

@@ -242,6 +242,8 @@ func TestEveryWorkflowHasAPhase(t *testing.T) {
 		require.Contains(t, telemetry.Phases(), telemetry.PhaseOf(name, "SomeActivity"))
 	}
 	require.Equal(t, api.PhaseExtract, telemetry.PhaseOf("ResumeIngest", "ExtractFacts"))
+	require.Equal(t, telemetry.PhaseAppend, telemetry.PhaseOf("Session", "AppendSessionEvents"))
+	require.Equal(t, telemetry.PhaseAppend, telemetry.PhaseOf("AnAgentOfAnotherProgram", "AppendEvents"))
 	require.Equal(t, telemetry.PhaseOther, telemetry.PhaseOf("ingest/"+canary, canary), "what comes from outside is no label")
 }
 

@@ -61,3 +61,37 @@ func (s *Sessions) EraseEvents(ctx context.Context, tenant string, ids []string,
 	}
 	return out, nil
 }
+
+// Owner has episodes of one agent.
+type Owner struct {
+	Agent string
+	IDs   []uuid.UUID
+}
+
+// EpisodeOwners groups episodes by their agents, which alone may erase them.
+func (s *Sessions) EpisodeOwners(ctx context.Context, tenant string, episodes []uuid.UUID) ([]Owner, error) {
+	var out []Owner
+	err := commit.Write(ctx, s.DB, tenant, time.Now(), func(c *commit.Change) error {
+		rows, err := c.Tx.Query(ctx, `
+			SELECT m.agent_id, array_agg(m.id ORDER BY m.id)
+			FROM memories m
+			WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.erased_at IS NULL
+			GROUP BY m.agent_id
+			ORDER BY m.agent_id`, pg.Args{"tenant": tenant, "ids": episodes})
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var o Owner
+			if err := rows.Scan(&o.Agent, &o.IDs); err != nil {
+				return err
+			}
+			out = append(out, o)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("owners of episodes: %w", err)
+	}
+	return out, nil
+}

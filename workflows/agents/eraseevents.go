@@ -2,7 +2,9 @@ package agents
 
 import (
 	"fmt"
+	"slices"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/mneme/mneme/activities"
@@ -40,7 +42,43 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 		out.Indexed += gone.Indexed
 		more = gone.More
 	}
+	for _, owner := range erased.Owners {
+		receipt, err := eraseEpisodes(ctx, req, owner)
+		if err != nil {
+			return api.EraseEventsResult{}, err
+		}
+		out.Receipts = append(out.Receipts, receipt)
+		out.Episodes = slices.DeleteFunc(out.Episodes, func(id string) bool { return slices.Contains(receipt.IDs, id) })
+	}
 	show.Show(ctx, api.PhaseDone, fmt.Sprintf("%d events emptied, %d runs deleted", out.Erased, out.Runs),
 		mneme.AttrOutcome.ValueSet(api.OutcomeOK))
 	return out, nil
+}
+
+// eraseEpisodes erases the episodes of one agent with what says the same, by a run of Forget that is confirmed here. The
+// run goes on if this one ends.
+func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest, of activities.EpisodesOf) (schema.ForgetReceipt, error) {
+	forget := schema.ForgetRequest{Operation: schema.Operation{Principal: of.Principal, Actor: req.Actor, Reason: req.Reason,
+		OperationID: "events-" + workflow.GetInfo(ctx).WorkflowExecution.RunID}, Mode: schema.ForgetErase,
+		Selector: schema.Selector{IDs: of.IDs, Everywhere: true}}
+	id := api.OperationWorkflowID(api.KindForget, forget.Operation, forget)
+	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            id,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		StaticSummary:         fmt.Sprintf("erase %d episodes that tell of erased events", len(of.IDs)),
+		TypedSearchAttributes: mneme.OfPrincipal(of.Principal),
+	}), api.WorkflowForget, forget)
+	var receipt schema.ForgetReceipt
+	if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
+		return receipt, err
+	}
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		flow.StoreOptions("confirm the erasing of episodes", flow.InfrastructureAttempts)), erasing.ApproveErasure,
+		activities.ApproveErasureRequest{Principal: of.Principal, WorkflowID: id, Actor: req.Actor}).Get(ctx, nil)
+	if err != nil {
+		return receipt, err
+	}
+	err = child.Get(ctx, &receipt)
+	return receipt, err
 }
