@@ -70,7 +70,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	url := testkit.DatabaseURL(t)
-	w := &world{t: t, url: url, store: testkit.OpenStore(t, url), owner: testkit.Owner(t, url), env: (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()}
+	w := &world{t: t, url: url, store: testkit.OpenStore(t, url), owner: testkit.Owner(t, url),
+		env: (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()}
 	return w
 }
 
@@ -86,7 +87,8 @@ func (w *world) stage(n int) (schema.IngestAck, schema.Range) {
 func (w *world) stageRequest(req schema.IngestRequest) (schema.IngestAck, schema.Range) {
 	w.t.Helper()
 	staging := &activities.Staging{Store: w.store, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3}
-	ack, err := staging.StageCandidates(ctx, activities.StageRequest{OperationID: uuid.NewString(), WorkflowID: "wf", Request: req})
+	ack, err := staging.StageCandidates(ctx, activities.StageRequest{OperationID: uuid.NewString(), WorkflowID: "wf",
+		Request: req})
 	require.NoError(w.t, err)
 	return ack.Ack(), schema.Range{Tenant: "t", BatchID: uuid.MustParse(ack.BatchID), From: 0, To: len(ack.MemoryIDs)}
 }
@@ -143,7 +145,8 @@ func (e *extractor) Extract(ctx context.Context, src inference.Source) (memory.E
 			return memory.Extraction{}, inference.Usage{}, err
 		}
 	}
-	return memory.Extraction{Facts: []memory.Fact{{Content: "a fact about " + src.Content, Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{Model: "m", Calls: 1, PromptTokens: 3}, nil
+	return memory.Extraction{Facts: []memory.Fact{{Content: "a fact about " + src.Content,
+		Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{Model: "m", Calls: 1, PromptTokens: 3}, nil
 }
 
 // decider answers as a test says.
@@ -153,7 +156,8 @@ type decider struct {
 	fn    func(context.Context) (memory.Proposal, error)
 }
 
-func (d *decider) Decide(ctx context.Context, f memory.Fact, _ []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+func (d *decider) Decide(ctx context.Context, f memory.Fact,
+	_ []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
 	d.calls.Add(1)
 	if !d.away && !strings.Contains(f.Content, canary) { // of no one's fact it can say something
 		return memory.Proposal{Action: schema.ActionNone}, inference.Usage{Model: "m", Calls: 1}, nil
@@ -211,7 +215,8 @@ func TestAPoisonCandidateDiesAndTheRestGoOn(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.stage(4)
 	e := &extractor{fn: only(1, &inference.PermanentError{Reason: "status 400"})}
-	out, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
+	out, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e,
+		Concurrency: 2}).ExtractFacts, r)
 	require.NoError(t, err, "what is dead is not tried again")
 	require.Equal(t, schema.ExtractCounts{Candidates: 3, Facts: 3, Dead: 1}, out)
 	require.EqualValues(t, 1, w.jobs()[schema.JobDead])
@@ -233,7 +238,8 @@ func TestACandidateThatKeepsFailingDies(t *testing.T) {
 	out, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Dead)
-	require.EqualValues(t, 1+3+3, e.calls.Load(), "each failure was held against what the endpoint says to another text")
+	require.EqualValues(t, 1+3+3, e.calls.Load(),
+		"each failure was held against what the endpoint says to another text")
 }
 
 // spread requires that a delay is the one that is wanted, and jitter.
@@ -245,7 +251,8 @@ func spread(t *testing.T, want, got time.Duration) {
 
 func TestThrottlingCostsNoAttemptAndIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	for asked, want := range map[time.Duration]time.Duration{7 * time.Second: 7 * time.Second, 0: time.Second, 5 * time.Hour: 10 * time.Minute} {
+	for asked, want := range map[time.Duration]time.Duration{7 * time.Second: 7 * time.Second, 0: time.Second,
+		5 * time.Hour: 10 * time.Minute} {
 		w := newWorld(t)
 		_, r := w.stage(3)
 		e := &extractor{fn: only(1, fmt.Errorf("extract: %w", &inference.RateLimitError{RetryAfter: asked}))}
@@ -283,7 +290,8 @@ func TestAnEndpointThatIsAwayCostsNoAttempt(t *testing.T) {
 	_, err := run[schema.ExtractCounts](w, a.ExtractFacts, r)
 	require.NoError(t, err)
 	for _, text := range e.seen {
-		require.True(t, strings.Contains(text, canary) || text == "Nothing happened.", "what it is asked of its own is no one's")
+		require.True(t, strings.Contains(text, canary) || text == "Nothing happened.",
+			"what it is asked of its own is no one's")
 	}
 }
 
@@ -308,7 +316,8 @@ func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
 	_, r := w.stage(300)
 	e := &extractor{}
 	e.fn = func(ctx context.Context, _ inference.Source) error {
-		if e.calls.Load() > 100 { // later than the first save begins: an activity that goes on after it would go on here
+		// later than the first save begins: an activity that goes on after it would go on here
+		if e.calls.Load() > 100 {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -318,7 +327,8 @@ func TestExtractStopsAtTheFirstInfrastructureError(t *testing.T) {
 		return nil
 	}
 	w.exec(`ALTER TABLE memory_candidates ADD CONSTRAINT broken CHECK (extraction IS NULL) NOT VALID`)
-	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 4}).ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e,
+		Concurrency: 4}).ExtractFacts, r)
 	require.Error(t, err)
 	require.Less(t, e.calls.Load(), int32(120), "it stops at the first save that fails")
 	var app *temporal.ApplicationError
@@ -332,7 +342,11 @@ func TestAStoppedActivityBlamesNoCandidate(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.stage(3)
 	stop, cancel := context.WithCancel(ctx)
-	e := &extractor{fn: func(ctx context.Context, _ inference.Source) error { cancel(); <-ctx.Done(); return ctx.Err() }}
+	e := &extractor{fn: func(ctx context.Context, _ inference.Source) error {
+		cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	}}
 	_, err := (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts(stop, r)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Zero(t, w.count("jobs", "attempts > 1"), "the first goes on")
@@ -342,7 +356,10 @@ func TestASlowModelCallStillSendsHeartbeats(t *testing.T) { // alone, for the co
 	before := beats.Load()
 	w := newWorld(t)
 	_, r := w.stage(1)
-	e := &extractor{fn: func(context.Context, inference.Source) error { time.Sleep(600 * time.Millisecond); return nil }}
+	e := &extractor{fn: func(context.Context, inference.Source) error {
+		time.Sleep(600 * time.Millisecond)
+		return nil
+	}}
 	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, beats.Load()-before, int32(3), "one call may take longer than the heartbeat timeout")
@@ -355,7 +372,8 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 	for i := range long {
 		long[i] = 'a' + byte(i%7)
 	}
-	ack, r := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: string(long)}}})
+	ack, r := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"},
+		Candidates: []schema.Candidate{{Content: string(long)}}})
 	e := &extractor{}
 	out, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
@@ -372,7 +390,8 @@ func TestExtractCutsAndChecksWhatItGets(t *testing.T) {
 func (w *world) extracted(n int) schema.Range {
 	w.t.Helper()
 	_, r := w.stage(n)
-	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: &extractor{}}).ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store,
+		Extractor: &extractor{}}).ExtractFacts, r)
 	require.NoError(w.t, err)
 	return r
 }
@@ -412,7 +431,8 @@ func TestDecideTreatsFailuresAsExtractDoes(t *testing.T) {
 	d := &decider{fn: func(context.Context) (memory.Proposal, error) {
 		return memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"}, fail
 	}}
-	other, _ := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: "a fact about " + canary + " who says number zero"}}})
+	other, _ := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"},
+		Candidates: []schema.Candidate{{Content: "a fact about " + canary + " who says number zero"}}})
 	require.Empty(t, other.Deduped)
 	a := &activities.Decision{Store: w.store, Decider: d, Embedder: rules.New().Embedder}
 	fail = &inference.RateLimitError{RetryAfter: 3 * time.Second}
@@ -440,11 +460,13 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 	good := rules.New().Embedder
 	down := testkit.BrokenEmbedder{Embedder: good}
 	r := w.extracted(3)
-	decided, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: down}).DecideFacts, activities.DecideRequest{Range: r})
+	decided, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider,
+		Embedder: down}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.True(t, decided.WithoutVectors)
 	require.Equal(t, 3, decided.Candidates)
-	written, err := run[schema.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: down}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	written, err := run[schema.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: down}).WriteProposals,
+		activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, written.Added)
 	require.Zero(t, w.count("memory_embeddings", "true"))
@@ -455,11 +477,13 @@ func TestAnEmbedderThatIsDownDelaysOnlyTheVectors(t *testing.T) {
 	require.NotEmpty(t, ranking.Hits, "still found by its words")
 
 	index := vector.PGVector{Store: w.store}
-	_, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: down, Index: index}).DrainOutbox, indexing.DrainRequest{MaxPages: 10})
+	_, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: down,
+		Index: index}).DrainOutbox, indexing.DrainRequest{MaxPages: 10})
 	require.Error(t, err)
 	before := w.count("index_outbox", "true")
 	require.Positive(t, before, "the outbox still asks")
-	drained, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: good, Index: index}).DrainOutbox, indexing.DrainRequest{MaxPages: 10})
+	drained, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: good,
+		Index: index}).DrainOutbox, indexing.DrainRequest{MaxPages: 10})
 	require.NoError(t, err)
 	require.Equal(t, w.count("memories", "live"), drained.Embedded)
 	require.False(t, drained.More)
@@ -471,7 +495,8 @@ func TestWriteEmbedsSourcesBeforeTheTransaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.extracted(2)
-	_, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
+	_, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: rules.New().Decider,
+		Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	a := &activities.Writing{Store: w.store, Embedder: rules.New().Embedder}
 	first, err := run[schema.WriteCounts](w, a.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
@@ -512,16 +537,19 @@ func TestIndexBatchTellsTheIndexAndThenForgets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(3)
-	_, other := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: "of another batch"}}})
+	_, other := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"},
+		Candidates: []schema.Candidate{{Content: "of another batch"}}})
 	_ = other
 	gone := uuid.MustParse(ack.MemoryIDs[1])
 	_, err := w.owner.Exec(ctx, `UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
 	require.NoError(t, err)
-	_, err = run[api.IndexResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: brokenIndex{vector.PGVector{Store: w.store}}}).IndexBatch, r)
+	_, err = run[api.IndexResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder,
+		Index: brokenIndex{vector.PGVector{Store: w.store}}}).IndexBatch, r)
 	require.Error(t, err)
 	require.Equal(t, 4, w.count("index_outbox", "true"), "what the index was not told stays")
 	x := &recordingIndex{PGVector: vector.PGVector{Store: w.store}}
-	out, err := run[api.IndexResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).IndexBatch, r)
+	out, err := run[api.IndexResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder,
+		Index: x}).IndexBatch, r)
 	require.NoError(t, err)
 	require.Equal(t, api.IndexResult{Upserted: 2, Deleted: 1}, out, "the vectors had been kept")
 	require.Equal(t, 2, w.count("memory_embeddings", "true"))
@@ -538,14 +566,20 @@ func TestDrainGoesOnBehindFoldedChanges(t *testing.T) {
 	w := newWorld(t)
 	_, _ = w.stage(2)
 	// More pending changes than a page holds, of few memories.
-	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', (SELECT id FROM memories ORDER BY id LIMIT 1), g, 'upsert', now() FROM generate_series(1, 1200) g`)
-	out, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, indexing.DrainRequest{MaxPages: 50})
+	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', (SELECT id FROM memories
+		ORDER BY id LIMIT 1), g, 'upsert', now() FROM generate_series(1, 1200) g`)
+	out, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder,
+		Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox,
+		indexing.DrainRequest{MaxPages: 50})
 	require.NoError(t, err)
 	require.False(t, out.More)
 	require.Zero(t, w.count("index_outbox", "true"), "no more means none is left")
 
-	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', gen_random_uuid(), g, 'upsert', now() FROM generate_series(1, 1200) g`)
-	out, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, indexing.DrainRequest{MaxPages: 2})
+	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+		SELECT 't', gen_random_uuid(), g, 'upsert', now() FROM generate_series(1, 1200) g`)
+	out, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder,
+		Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox,
+		indexing.DrainRequest{MaxPages: 2})
 	require.NoError(t, err)
 	require.True(t, out.More, "bounded, and it says so")
 	require.Equal(t, 1000, out.Deleted)
@@ -556,16 +590,20 @@ func TestStagingNarrowsAndRefuses(t *testing.T) {
 	w := newWorld(t)
 	loose := 0.1
 	p := schema.Principal{Tenant: "t", Agent: "a"}
-	ack, _ := w.stageRequest(schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: "x"}}, Mode: schema.ModeFrozen, NoUpdateDelete: true, MinFactConfidence: &loose})
+	ack, _ := w.stageRequest(schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: "x"}},
+		Mode: schema.ModeFrozen, NoUpdateDelete: true, MinFactConfidence: &loose})
 	b, err := w.store.Batch(ctx, "t", uuid.MustParse(ack.BatchID))
 	require.NoError(t, err)
 	require.Equal(t, schema.ModeFrozen, b.Policy.Mode)
 	require.False(t, b.Policy.AllowUpdateDelete)
-	require.InDelta(t, proposals.DefaultMinFactConfidence, b.Policy.MinFactConfidence, 1e-6, "a request can only narrow")
+	require.InDelta(t, proposals.DefaultMinFactConfidence, b.Policy.MinFactConfidence, 1e-6,
+		"a request can only narrow")
 	require.Equal(t, schema.VisibilityPrivate, b.Visibility)
 
-	_, err = (&activities.Staging{Store: w.store, Policy: proposals.DefaultWritePolicy(), MaxAttempts: 3}).StageCandidates(ctx,
-		activities.StageRequest{OperationID: "op", Request: schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: canary + "\x00"}}}})
+	_, err = (&activities.Staging{Store: w.store, Policy: proposals.DefaultWritePolicy(),
+		MaxAttempts: 3}).StageCandidates(ctx,
+		activities.StageRequest{OperationID: "op",
+			Request: schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: canary + "\x00"}}}})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, api.ErrTypeInvalidRequest, app.Type())
@@ -583,9 +621,13 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 		err  error
 		kind string
 	}{
-		"job id":        {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: "x"})), api.ErrTypeInvalidRequest},
-		"unknown job":   {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: uuid.NewString()})), api.ErrTypeNotFound},
-		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx, activities.DecideRequest{Range: schema.Range{Tenant: "t", BatchID: uuid.New(), To: 1}})), api.ErrTypeNotFound},
+		"job id": {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: "x"})),
+			api.ErrTypeInvalidRequest},
+		"unknown job": {second(jobs.ReviveJob(ctx, activities.ReviveRequest{Tenant: "t", JobID: uuid.NewString()})),
+			api.ErrTypeNotFound},
+		"unknown batch": {second((&activities.Decision{Store: w.store}).DecideFacts(ctx,
+			activities.DecideRequest{Range: schema.Range{Tenant: "t", BatchID: uuid.New(), To: 1}})),
+			api.ErrTypeNotFound},
 	} {
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, c.err, &app, name)
@@ -632,10 +674,12 @@ func TestErrorsOfEveryPhaseCarryNoContent(t *testing.T) {
 	require.NoError(t, err)
 	for _, table := range []string{"memories", "memory_history", "memory_embeddings"} {
 		breaking(table, func() error {
-			return second(run[schema.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3}))
+			return second(run[schema.WriteCounts](w, (&activities.Writing{Store: w.store,
+				Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3}))
 		})
 	}
-	_, err = run[schema.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals, activities.WriteRequest{Range: r, MaxRounds: 3})
+	_, err = run[schema.WriteCounts](w, (&activities.Writing{Store: w.store, Embedder: embedder}).WriteProposals,
+		activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, w.count("memory_embeddings", "true"))
 }
@@ -658,11 +702,13 @@ func TestDrainGoesOnBehindAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, tenant := range []string{"a", "b", "c"} {
-		w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: tenant, Agent: "a"}, Candidates: []schema.Candidate{{Content: "of " + tenant}}})
+		w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: tenant, Agent: "a"},
+			Candidates: []schema.Candidate{{Content: "of " + tenant}}})
 	}
 	w.exec(`DROP FUNCTION mneme_sweep_staged()`)
 	x := &failingFor{recordingIndex: recordingIndex{PGVector: vector.PGVector{Store: w.store}}, tenant: "a"}
-	_, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: x}).DrainOutbox, indexing.DrainRequest{MaxPages: 50})
+	_, err := run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder,
+		Index: x}).DrainOutbox, indexing.DrainRequest{MaxPages: 50})
 	require.ErrorContains(t, err, "index is down for a")
 	require.Len(t, x.upserts, 2)
 	require.Equal(t, 1, w.count("index_outbox", "true"), "what failed stays")
@@ -686,22 +732,29 @@ func TestAnEmbedderThatLeavesOneOut(t *testing.T) {
 		ref := schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}
 		body, err := json.Marshal(request)
 		require.NoError(t, err)
-		_, err = (&activities.Accepting{Store: w.store}).Accept(ctx, activities.AcceptRequest{Operation: ref, Kind: kind, Body: body})
+		_, err = (&activities.Accepting{Store: w.store}).Accept(ctx, activities.AcceptRequest{Operation: ref,
+			Kind: kind, Body: body})
 		require.NoError(t, err)
 		return ref
 	}
 	var record schema.MemoryRecord
-	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "tea",
+	require.NoError(t,
+		record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "tea",
 		"predicate": "is_served", "object": "hot", "validity": {"mode": "global"}}}`)))
-	put, err := run[schema.PutResult](w, (&activities.Putting{Store: w.store, Embedder: embedder, Policy: proposals.DefaultWritePolicy()}).Put,
+	put, err := run[schema.PutResult](w, (&activities.Putting{Store: w.store, Embedder: embedder,
+		Policy: proposals.DefaultWritePolicy()}).Put,
 		accept("put", schema.PutRequest{Operation: op, Records: []schema.MemoryRecord{record}}))
 	require.NoError(t, err)
 	require.Equal(t, schema.PutCreated, put.Items[0].Status)
 	content := "Tea is served cold."
-	modified, err := run[schema.ModifyResult](w, (&activities.Modifying{Store: w.store, Embedder: embedder, Policy: proposals.DefaultWritePolicy()}).Modify,
-		accept("modify", schema.ModifyRequest{Operation: op, Patches: []schema.Patch{{ID: put.Items[0].ID, Content: &content}}}))
+	modified, err := run[schema.ModifyResult](w, (&activities.Modifying{Store: w.store, Embedder: embedder,
+		Policy: proposals.DefaultWritePolicy()}).Modify,
+		accept("modify", schema.ModifyRequest{Operation: op,
+			Patches: []schema.Patch{{ID: put.Items[0].ID, Content: &content}}}))
 	require.NoError(t, err)
 	require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
-	_, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: embedder, Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox, indexing.DrainRequest{MaxPages: 5})
+	_, err = run[indexing.DrainResult](w, (&indexing.Indexing{Store: w.store, Embedder: embedder,
+		Index: &recordingIndex{PGVector: vector.PGVector{Store: w.store}}}).DrainOutbox,
+		indexing.DrainRequest{MaxPages: 5})
 	require.ErrorContains(t, err, "0 vectors for 1")
 }

@@ -270,7 +270,8 @@ func (a *Decision) propose(
 			others = append(others, n)
 			continue
 		}
-		known := memory.Proposal{Action: schema.ActionNone, TargetID: n.ID, Confidence: 1, Reason: "already known: identical"}
+		known := memory.Proposal{Action: schema.ActionNone, TargetID: n.ID, Confidence: 1,
+			Reason: "already known: identical"}
 		p := proposals.KeepLasting(known, neighbors, visibility)
 		if p.Action == schema.ActionNone {
 			return p, inference.Usage{}, nil

@@ -10,7 +10,10 @@ import (
 // ListenToHeartbeats makes work in progress report this often, and to fn as well.
 func ListenToHeartbeats(every time.Duration, fn func(details []any)) {
 	record := step.RecordHeartbeat
-	step.HeartbeatEvery, step.RecordHeartbeat = every, func(ctx context.Context, details ...any) { fn(details); record(ctx, details...) }
+	step.HeartbeatEvery, step.RecordHeartbeat = every, func(ctx context.Context, details ...any) {
+		fn(details)
+		record(ctx, details...)
+	}
 }
 
 // RetryWait is how long an endpoint that is away is waited for after an attempt.

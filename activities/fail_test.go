@@ -16,8 +16,10 @@ import (
 // dropped.
 func TestFailDoesNotRetryWhatTheDatabaseCannotKeep(t *testing.T) {
 	t.Parallel()
-	for code, permanent := range map[string]bool{"22P02": true, "22021": true, "54000": true, "40001": false, "57P01": false, "23505": false} {
-		err := step.Fail(fmt.Errorf("put: %w", &pgconn.PgError{Severity: "ERROR", Code: code, Message: `invalid input: "the secret"`}))
+	for code, permanent := range map[string]bool{"22P02": true, "22021": true, "54000": true, "40001": false,
+		"57P01": false, "23505": false} {
+		err := step.Fail(fmt.Errorf("put: %w",
+			&pgconn.PgError{Severity: "ERROR", Code: code, Message: `invalid input: "the secret"`}))
 		var app *temporal.ApplicationError
 		if !permanent {
 			require.NotErrorAs(t, err, &app, code)

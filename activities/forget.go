@@ -41,7 +41,8 @@ type Forgetting struct {
 	ReviewID func(tenant, batchID string) string // the workflow id of a batch's review
 	// RenewReview starts the review of a batch again, in place of the run that waits.
 	RenewReview func(ctx context.Context, c client.Client, taskQueue, tenant, batchID string) error
-	// Approve confirms a run of Forget with the token that it is given for the run's id; empty: it is confirmed already.
+	// Approve confirms a run of Forget with the token that it is given for the run's id; empty: it is confirmed
+	// already.
 	Approve func(ctx context.Context, c client.Client, workflowID, actor string,
 		token func(runID string) (string, error)) error
 	// SweepMemoryIndex removes from a hosted memory index what the ledger has no more; nil: there is no such index.
@@ -129,7 +130,8 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	if err != nil {
 		return schema.ForgetReceipt{}, err
 	}
-	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize), step.Now(a.Now))
+	out, err := a.Store.ForgetBatch(ctx, in.Tenant, id, cmp.Or(in.BatchSize, forgetting.ForgetBatchSize),
+		step.Now(a.Now))
 	if err != nil {
 		return schema.ForgetReceipt{}, step.Fail(err)
 	}
@@ -219,7 +221,8 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	}
 	swept, err := a.Store.SweepLexemes(ctx, in.Tenant, step.Now(a.Now))
 	if err == nil && swept > 0 {
-		err = a.Store.NoteForget(ctx, in.Tenant, id, forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}},
+		err = a.Store.NoteForget(ctx, in.Tenant, id,
+			forgetting.ForgetNote{Removed: map[string]int{"lexeme_stats": swept}},
 			step.Now(a.Now))
 	}
 	return step.Fail(step.Stalled(ctx, err))
@@ -412,13 +415,14 @@ func (d *runDeleter) deleteRuns(
 // One that is under way is counted; it ends within a minute.
 func (d *runDeleter) deleteRecalls(ctx context.Context) error {
 	return d.list(ctx, "WorkflowType IN ("+quoted(RecallWorkflow)+", "+quoted(GetWorkflow)+", "+
-		quoted(ContextWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant), func(e *workflowpb.WorkflowExecutionInfo) error {
-		if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			d.running++
-			return nil
-		}
-		return d.deleteRun(ctx, e.GetExecution())
-	})
+		quoted(ContextWorkflow)+") AND "+api.AttributeTenant+" = "+quoted(d.tenant),
+		func(e *workflowpb.WorkflowExecutionInfo) error {
+			if e.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+				d.running++
+				return nil
+			}
+			return d.deleteRun(ctx, e.GetExecution())
+		})
 }
 
 // list calls each for every run that a query finds.

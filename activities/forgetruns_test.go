@@ -28,7 +28,8 @@ func TestDeletingRunsGoesOnInAnotherAttempt(t *testing.T) {
 		started, _ := h.Ingest(t, testkit.Request(p, schema.SourceMemory, text))
 		ids, carriers = append(ids, started.Ack.MemoryIDs...), append(carriers, started.ID)
 	}
-	request := schema.ForgetRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "not wanted"},
+	request := schema.ForgetRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia",
+		Reason: "not wanted"},
 		Mode: schema.ForgetErase, Selector: schema.Selector{IDs: ids}}
 	run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, request)
 	require.NoError(t, err)
@@ -36,7 +37,8 @@ func TestDeletingRunsGoesOnInAnotherAttempt(t *testing.T) {
 	require.NoError(t, err)
 	token, err := h.Store.ForgetToken(ctx, p, uuid.MustParse(preview.RunID), time.Now())
 	require.NoError(t, err)
-	_, err = mneme.ConfirmForget(ctx, h.Temporal, preview.WorkflowID, schema.ForgetConfirmation{Token: token, Actor: "person:bo"})
+	_, err = mneme.ConfirmForget(ctx, h.Temporal, preview.WorkflowID,
+		schema.ForgetConfirmation{Token: token, Actor: "person:bo"})
 	require.NoError(t, err)
 	receipt, err := mneme.Outcome[schema.ForgetReceipt](ctx, run)
 	require.NoError(t, err)
@@ -44,7 +46,8 @@ func TestDeletingRunsGoesOnInAnotherAttempt(t *testing.T) {
 	require.GreaterOrEqual(t, receipt.Removed["temporal_runs"], len(carriers))
 
 	attempts := 0
-	events := h.Temporal.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := h.Temporal.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		require.NoError(t, err)

@@ -107,7 +107,8 @@ func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsReques
 	}
 	if d.running > 0 {
 		attempt := int(activity.GetInfo(ctx).Attempt)
-		return ForgetSessionsResult{}, step.PendingError(d.running, lifecycle.RetryDelay(attempt, step.RetryKey(ctx)), "")
+		return ForgetSessionsResult{}, step.PendingError(d.running, lifecycle.RetryDelay(attempt, step.RetryKey(ctx)),
+			"")
 	}
 	out := ForgetSessionsResult{Deleted: d.deleted}
 	if in.Shown {

@@ -148,8 +148,11 @@ func TestAnEmbedderThatIsDownCountsAgainstNobody(t *testing.T) {
 	require.NoError(t, err)
 	embedder.down.Store(true)
 	w.remember("t", "This comes while it is down.")
-	_, err = w.owner.Exec(ctx, `WITH gone AS (UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1 RETURNING tenant, id, version)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'delete', now() FROM gone`, ids[0])
+	_, err = w.owner.Exec(ctx,
+		`WITH gone AS (UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1
+			RETURNING tenant, id, version)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			SELECT tenant, id, version, 'delete', now() FROM gone`, ids[0])
 	require.NoError(t, err)
 	_, err = w.drain(a)
 	require.ErrorContains(t, err, "down")
@@ -174,12 +177,13 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	w := newWorld(t)
 	q, _ := w.qdrant()
 	next := renamed{rules.New().Embedder, "next-v1"}
-	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q, Others: func(m inference.EmbeddingModel) (inference.Embedder, error) {
-		if m.Name == "next-v1" {
-			return next, nil
-		}
-		return nil, vector.ErrNoEmbedder
-	}}
+	a := &indexing.Indexing{Store: w.store, Embedder: rules.New().Embedder, Index: q,
+		Others: func(m inference.EmbeddingModel) (inference.Embedder, error) {
+			if m.Name == "next-v1" {
+				return next, nil
+			}
+			return nil, vector.ErrNoEmbedder
+		}}
 	old := w.remember("t", "Known before the rebuild.")[0]
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -200,7 +204,8 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	require.True(t, has(first, meanwhile))
 	require.True(t, has(second, meanwhile))
 	require.False(t, has(second, old), "what was there before is the filling's")
-	filled, err := run[indexing.FillResult](w, a.FillGeneration, indexing.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
+	filled, err := run[indexing.FillResult](w, a.FillGeneration,
+		indexing.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
 	require.NoError(t, err)
 	require.True(t, filled.Done)
 	require.EqualValues(t, 2, filled.Memories)
@@ -211,8 +216,11 @@ func TestChangesReachEveryGeneration(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, second.ID, w.active(q).ID)
 
-	_, err = w.owner.Exec(ctx, `WITH gone AS (UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1 RETURNING tenant, id, version)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'delete', now() FROM gone`, meanwhile)
+	_, err = w.owner.Exec(ctx,
+		`WITH gone AS (UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1
+			RETURNING tenant, id, version)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			SELECT tenant, id, version, 'delete', now() FROM gone`, meanwhile)
 	require.NoError(t, err)
 	_, err = w.drain(a)
 	require.NoError(t, err)
@@ -241,8 +249,11 @@ func TestOlderNewsAreTakenBack(t *testing.T) {
 	g := w.active(q)
 	old, err := w.store.IndexEntries(ctx, "t", embedder.Model(), []uuid.UUID{id})
 	require.NoError(t, err)
-	_, err = w.owner.Exec(ctx, `WITH gone AS (UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1 RETURNING tenant, id, version)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'delete', now() FROM gone`, id)
+	_, err = w.owner.Exec(ctx,
+		`WITH gone AS (UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1
+			RETURNING tenant, id, version)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			SELECT tenant, id, version, 'delete', now() FROM gone`, id)
 	require.NoError(t, err)
 	_, err = w.drain(a)
 	require.NoError(t, err)
@@ -265,7 +276,8 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	q, server := w.qdrant()
 	embedder := rules.New().Embedder
 	a := &indexing.Indexing{Store: w.store, Embedder: embedder, Index: q}
-	ids := w.remember("t", "First of five things.", "Second of five things.", "Third of five things.", "Fourth of five things.", "Fifth of five things.")
+	ids := w.remember("t", "First of five things.", "Second of five things.", "Third of five things.",
+		"Fourth of five things.", "Fifth of five things.")
 	w.remember("u", "Of another tenant.")
 	_, err := w.drain(a)
 	require.NoError(t, err)
@@ -314,7 +326,8 @@ func TestDriftIsFoundFromBothSides(t *testing.T) {
 	require.EqualValues(t, 6, wiped.Missing)
 	require.EqualValues(t, 6, wiped.Repaired)
 	require.Equal(t, api.Drift{Memories: 6, Points: 6}, w.compare(a, true))
-	hits, err := q.Search(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, pg.Embedding{Model: embedder.Model(), Vector: byID[ids[0]].Vector}, 3)
+	hits, err := q.Search(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}},
+		pg.Embedding{Model: embedder.Model(), Vector: byID[ids[0]].Vector}, 3)
 	require.NoError(t, err)
 	require.Equal(t, ids[0], hits[0].ID)
 }

@@ -37,7 +37,8 @@ func TestRetriesAreSpread(t *testing.T) {
 	}
 	require.Greater(t, len(delays), 3)
 
-	for _, left := range []error{temporal.NewNonRetryableApplicationError("no", api.ErrTypeInvalidRequest, nil), step.PendingError(1, 3*time.Second, ""), temporal.NewCanceledError()} {
+	for _, left := range []error{temporal.NewNonRetryableApplicationError("no", api.ErrTypeInvalidRequest, nil),
+		step.PendingError(1, 3*time.Second, ""), temporal.NewCanceledError()} {
 		require.Equal(t, left, step.Delayed(left, "a", 1))
 	}
 	require.NotErrorIs(t, step.Delayed(cause, "a", 1), context.Canceled)

@@ -27,7 +27,8 @@ func TestAnAttemptWithoutProgressIsCancelled(t *testing.T) {
 	_, r := w.stage(2)
 	e := &extractor{fn: func(ctx context.Context, _ inference.Source) error { <-ctx.Done(); return ctx.Err() }}
 	before, began := beats.Load(), time.Now()
-	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e, Concurrency: 2}).ExtractFacts, r)
+	_, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e,
+		Concurrency: 2}).ExtractFacts, r)
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.Equal(t, api.ErrTypeStalled, app.Type())
@@ -41,7 +42,10 @@ func TestSlowProgressIsProgress(t *testing.T) {
 	defer activities.StalledAfter(600 * time.Millisecond)()
 	w := newWorld(t)
 	_, r := w.stage(5)
-	e := &extractor{fn: func(context.Context, inference.Source) error { time.Sleep(300 * time.Millisecond); return nil }}
+	e := &extractor{fn: func(context.Context, inference.Source) error {
+		time.Sleep(300 * time.Millisecond)
+		return nil
+	}}
 	out, err := run[schema.ExtractCounts](w, (&activities.Extraction{Store: w.store, Extractor: e}).ExtractFacts, r)
 	require.NoError(t, err)
 	require.Equal(t, 5, out.Candidates)
@@ -78,12 +82,15 @@ func TestAStatementAtItsLimitIsAskedForLess(t *testing.T) {
 	w.exec(`CREATE POLICY slow ON lexeme_stats AS RESTRICTIVE FOR SELECT USING (pg_sleep(0.01)::text IS NOT NULL)`)
 	var timeouts atomic.Int32
 	limited := func(limit time.Duration) *store.Store {
-		s, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(pg.Class, bool) { timeouts.Add(1) }})
+		s, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(pg.Class, bool) {
+			timeouts.Add(1)
+		}})
 		require.NoError(t, err)
 		t.Cleanup(s.Close)
 		return s
 	}
-	decision := &activities.Decision{Store: limited(300 * time.Millisecond), Decider: &decider{}, Embedder: rules.New().Embedder}
+	decision := &activities.Decision{Store: limited(300 * time.Millisecond), Decider: &decider{},
+		Embedder: rules.New().Embedder}
 	out, err := run[schema.DecideCounts](w, decision.DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	require.Equal(t, 16, out.Candidates)
@@ -116,25 +123,29 @@ func TestATransactionAtItsLimitIsHalved(t *testing.T) {
 	w := newWorld(t)
 	const n = 16
 	r := w.extracted(n)
-	_, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: &decider{}, Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
+	_, err := run[schema.DecideCounts](w, (&activities.Decision{Store: w.store, Decider: &decider{},
+		Embedder: rules.New().Embedder}).DecideFacts, activities.DecideRequest{Range: r})
 	require.NoError(t, err)
 	added := w.count("proposals", "action = 'add'")
 	require.Positive(t, added)
 	var timeouts atomic.Int32
-	limited, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: 300 * time.Millisecond, TimedOut: func(pg.Class, bool) { timeouts.Add(1) }})
+	limited, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: 300 * time.Millisecond,
+		TimedOut: func(pg.Class, bool) { timeouts.Add(1) }})
 	require.NoError(t, err)
 	t.Cleanup(limited.Close)
 
 	// Each row that is locked takes a while now: all of them are too much for one statement.
 	w.exec(`CREATE POLICY slow ON proposals AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.03)::text IS NOT NULL)`)
-	counts, err := run[schema.WriteCounts](w, (&activities.Writing{Store: limited, Embedder: rules.New().Embedder}).WriteProposals,
+	counts, err := run[schema.WriteCounts](w, (&activities.Writing{Store: limited,
+		Embedder: rules.New().Embedder}).WriteProposals,
 		activities.WriteRequest{Range: r, MaxRounds: 3})
 	require.NoError(t, err)
 	require.Positive(t, timeouts.Swap(0), "the whole range was too much")
 	require.Equal(t, added, counts.Added+counts.Stale, "of all halves; what is written changes the ground of the rest")
 	require.Zero(t, w.count("proposals", "state = 'proposed'"))
 
-	w.exec(`UPDATE memory_candidates SET extraction = jsonb_set(extraction, '{triples}', jsonb_build_array(jsonb_build_object(
+	w.exec(`UPDATE memory_candidates
+		SET extraction = jsonb_set(extraction, '{triples}', jsonb_build_array(jsonb_build_object(
 		'source', 'Ana' || ordinal, 'relationship', 'knows', 'target', 'Bo' || ordinal, 'confidence', 1)))`)
 	w.exec(`CREATE POLICY slow ON memories AS RESTRICTIVE FOR UPDATE USING (pg_sleep(0.02)::text IS NOT NULL)`)
 	linked, err := run[schema.LinkCounts](w, (&activities.Linking{Store: limited}).LinkEntities, r)

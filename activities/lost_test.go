@@ -23,7 +23,8 @@ import (
 // step compares one page of memories and repairs what differs.
 func (w *world) step(a *indexing.Indexing, at api.IndexCursor) indexing.CompareResult {
 	w.t.Helper()
-	out, err := run[indexing.CompareResult](w, a.CompareMemories, api.CompareRequest{Cursor: at, MaxPages: 1, Repair: true})
+	out, err := run[indexing.CompareResult](w, a.CompareMemories,
+		api.CompareRequest{Cursor: at, MaxPages: 1, Repair: true})
 	require.NoError(w.t, err)
 	return out
 }
@@ -54,9 +55,12 @@ func TestALostIndexIsSearchedWhenItIsWhole(t *testing.T) {
 	require.True(t, out.Lost, "although nothing is pending")
 	require.Equal(t, q.Name(), out.Index)
 
-	ack, r := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{{Content: "The harbour was built in May."}}})
+	ack, r := w.stageRequest(schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"},
+		Candidates: []schema.Candidate{{Content: "The harbour was built in May."}}})
 	fresh := uuid.MustParse(ack.MemoryIDs[0])
-	_, err = w.owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'delete', now())`, uuid.New())
+	_, err = w.owner.Exec(ctx,
+		`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'delete', now())`,
+		uuid.New())
 	require.NoError(t, err)
 	out, err = w.drain(a)
 	require.NoError(t, err)
@@ -184,7 +188,8 @@ func TestABuildThatIsLost(t *testing.T) {
 	require.Zero(t, w.count("index_outbox", "true"))
 	_, err = q.Count(ctx, g, "t")
 	require.ErrorIs(t, err, vector.ErrMissing)
-	filled, err := run[indexing.FillResult](w, a.FillGeneration, indexing.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
+	filled, err := run[indexing.FillResult](w, a.FillGeneration,
+		indexing.FillRequest{Generation: began.Generation.ID, MaxPages: 10})
 	require.NoError(t, err)
 	require.True(t, filled.Done)
 	n, err := q.Count(ctx, g, "t")
@@ -223,7 +228,8 @@ func TestComparingEndsWhileSomebodyWrites(t *testing.T) {
 			entries[i].Seq, entries[i].Vector = 1<<60, make([]float32, g.Model.Dimensions)
 			entries[i].Vector[0] = 1
 		}
-		return errors.Join(q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{vector.PointOf(entries[0])}}), w.store.SettleOutbox(ctx, "t", entries, w.now()))
+		return errors.Join(q.Apply(ctx, g, "t", vector.Changes{Upserts: []vector.Point{vector.PointOf(entries[0])}}),
+			w.store.SettleOutbox(ctx, "t", entries, w.now()))
 	})
 	require.Zero(t, w.compare(a, true).Found())
 	require.EqualValues(t, 1, looks.Load())
@@ -242,7 +248,8 @@ func TestWorkIsDividedByTime(t *testing.T) {
 	}
 	pages := 0
 	for at := (api.IndexCursor{}); ; pages++ {
-		out, err := run[indexing.FillResult](w, a.FillGeneration, indexing.FillRequest{Generation: w.active(q).ID.String(), Cursor: at, MaxPages: 50})
+		out, err := run[indexing.FillResult](w, a.FillGeneration,
+			indexing.FillRequest{Generation: w.active(q).ID.String(), Cursor: at, MaxPages: 50})
 		require.NoError(t, err)
 		require.LessOrEqual(t, out.Memories, int64(1))
 		if at = out.Cursor; out.Done {
@@ -262,14 +269,16 @@ func TestWorkIsDividedByTime(t *testing.T) {
 	require.Equal(t, 3, pages)
 	var strangers vector.Changes
 	for range 501 {
-		strangers.Upserts = append(strangers.Upserts, vector.Point{MemoryID: uuid.New(), Version: 1, Vector: embedded(t, "stranger")})
+		strangers.Upserts = append(strangers.Upserts,
+			vector.Point{MemoryID: uuid.New(), Version: 1, Vector: embedded(t, "stranger")})
 	}
 	require.NoError(t, q.Apply(ctx, w.active(q), "nobody", strangers))
 	points, err := run[indexing.CompareResult](w, a.ComparePoints, api.CompareRequest{MaxPages: 50})
 	require.NoError(t, err)
 	require.False(t, points.Done)
 	require.EqualValues(t, 500, points.Drift.Points, "one page")
-	points, err = run[indexing.CompareResult](w, a.ComparePoints, api.CompareRequest{Points: points.Points, MaxPages: 50})
+	points, err = run[indexing.CompareResult](w, a.ComparePoints,
+		api.CompareRequest{Points: points.Points, MaxPages: 50})
 	require.NoError(t, err)
 	require.True(t, points.Done)
 }

@@ -88,17 +88,23 @@ func TestForgettingManyPagesIsProgress(t *testing.T) {
 	defer activities.StalledAfter(time.Second)()
 	w := newWorld(t)
 	id := uuid.NewString()
-	w.exec(`INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, mode, state, total, digest, requested_by, expires_at, created_at, receipt)
-		VALUES ('t', '` + id + `', 'wf', 'a', 'force', 'confirmed', 2500, '', 'a', now(), now(), '{"forgotten": 2500}')`)
+	w.exec(`INSERT INTO forget_runs (tenant, id, workflow_id, agent_id, mode, state, total, digest, requested_by,
+		expires_at, created_at, receipt)
+		VALUES ('t', '` + id +
+		`', 'wf', 'a', 'force', 'confirmed', 2500, '', 'a', now(), now(), '{"forgotten": 2500}')`)
 	w.exec(`WITH gone AS (SELECT n, gen_random_uuid() AS id FROM generate_series(1, 2500) n),
-		item AS (INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome) SELECT 't', '` + id + `', n, id, 1, 'forgotten' FROM gone)
+		item AS (INSERT INTO forget_items (tenant, run_id, ordinal, memory_id, version, outcome) SELECT 't', '` + id +
+		`', n, id, 1, 'forgotten' FROM gone)
 		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT 't', id, 1, 'delete', now() FROM gone`)
-	w.exec(`INSERT INTO lexeme_stats (tenant, lexeme, docs) SELECT 't', 'word' || n, 0 FROM generate_series(1, 25000) n`)
+	w.exec(`INSERT INTO lexeme_stats (tenant, lexeme, docs) SELECT 't', 'word' || n, 0
+		FROM generate_series(1, 25000) n`)
 	for _, table := range []string{"index_outbox", "lexeme_stats"} { // five pages of each
-		w.exec(`CREATE FUNCTION slow_` + table + `() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END $$;
+		w.exec(`CREATE FUNCTION slow_` + table +
+			`() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END $$;
 			CREATE TRIGGER slow AFTER DELETE ON ` + table + ` FOR EACH STATEMENT EXECUTE FUNCTION slow_` + table + `()`)
 	}
-	forgetting := &activities.Forgetting{Store: w.store, Index: vector.PGVector{Store: w.store}, Embedder: rules.New().Embedder}
+	forgetting := &activities.Forgetting{Store: w.store, Index: vector.PGVector{Store: w.store},
+		Embedder: rules.New().Embedder}
 	began := time.Now()
 	require.NoError(t, w.do(forgetting.ForgetVectors, activities.ForgetRef{Tenant: "t", RunID: id}))
 	require.Greater(t, time.Since(began), 2*time.Second, "it took longer than an attempt may stand still")
@@ -110,7 +116,9 @@ func TestForgettingManyPagesIsProgress(t *testing.T) {
 func (w *world) limited(limit time.Duration) (*store.Store, *atomic.Int32) {
 	w.t.Helper()
 	var timeouts atomic.Int32
-	s, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(pg.Class, bool) { timeouts.Add(1) }})
+	s, err := store.Open(ctx, pg.Config{URL: w.url, StatementTimeout: limit, TimedOut: func(pg.Class, bool) {
+		timeouts.Add(1)
+	}})
 	require.NoError(w.t, err)
 	w.t.Cleanup(s.Close)
 	return s, &timeouts
@@ -147,7 +155,8 @@ func TestAPurgeAtItsLimitIsAskedForLess(t *testing.T) {
 		}
 	}
 	require.Zero(t, w.count("retrievals", "true"))
-	require.EqualValues(t, 5, timeouts.Load(), "500, 250, 125, 62 and 31 rows were too many, and are not asked for again")
+	require.EqualValues(t, 5, timeouts.Load(),
+		"500, 250, 125, 62 and 31 rows were too many, and are not asked for again")
 }
 
 // What was too much for a search is not asked for again by the next attempt, or by the next activity for the rest.
@@ -223,11 +232,14 @@ func (w *world) waiting(n int) activities.ReviewRef {
 	}
 	targets := w.remember("t", known...)
 	_, r := w.stage(n)
-	w.exec(`UPDATE memory_candidates SET extraction = '{"facts": []}', decided_at = now(), state = 'done' WHERE batch_id = '` + r.BatchID.String() + `'`)
+	w.exec(`UPDATE memory_candidates SET extraction = '{"facts": []}', decided_at = now(), state = 'done'
+		WHERE batch_id = '` + r.BatchID.String() + `'`)
 	for i, target := range targets {
-		w.exec(fmt.Sprintf(`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, action, target_id, target_version, fact, confidence,
+		w.exec(fmt.Sprintf(`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, action, target_id,
+			target_version, fact, confidence,
 				reason, state, outcome, decided_at, expires_at)
-			SELECT 't', gen_random_uuid(), batch_id, id, 0, 'update', '%s', 1, '{"content": "Ana does not like tea number %d", "category": "fact", "confidence": 0.9}', 0.9,
+			SELECT 't', gen_random_uuid(), batch_id, id, 0, 'update', '%s', 1,
+			'{"content": "Ana does not like tea number %d", "category": "fact", "confidence": 0.9}', 0.9,
 				'', 'blocked', 'destructive_mutations_disabled', now(), now() - interval '1 hour'
 			FROM memory_candidates WHERE batch_id = '%s' AND ordinal = %d`, target, i, r.BatchID, i))
 	}
@@ -239,7 +251,8 @@ func TestProposalsExpireByPages(t *testing.T) {
 	w := newWorld(t)
 	const n = pipeline.ExpirePage + 20
 	ref := w.waiting(n)
-	reviewing := &activities.Reviewing{Store: w.store, Embedder: rules.New().Embedder, Policy: proposals.DefaultWritePolicy()}
+	reviewing := &activities.Reviewing{Store: w.store, Embedder: rules.New().Embedder,
+		Policy: proposals.DefaultWritePolicy()}
 	request := activities.ExpireRequest{ReviewRef: ref, Before: time.Now()}
 	open := func() int { return w.count("proposals", "state = 'blocked'") }
 	require.Equal(t, n, open())

@@ -38,7 +38,8 @@ func (w *world) do(fn any, in ...any) error {
 
 // asked searches the index of tenant t as recall does.
 func (w *world) asked(q vector.Index, model inference.EmbeddingModel, v []float32) ([]search.Hit, error) {
-	return q.Search(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, pg.Embedding{Model: model, Vector: v}, 10)
+	return q.Search(ctx, pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a"}},
+		pg.Embedding{Model: model, Vector: v}, 10)
 }
 
 func embedded(t *testing.T, text string) []float32 {
@@ -61,7 +62,8 @@ func (w *world) compare(a *indexing.Indexing, repair bool) api.Drift {
 }
 
 // verifyTwice verifies with an attempt that fails and one that takes up what that has reported.
-func verifyTwice(t *testing.T, a *indexing.Indexing, g vector.Generation, between func()) (out api.VerifyResult, failed error) {
+func verifyTwice(t *testing.T, a *indexing.Indexing, g vector.Generation,
+	between func()) (out api.VerifyResult, failed error) {
 	t.Helper()
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	env.RegisterActivity(a.VerifyGeneration)
@@ -189,7 +191,9 @@ func TestADeletionOnItsWayIsNoDrift(t *testing.T) {
 	gone := vector.Point{MemoryID: uuid.New(), Version: 1, Vector: embedded(t, "gone")}
 	require.NoError(t, q.Apply(ctx, w.active(q), "t", vector.Changes{Upserts: []vector.Point{gone}}))
 	require.EqualValues(t, 1, w.compare(a, false).Dead)
-	_, err = w.owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'delete', now())`, gone.MemoryID)
+	_, err = w.owner.Exec(ctx,
+		`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'delete', now())`,
+		gone.MemoryID)
 	require.NoError(t, err)
 	require.Equal(t, api.Drift{Memories: 1, Points: 2}, w.compare(a, true))
 	_, err = w.drain(a)
@@ -211,15 +215,19 @@ func TestARefusedTextLeavesNoOldPoint(t *testing.T) {
 	old, err := w.store.IndexEntries(ctx, "t", g.Model, ids[:1])
 	require.NoError(t, err)
 	w.exec(`SET session_replication_role = replica`) // the triggers let nothing of an episode be changed
-	_, err = w.owner.Exec(ctx, `WITH m AS (UPDATE memories SET content = 'poison', content_hash = sha256('poison'), version = version + 1 WHERE id = $1 RETURNING tenant, id, version)
-		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'upsert', now() FROM m`, ids[0])
+	_, err = w.owner.Exec(ctx,
+		`WITH m AS (UPDATE memories SET content = 'poison', content_hash = sha256('poison'), version = version + 1
+			WHERE id = $1 RETURNING tenant, id, version)
+		INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			SELECT tenant, id, version, 'upsert', now() FROM m`, ids[0])
 	require.NoError(t, err)
 	out, err := w.drain(a)
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Postponed)
 	verified := func() {
 		t.Helper()
-		result, err := run[api.VerifyResult](w, a.VerifyGeneration, indexing.GenerationRequest{Generation: g.ID.String()})
+		result, err := run[api.VerifyResult](w, a.VerifyGeneration,
+			indexing.GenerationRequest{Generation: g.ID.String()})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, result.Points)
 	}
@@ -309,9 +317,10 @@ func TestAnEndpointThatDoesNotKnowTheModel(t *testing.T) {
 	require.NoError(t, err)
 	var refusal error = &inference.PermanentError{Reason: "status 404, model_not_found"}
 	configured := &picky{Embedder: rules.New().Embedder, word: "poison"}
-	a := &indexing.Indexing{Store: w.store, Embedder: configured, Index: q, Others: func(inference.EmbeddingModel) (inference.Embedder, error) {
-		return unknown{old, refusal}, nil
-	}}
+	a := &indexing.Indexing{Store: w.store, Embedder: configured, Index: q,
+		Others: func(inference.EmbeddingModel) (inference.Embedder, error) {
+			return unknown{old, refusal}, nil
+		}}
 	w.remember("t", "Said when nobody knew the old model any more.")
 	configured.down.Store(true)
 	_, err = w.drain(a)

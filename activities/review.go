@@ -37,7 +37,8 @@ type ReviewRef struct {
 func (r ReviewRef) batch() (uuid.UUID, error) {
 	id, err := uuid.Parse(r.BatchID)
 	if err != nil {
-		return uuid.Nil, temporal.NewNonRetryableApplicationError("batch_id is not an id", api.ErrTypeInvalidRequest, nil)
+		return uuid.Nil, temporal.NewNonRetryableApplicationError("batch_id is not an id", api.ErrTypeInvalidRequest,
+			nil)
 	}
 	return id, nil
 }

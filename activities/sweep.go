@@ -41,7 +41,8 @@ type SweepRequest struct {
 	Tenant     string          `json:"tenant,omitempty"` // this one alone
 	Cursor     api.SweepCursor `json:"cursor"`
 	MaxBatches int             `json:"max_batches"`
-	BatchSize  int             `json:"batch_size,omitempty"` // rows; 0: the worker's (Sweeping.Batch), which is the most
+	// rows; 0: the worker's (Sweeping.Batch), which is the most
+	BatchSize int `json:"batch_size,omitempty"`
 }
 
 // sweepFor is how long one activity goes on: a run that is cancelled ends after it at the latest.
@@ -177,7 +178,8 @@ func (a *Sweeping) passBy(ctx context.Context, kind schema.Sweep, tenant string,
 
 // clone is a copy that a later change of the result does not reach.
 func clone(r api.SweepResult) api.SweepResult {
-	r.Counts, r.Held, r.Failed = maps.Clone(r.Counts), append([]string(nil), r.Held...), append([]string(nil), r.Failed...)
+	r.Counts, r.Held, r.Failed = maps.Clone(r.Counts), append([]string(nil), r.Held...), append([]string(nil),
+		r.Failed...)
 	return r
 }
 

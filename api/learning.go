@@ -124,17 +124,18 @@ type DidNotHelp struct {
 
 // AdviceOption is a procedure or a plan for the situation.
 type AdviceOption struct {
-	MemoryID     string       `json:"memory_id"`
-	Name         string       `json:"name"`
-	Type         string       `json:"type"` // competence or plan_graph
-	Steps        []AdviceStep `json:"steps"`
-	Confidence   float64      `json:"confidence"` // [0,1]
-	Tentative    bool         `json:"tentative,omitempty"`
-	Evidence     []string     `json:"evidence,omitempty"` // ids of episodes
-	Missing      []string     `json:"missing,omitempty"`  // parameters that the caller must give
-	Unknown      []string     `json:"unknown,omitempty"`  // context keys that its conditions name and the request does not
-	Fallbacks    []string     `json:"fallbacks,omitempty"`
-	FailureModes []string     `json:"failure_modes,omitempty"`
+	MemoryID   string       `json:"memory_id"`
+	Name       string       `json:"name"`
+	Type       string       `json:"type"` // competence or plan_graph
+	Steps      []AdviceStep `json:"steps"`
+	Confidence float64      `json:"confidence"` // [0,1]
+	Tentative  bool         `json:"tentative,omitempty"`
+	Evidence   []string     `json:"evidence,omitempty"` // ids of episodes
+	Missing    []string     `json:"missing,omitempty"`  // parameters that the caller must give
+	// context keys that its conditions name and the request does not
+	Unknown      []string `json:"unknown,omitempty"`
+	Fallbacks    []string `json:"fallbacks,omitempty"`
+	FailureModes []string `json:"failure_modes,omitempty"`
 }
 
 // AdviceStep is what to do.
@@ -149,13 +150,14 @@ type AdviceStep struct {
 
 // ReportRequest says how it went after advice.
 type ReportRequest struct {
-	Principal schema.Principal  `json:"principal"`
-	AdviceID  string            `json:"advice_id"`
-	Used      string            `json:"used,omitempty"`    // the memory that was followed; empty: something else was done
-	Outcome   schema.Outcome    `json:"outcome,omitempty"` // empty: it follows from the steps
-	Steps     []StepReport      `json:"steps,omitempty"`
-	Context   map[string]string `json:"context,omitempty"`
-	Session   string            `json:"session,omitempty"` // in which it was done
+	Principal schema.Principal `json:"principal"`
+	AdviceID  string           `json:"advice_id"`
+	// the memory that was followed; empty: something else was done
+	Used    string            `json:"used,omitempty"`
+	Outcome schema.Outcome    `json:"outcome,omitempty"` // empty: it follows from the steps
+	Steps   []StepReport      `json:"steps,omitempty"`
+	Context map[string]string `json:"context,omitempty"`
+	Session string            `json:"session,omitempty"` // in which it was done
 
 	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // that of the request for advice
 }

@@ -10,8 +10,9 @@ import (
 // SessionRef names a session: the work of one agent on one stream of the ledger.
 type SessionRef struct {
 	Principal schema.Principal `json:"principal"`
-	Session   string           `json:"session"`          // chosen by the agent, unique for it
-	Stream    string           `json:"stream,omitempty"` // where its events go; empty: run/SESSION. Agents may share one
+	Session   string           `json:"session"` // chosen by the agent, unique for it
+	// where its events go; empty: run/SESSION. Agents may share one
+	Stream string `json:"stream,omitempty"`
 }
 
 // StreamName returns the stream of the session.
@@ -101,12 +102,13 @@ type SessionWorking struct {
 
 // SessionProgress answers QueryProgress of Session.
 type SessionProgress struct {
-	Phase    string    `json:"phase"` // open, closing or done
-	Events   int       `json:"events"`
-	LastSeq  int64     `json:"last_seq"`
-	Waiting  int       `json:"waiting"` // events accepted and not in the ledger yet
-	Refused  int       `json:"refused"` // events of signals that cannot be kept: not well formed, or the id is another's
-	Runs     int       `json:"runs"`    // this one included
+	Phase   string `json:"phase"` // open, closing or done
+	Events  int    `json:"events"`
+	LastSeq int64  `json:"last_seq"`
+	Waiting int    `json:"waiting"` // events accepted and not in the ledger yet
+	// events of signals that cannot be kept: not well formed, or the id is another's
+	Refused  int       `json:"refused"`
+	Runs     int       `json:"runs"` // this one included
 	IdleFrom time.Time `json:"idle_from"`
 }
 

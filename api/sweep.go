@@ -27,7 +27,8 @@ func (in *SweepInput) Validate() error {
 		return err
 	}
 	if in.BatchSize < 0 {
-		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size", Problem: "must not be negative"}}}
+		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "batch_size",
+			Problem: "must not be negative"}}}
 	}
 	return nil
 }

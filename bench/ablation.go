@@ -77,8 +77,10 @@ func (b *bench) ablation(ctx context.Context) error {
 	base := tallies[0]
 	for i, v := range all {
 		t := tallies[i]
-		rows = append(rows, []string{v.name, fmt.Sprintf("%.3f", t.micro()), fmt.Sprintf("%+.3f", t.micro()-base.micro()),
-			fmt.Sprintf("%.3f", t.macro(adversarial)), fmt.Sprintf("%+.3f", t.macro(adversarial)-base.macro(adversarial)),
+		rows = append(rows, []string{v.name, fmt.Sprintf("%.3f", t.micro()),
+			fmt.Sprintf("%+.3f", t.micro()-base.micro()),
+			fmt.Sprintf("%.3f", t.macro(adversarial)),
+			fmt.Sprintf("%+.3f", t.macro(adversarial)-base.macro(adversarial)),
 			fmt.Sprintf("%.3f", t.total.ndcg/max(1, t.total.n))})
 	}
 	table(fmt.Sprintf("Ablation, recall@10 of turns taken through the pipeline, %.0f questions of types 1 to 4",
@@ -149,7 +151,8 @@ func (c conversation) candidates() ([]schema.Candidate, map[string]string) {
 		text := normalize.StorageContent(t.Text + " " + t.Caption)
 		if seen[text] == "" {
 			seen[text] = t.ID
-			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker, SourceKind: schema.SourceObservation,
+			turns = append(turns, schema.Candidate{Content: text, Speaker: t.Speaker,
+				SourceKind: schema.SourceObservation,
 				Session:    fmt.Sprint(t.Session),
 				OccurredAt: when(t.When), Refs: []schema.Ref{{Kind: "event", Ref: t.ID}}})
 		}

@@ -138,7 +138,8 @@ func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beam
 			if size += len(turn.Text); size > schema.MaxRequestBytes {
 				break
 			}
-			if day, err := time.Parse("January-02-2006", turn.When); err == nil && (end == 0 || day.Add(noon).After(at)) {
+			if day, err := time.Parse("January-02-2006", turn.When); err == nil && (end == 0 ||
+				day.Add(noon).After(at)) {
 				at = day.Add(noon)
 			}
 			at = at.Add(time.Minute)
@@ -146,8 +147,9 @@ func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beam
 			if turn.Role != "user" {
 				kind = schema.SourceObservation
 			}
-			req.Candidates = append(req.Candidates, schema.Candidate{Content: turn.Text, Speaker: turn.Role, SourceKind: kind,
-				OccurredAt: &said, Session: fmt.Sprint("session ", turn.Batch)})
+			req.Candidates = append(req.Candidates,
+				schema.Candidate{Content: turn.Text, Speaker: turn.Role, SourceKind: kind,
+					OccurredAt: &said, Session: fmt.Sprint("session ", turn.Batch)})
 		}
 		ack, err := p.ingest(ctx, req, at)
 		if err != nil {

@@ -74,8 +74,9 @@ func (b *bench) follow(ctx context.Context, s site, t changes.Tenant) (tenantRes
 			if st.Session != t.Statements[start].Session && !b.changing.atOnce {
 				break
 			}
-			req.Candidates = append(req.Candidates, schema.Candidate{Content: st.Text, Speaker: st.Speaker, SourceKind: st.Kind,
-				OccurredAt: &st.At, Session: fmt.Sprintf("session %d", st.Session)})
+			req.Candidates = append(req.Candidates,
+				schema.Candidate{Content: st.Text, Speaker: st.Speaker, SourceKind: st.Kind,
+					OccurredAt: &st.At, Session: fmt.Sprintf("session %d", st.Session)})
 		}
 		ack, err := p.ingest(ctx, req, t.Statements[end-1].At.Add(time.Minute))
 		if err != nil {

@@ -209,7 +209,9 @@ func (m *told) instead(results []schema.RecallResult, old, now int) string {
 
 // fate says what became of an old statement among the results.
 func (m *told) fate(results []schema.RecallResult, old, now int) fate {
-	newContested := slices.ContainsFunc(results, func(r schema.RecallResult) bool { return m.is(r, now) && contested(r) })
+	newContested := slices.ContainsFunc(results, func(r schema.RecallResult) bool {
+		return m.is(r, now) && contested(r)
+	})
 	out := fateGone
 	for _, r := range results {
 		switch {

@@ -47,7 +47,8 @@ var tallyHeader = []string{"pairs", "newest first", "old marked or gone", "marke
 	"past questions", "old first", "first names it"}
 
 func (t tally) row(name string) []string {
-	return []string{name, fmt.Sprint(t.pairs), percent(t.newFirst, t.pairs), percent(t.marked+t.gone+t.contested, t.pairs),
+	return []string{name, fmt.Sprint(t.pairs), percent(t.newFirst, t.pairs),
+		percent(t.marked+t.gone+t.contested, t.pairs),
 		fmt.Sprint(t.marked), fmt.Sprint(t.gone), fmt.Sprint(t.contested), percent(t.both, t.pairs),
 		fmt.Sprint(t.past), percent(t.oldFirst, t.past), percent(t.oldInFirst, t.named)}
 }
@@ -225,10 +226,13 @@ func (b *bench) reportOthers(tenants []changes.Tenant, results []tenantResult) {
 		}
 		name := half
 		rows = append(rows, []string{name,
-			fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, 2*coexisting), fmt.Sprint(bystanders),
-			fmt.Sprint(unknown), percent(empty, unknown), fmt.Sprint(known), percent(found, known), percent(first, known)})
+			fmt.Sprint(coexisting), percent(superseded, coexisting), percent(right, 2*coexisting),
+			fmt.Sprint(bystanders),
+			fmt.Sprint(unknown), percent(empty, unknown), fmt.Sprint(known), percent(found, known),
+			percent(first, known)})
 		for _, kind := range slices.Sorted(maps.Keys(byKind)) {
-			kinds = append(kinds, []string{name, kind, fmt.Sprint(byKind[kind][1]), percent(byKind[kind][0], byKind[kind][1])})
+			kinds = append(kinds, []string{name, kind, fmt.Sprint(byKind[kind][1]),
+				percent(byKind[kind][0], byKind[kind][1])})
 		}
 	}
 	table("Coexisting statements, and questions with and without an answer", []string{"half",

@@ -11,7 +11,8 @@ import (
 // Zipf-like skew, so that some lexemes are in half of the memories and most in very few.
 var (
 	actors = []string{"checkout", "billing", "search", "ledger", "gateway", "inventory",
-		"notifier", "scheduler", "profile", "catalogue", "shipping", "fraud", "reporting", "identity", "session", "webhook"}
+		"notifier", "scheduler", "profile", "catalogue", "shipping", "fraud", "reporting", "identity", "session",
+		"webhook"}
 	events = []string{"timed out", "restarted", "recovered", "slowed down", "dropped messages",
 		"rejected requests", "leaked connections", "returned stale reads", "failed its health check",
 		"was redeployed", "was scaled up", "ran out of memory"}

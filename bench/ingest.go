@@ -67,7 +67,8 @@ func (b *bench) ingest(ctx context.Context) error {
 		[][]string{
 			{"Ingest workflow (stage to index)", fmt.Sprint(memories), took.Round(time.Millisecond).String(),
 				rate(took), fmt.Sprintf("%.3f", float64(events)/float64(memories))},
-			{"plain pgx batch insert, same rows and indexes", fmt.Sprint(memories), plain.Round(time.Millisecond).String(),
+			{"plain pgx batch insert, same rows and indexes", fmt.Sprint(memories),
+				plain.Round(time.Millisecond).String(),
 				rate(plain), "-"},
 		})
 	return nil

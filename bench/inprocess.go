@@ -49,7 +49,8 @@ func (b *bench) newPipeline(s *store.Store) *phases {
 func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.Time) (schema.IngestAck, error) {
 	p.now = at
 	id := uuid.NewString()
-	staged, err := p.staging.StageCandidates(ctx, activities.StageRequest{OperationID: id, WorkflowID: id, Request: req})
+	staged, err := p.staging.StageCandidates(ctx, activities.StageRequest{OperationID: id, WorkflowID: id,
+		Request: req})
 	ack := staged.Ack()
 	if err != nil {
 		return ack, err
@@ -62,7 +63,8 @@ func (p *phases) ingest(ctx context.Context, req schema.IngestRequest, at time.T
 		if _, err := p.decision.DecideFacts(ctx, activities.DecideRequest{Range: r}); err != nil {
 			return ack, err
 		}
-		written, err := p.writing.WriteProposals(ctx, activities.WriteRequest{Range: r, MaxRounds: flow.MaxDecideRounds})
+		written, err := p.writing.WriteProposals(ctx, activities.WriteRequest{Range: r,
+			MaxRounds: flow.MaxDecideRounds})
 		if err != nil {
 			return ack, err
 		}

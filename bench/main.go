@@ -158,7 +158,8 @@ func (b *bench) main(ctx context.Context, only string) error {
 			return err
 		}
 	}
-	fmt.Printf("# mneme bench, %s, %s/%s, %d cores, brain %s, embedder %s\n", time.Now().UTC().Format("2006-01-02 15:04"),
+	fmt.Printf("# mneme bench, %s, %s/%s, %d cores, brain %s, embedder %s\n",
+		time.Now().UTC().Format("2006-01-02 15:04"),
 		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), b.cfg.Brain, b.brain.Embedder.Model().Name)
 	for _, p := range chosen {
 		if err := p.run(b, ctx); err != nil {

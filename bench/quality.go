@@ -135,7 +135,8 @@ func (b *bench) ask(ctx context.Context, c conversation, scores map[string]*scor
 		r := &recall.Recaller{Store: s.Store, Index: vector.PGVector{Store: s.Store}, Embedder: b.brain.Embedder,
 			Without: without, Patience: unhurried}
 		return func(q string) ([]string, error) {
-			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q, Limit: schema.MaxRecallLimit})
+			resp, err := r.Recall(ctx, schema.RecallRequest{Principal: principal, Query: q,
+				Limit: schema.MaxRecallLimit})
 			if err == nil && len(resp.Meta.Degraded) > 0 {
 				err = fmt.Errorf("degraded: %v", resp.Meta.Degraded)
 			}

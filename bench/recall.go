@@ -363,7 +363,8 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate,
 				"content", "normalized_content", "content_hash", "who",
 				"confidence", "importance", "salience", "salience_at", "decay_curve", "half_life",
 				"min_salience", "reinforcement_gain", "last_reinforced_at",
-				"deletion_policy", "occurred_at", "created_at", "updated_at", "created_by", "agent_session_id", "payload"},
+				"deletion_policy", "occurred_at", "created_at", "updated_at", "created_by", "agent_session_id",
+				"payload"},
 			pgx.CopyFromSlice(len(candidates), func(i int) ([]any, error) {
 				in, c := intake(i), candidates[i]
 				cl := in.Classification
@@ -398,7 +399,8 @@ func (b *bench) load(ctx context.Context, s site, candidates []schema.Candidate,
 		for _, sql := range []string{
 			`INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at)
 				SELECT tenant, id, 0, 'event', 'bench', now() FROM memories`,
-			`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2`,
+			`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l
+				GROUP BY 1, 2`,
 			`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`,
 			// a graph that fits is built several times as fast
 			fmt.Sprintf(`SET maintenance_work_mem = '%dGB'`, 1+len(candidates)/250_000),

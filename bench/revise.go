@@ -87,7 +87,8 @@ func (b *bench) facts(ctx context.Context, s site, n int) ([]uuid.UUID, error) {
 			req.Records = append(req.Records, fact("service-"+uuid.NewString(), "Go"))
 		}
 		result, err := s.Put(ctx,
-			edit.PutInput{Operation: schema.OperationRef{Tenant: principal.Tenant, ID: uuid.NewString(), WorkflowID: "bench"},
+			edit.PutInput{Operation: schema.OperationRef{Tenant: principal.Tenant, ID: uuid.NewString(),
+				WorkflowID: "bench"},
 				Request: req, Policy: proposals.DefaultWritePolicy(), Now: time.Now()})
 		if err != nil {
 			return nil, err
@@ -115,9 +116,11 @@ func fact(subject, object string) schema.MemoryRecord {
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	return schema.MemoryRecord{ID: uuid.Must(uuid.NewV7()).String(), Type: schema.TypeSemantic,
 		Sensitivity: schema.SensitivityLow, Confidence: 0.9, Salience: 1,
-		CreatedAt: at, UpdatedAt: at, Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event", Ref: "bench"}}},
+		CreatedAt: at, UpdatedAt: at, Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event",
+			Ref: "bench"}}},
 		Payload: payload,
-		Lifecycle: schema.Lifecycle{Decay: schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 90 * 86400},
+		Lifecycle: schema.Lifecycle{Decay: schema.DecayProfile{Curve: schema.CurveExponential,
+			HalfLifeSeconds: 90 * 86400},
 			LastReinforcedAt: at}}
 }
 
@@ -203,7 +206,8 @@ func (b *bench) forget(ctx context.Context) error {
 	// One half for each.
 	if err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx,
-			`UPDATE memories SET tags = '{ours}' WHERE id IN (SELECT id FROM memories ORDER BY id LIMIT $1)`, b.forgotten)
+			`UPDATE memories SET tags = '{ours}' WHERE id IN (SELECT id FROM memories ORDER BY id LIMIT $1)`,
+			b.forgotten)
 		if err == nil {
 			_, err = conn.Exec(ctx, `VACUUM ANALYZE memories`)
 		}
@@ -228,7 +232,8 @@ func (b *bench) forget(ctx context.Context) error {
 		return err
 	}
 	began = time.Now()
-	if _, err := mneme.ConfirmForget(ctx, b.temporal, run.GetID(), schema.ForgetConfirmation{Token: token}); err != nil {
+	if _, err := mneme.ConfirmForget(ctx, b.temporal, run.GetID(),
+		schema.ForgetConfirmation{Token: token}); err != nil {
 		return err
 	}
 	var receipt schema.ForgetReceipt
@@ -252,7 +257,8 @@ func (b *bench) forget(ctx context.Context) error {
 		[]string{"what", "rows", "time", "rows/s"}, [][]string{
 			{"selecting them, with their versions and a digest", fmt.Sprint(preview.Total),
 				selected.Round(time.Millisecond).String(), rate(preview.Total, selected)},
-			{"Forget, from confirmation to receipt", fmt.Sprint(receipt.Forgotten), took.Round(time.Millisecond).String(),
+			{"Forget, from confirmation to receipt", fmt.Sprint(receipt.Forgotten),
+				took.Round(time.Millisecond).String(),
 				rate(receipt.Forgotten, took)},
 			{"one plain UPDATE, nothing else", fmt.Sprint(b.forgotten), plain.Round(time.Millisecond).String(),
 				rate(b.forgotten, plain)},

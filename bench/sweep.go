@@ -226,9 +226,11 @@ func (b *bench) retention(ctx context.Context) error {
 				WHERE x.tenant = e.tenant AND x.entity_id = e.id)`,
 			`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding,
 				tier, typology, content_hash, created_at)
-				SELECT tenant, gen_random_uuid(), id, 'm', 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories`,
+				SELECT tenant, gen_random_uuid(), id, 'm', 3, '[1,2,3]', tier, typology, content_hash, now()
+					FROM memories`,
 			`INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, created_at)
-				SELECT tenant, gen_random_uuid(), id, 'created', content, 'x', 'y', now() - interval '200 days' FROM memories`,
+				SELECT tenant, gen_random_uuid(), id, 'created', content, 'x', 'y', now() - interval '200 days'
+					FROM memories`,
 			// Every second memory is a source whose request was extracted into the one after it.
 			`INSERT INTO ingest_batches SELECT 'bench', lpad('1', 32, '0')::uuid, 'w',
 				'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()`,

@@ -67,7 +67,8 @@ func missingSearchAttributes(
 	namespace string,
 ) (map[string]enumspb.IndexedValueType, error) {
 	wanted := map[string]enumspb.IndexedValueType{}
-	for _, key := range []temporal.SearchAttributeKeyKeyword{AttrTenant, AttrAgent, AttrProject, AttrPhase, AttrOutcome} {
+	for _, key := range []temporal.SearchAttributeKeyKeyword{AttrTenant, AttrAgent, AttrProject, AttrPhase,
+		AttrOutcome} {
 		wanted[key.GetName()] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 	}
 	listed, err := c.OperatorService().ListSearchAttributes(ctx,

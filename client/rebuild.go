@@ -12,7 +12,8 @@ import (
 
 // StartRebuild starts the comparison of what is derived from a tenant's ledger with it, or joins the one of the same
 // kind that is under way.
-func StartRebuild(ctx context.Context, c client.Client, taskQueue string, in api.RebuildRequest) (client.WorkflowRun, error) {
+func StartRebuild(ctx context.Context, c client.Client, taskQueue string,
+	in api.RebuildRequest) (client.WorkflowRun, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}

@@ -210,7 +210,8 @@ func (f *scheduleFile) calendar(v *yaml.Node, path string) []client.ScheduleCale
 			}
 			ranges, ok := parseRanges(text, field.least, field.most)
 			if !ok {
-				f.Add(members[field.name], at+"."+field.name, "must be numbers from %d to %d such as 5, 1-5, */2 or 1,3",
+				f.Add(members[field.name], at+"."+field.name,
+					"must be numbers from %d to %d such as 5, 1-5, */2 or 1,3",
 					field.least, field.most)
 			}
 			*field.of(&c) = ranges

@@ -50,8 +50,9 @@ type ScheduleRun struct {
 	WorkflowID string    `json:"workflow_id"`
 	RunID      string    `json:"run_id,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
-	Status     string    `json:"status,omitempty"` // Completed, Failed, Running and so on; empty when its history is gone
-	Error      string    `json:"error,omitempty"`  // why it failed
+	// Completed, Failed, Running and so on; empty when its history is gone
+	Status string `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"` // why it failed
 }
 
 // Statuses reads the schedules that this build has, each compared with its description where there is
@@ -112,7 +113,9 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	for _, spec := range specs {
 		if spec.Name == out.Name {
 			// A note is not a setting: a person who resumes a schedule may leave another.
-			out.Differs = slices.DeleteFunc(s.differences(have, spec), func(what string) bool { return what == differentNote })
+			out.Differs = slices.DeleteFunc(s.differences(have, spec), func(what string) bool {
+				return what == differentNote
+			})
 		}
 	}
 	return nil
@@ -240,8 +243,9 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 		return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, err)
 	}
 	if len(before.Info.RunningWorkflows) > 0 {
-		return ScheduleRun{WorkflowID: before.Info.RunningWorkflows[0].WorkflowID}, fmt.Errorf("trigger schedule %s: %w",
-			name, ErrScheduleBusy)
+		return ScheduleRun{WorkflowID: before.Info.RunningWorkflows[0].WorkflowID},
+			fmt.Errorf("trigger schedule %s: %w",
+				name, ErrScheduleBusy)
 	}
 	if err := handle.Trigger(ctx, client.ScheduleTriggerOptions{}); err != nil {
 		return ScheduleRun{}, fmt.Errorf("trigger schedule %s: %w", name, err)
@@ -253,7 +257,8 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 		}
 		if actions := now.Info.RecentActions; now.Info.NumActions > before.Info.NumActions && len(actions) > 0 {
 			if a := actions[len(actions)-1]; a.StartWorkflowResult != nil {
-				return ScheduleRun{WorkflowID: a.StartWorkflowResult.WorkflowID, RunID: a.StartWorkflowResult.FirstExecutionRunID,
+				return ScheduleRun{WorkflowID: a.StartWorkflowResult.WorkflowID,
+					RunID:     a.StartWorkflowResult.FirstExecutionRunID,
 					StartedAt: a.ActualTime}, nil
 			}
 		}
@@ -263,7 +268,8 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 		}
 		select {
 		case <-ctx.Done():
-			return ScheduleRun{}, fmt.Errorf("schedule %s is triggered, and its run is not seen yet: %w", name, ctx.Err())
+			return ScheduleRun{}, fmt.Errorf("schedule %s is triggered, and its run is not seen yet: %w", name,
+				ctx.Err())
 		case <-time.After(triggerPoll):
 		}
 	}
@@ -284,7 +290,8 @@ func (s Schedules) Backfill(ctx context.Context, name string, from, to time.Time
 	}
 	times, err := s.Client.WorkflowService().ListScheduleMatchingTimes(ctx,
 		&workflowservice.ListScheduleMatchingTimesRequest{
-			Namespace: s.Namespace, ScheduleId: s.id(name), StartTime: timestamppb.New(from), EndTime: timestamppb.New(to)})
+			Namespace: s.Namespace, ScheduleId: s.id(name), StartTime: timestamppb.New(from),
+			EndTime: timestamppb.New(to)})
 	if err != nil {
 		return 0, fmt.Errorf("backfill schedule %s: %w", name, err)
 	}

@@ -36,7 +36,8 @@ func SessionStart(taskQueue string, r api.SessionRef) client.StartWorkflowOption
 // AppendEvents hands events of a session to the ledger, and returns where they are. It starts the session if need be.
 // Events that are delivered again are answered with where they are. It returns a *schema.ValidationError for events
 // that will never be accepted.
-func AppendEvents(ctx context.Context, c client.Client, taskQueue string, req api.AppendRequest) (api.AppendResult, error) {
+func AppendEvents(ctx context.Context, c client.Client, taskQueue string,
+	req api.AppendRequest) (api.AppendResult, error) {
 	req.Events = req.Fill(req.Events, time.Now())
 	if err := req.Validate(); err != nil {
 		return api.AppendResult{}, err
@@ -82,7 +83,8 @@ func TellSession(ctx context.Context, c client.Client, taskQueue string, in api.
 	return signalSession(ctx, c, taskQueue, in, api.SignalAppended, api.AppendedSignal{Seq: seq})
 }
 
-func signalSession(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput, name string, arg any) error {
+func signalSession(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput, name string,
+	arg any) error {
 	options := SessionStart(taskQueue, in.SessionRef)
 	_, err := c.SignalWithStartWorkflow(ctx, options.ID, name, arg, options, api.WorkflowSession, in)
 	if WithoutAttributes(err, &options) {
@@ -95,7 +97,8 @@ func signalSession(ctx context.Context, c client.Client, taskQueue string, in ap
 }
 
 // CloseSession ends a session and returns its episode. A session that was closed before answers with its last episode.
-func CloseSession(ctx context.Context, c client.Client, taskQueue string, req api.CloseRequest) (api.SessionResult, error) {
+func CloseSession(ctx context.Context, c client.Client, taskQueue string,
+	req api.CloseRequest) (api.SessionResult, error) {
 	if err := req.Validate(); err != nil {
 		return api.SessionResult{}, err
 	}
@@ -131,7 +134,8 @@ func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (a
 
 // RecordSession hands in a whole session that is over, and returns its episode. It returns a *schema.ValidationError
 // for a request that will never be accepted.
-func RecordSession(ctx context.Context, c client.Client, taskQueue string, req api.RecordRequest) (api.SessionResult, error) {
+func RecordSession(ctx context.Context, c client.Client, taskQueue string,
+	req api.RecordRequest) (api.SessionResult, error) {
 	req.Events = req.Fill(req.Events, time.Now())
 	if err := req.Validate(); err != nil {
 		return api.SessionResult{}, err

@@ -34,7 +34,8 @@ func (f fixed) Embed(_ context.Context, texts []string) ([][]float32, inference.
 
 func TestEmbeddingReranker(t *testing.T) {
 	t.Parallel()
-	vectors := map[string][]float32{"q": {1, 0}, "same": {1, 0}, "near": {0.6, 0.8}, "opposed": {-1, 0}, "odd": {1, 0, 0}}
+	vectors := map[string][]float32{"q": {1, 0}, "same": {1, 0}, "near": {0.6, 0.8}, "opposed": {-1, 0},
+		"odd": {1, 0, 0}}
 	scores, usage, err := inference.EmbeddingReranker{Embedder: fixed{vectors: vectors}}.Rerank(t.Context(), "q",
 		[]string{"near", "same", "opposed"})
 	require.NoError(t, err)

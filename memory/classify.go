@@ -290,7 +290,8 @@ func withoutURLs(text string) string {
 		return text
 	}
 	fields := strings.FieldsFunc(text, normalize.IsSpace)
-	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return strings.Contains(field, "://") }), " ")
+	return strings.Join(slices.DeleteFunc(fields, func(field string) bool { return strings.Contains(field, "://") }),
+		" ")
 }
 
 // isNumber reports whether word starts with a digit: 300, 1k.

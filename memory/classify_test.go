@@ -28,7 +28,8 @@ func TestInferCategory(t *testing.T) {
 		},
 		schema.CategoryDecision: {
 			"Decided to use PostgreSQL", "Everyone agreed on Go",
-			"The team will use pgx", "We'll use Qdrant", "We’ll now use Qdrant", "We will not use MongoDB", "I won't use it",
+			"The team will use pgx", "We'll use Qdrant", "We’ll now use Qdrant", "We will not use MongoDB",
+			"I won't use it",
 			"We decided to never deploy on Fridays",
 		},
 		schema.CategoryRule: {
@@ -61,12 +62,14 @@ func TestInferCategory(t *testing.T) {
 
 func TestInferCategoryProperties(t *testing.T) {
 	t.Parallel()
-	neutral := rapid.SampledFrom(strings.Fields("tissue mustard debugging problematic server liked-by buggies and the runs 42 . , ; 🚀"))
+	neutral := rapid.SampledFrom(strings.Fields("tissue mustard debugging problematic server liked-by buggies and " +
+		"the runs 42 . , ; 🚀"))
 	rapid.Check(t, func(t *rapid.T) {
 		content := memorytest.AnyText().Draw(t, "content")
 		category := memory.InferCategory(content)
 		require.True(t, category.Valid())
-		require.Equal(t, category, memory.InferCategory(normalize.StorageContent(content)), "whitespace does not matter")
+		require.Equal(t, category, memory.InferCategory(normalize.StorageContent(content)),
+			"whitespace does not matter")
 
 		words := rapid.SliceOfN(neutral, 0, 8).Draw(t, "words")
 		require.Equal(t, schema.CategoryFact, memory.InferCategory(strings.Join(words, " ")))
@@ -97,10 +100,11 @@ func TestClassify(t *testing.T) {
 		candidate schema.Candidate
 		want      memory.Classification
 	}{
-		"observation":     {schema.Candidate{Content: "text", SourceKind: schema.SourceObservation}, episode},
-		"kind not given":  {schema.Candidate{Content: "text"}, episode},
-		"explicit save":   {schema.Candidate{Content: "text", SourceKind: schema.SourceMemory}, explicit},
-		"category sought": {schema.Candidate{Content: "User prefers tea"}, with(episode, func(c *memory.Classification) { c.Category = schema.CategoryPreference })},
+		"observation":    {schema.Candidate{Content: "text", SourceKind: schema.SourceObservation}, episode},
+		"kind not given": {schema.Candidate{Content: "text"}, episode},
+		"explicit save":  {schema.Candidate{Content: "text", SourceKind: schema.SourceMemory}, explicit},
+		"category sought": {schema.Candidate{Content: "User prefers tea"},
+			with(episode, func(c *memory.Classification) { c.Category = schema.CategoryPreference })},
 		"category given": {schema.Candidate{Content: "User prefers tea", Category: schema.CategorySemantic},
 			with(episode, func(c *memory.Classification) { c.Category = schema.CategorySemantic })},
 		"sensitivity given": {schema.Candidate{Content: "text", Sensitivity: schema.SensitivityHyper},
@@ -108,9 +112,11 @@ func TestClassify(t *testing.T) {
 		"importance given": {schema.Candidate{Content: "text", Importance: ptr(0)},
 			with(episode, func(c *memory.Classification) { c.Importance = 0 })},
 		"importance absurd": {schema.Candidate{Content: "text", Importance: ptr(math.NaN())}, episode},
-		"pinned": {schema.Candidate{Content: "critical: [B,c]: text", SourceKind: schema.SourceMemory, Importance: ptr(0.1), Tags: []string{"A", "b"}},
+		"pinned": {schema.Candidate{Content: "critical: [B,c]: text", SourceKind: schema.SourceMemory,
+			Importance: ptr(0.1), Tags: []string{"A", "b"}},
 			with(explicit, func(c *memory.Classification) {
-				c.Importance, c.Pinned, c.Tags, c.DeletionPolicy = 1, true, []string{"a", "b", "c"}, schema.DeleteManualOnly
+				c.Importance, c.Pinned, c.Tags, c.DeletionPolicy = 1, true, []string{"a", "b",
+					"c"}, schema.DeleteManualOnly
 			})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,8 +131,9 @@ func TestClassifyProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		importance := rapid.Float64().Draw(t, "importance")
 		c := schema.Candidate{
-			Content:     memorytest.AnyText().Draw(t, "content"),
-			SourceKind:  schema.SourceKind(rapid.SampledFrom([]string{"", "memory", "user_input", "tool_output", "odd"}).Draw(t, "kind")),
+			Content: memorytest.AnyText().Draw(t, "content"),
+			SourceKind: schema.SourceKind(rapid.SampledFrom([]string{"", "memory", "user_input", "tool_output",
+				"odd"}).Draw(t, "kind")),
 			Category:    schema.Category(rapid.SampledFrom([]string{"", "rule", "odd"}).Draw(t, "category")),
 			Sensitivity: schema.Sensitivity(rapid.SampledFrom([]string{"", "high", "odd"}).Draw(t, "sensitivity")),
 			Importance:  &importance,
@@ -149,7 +156,8 @@ func TestClassifyProperties(t *testing.T) {
 
 func TestClassifyFact(t *testing.T) {
 	t.Parallel()
-	got := memory.ClassifyFact(memory.Fact{Content: "User prefers tea", Category: schema.CategoryPreference, Confidence: 0.9})
+	got := memory.ClassifyFact(memory.Fact{Content: "User prefers tea", Category: schema.CategoryPreference,
+		Confidence: 0.9})
 	require.Equal(t, schema.TypeSemantic, got.Type)
 	require.Equal(t, schema.TierPersistent, got.Tier)
 	require.Equal(t, schema.CategoryPreference, got.Category)

@@ -75,7 +75,8 @@ func DecayPoints(points []schema.DecayPoint) []DecayPoint {
 
 // Profile says in a record how it fades: what DecayOf reads, to the second.
 func (d Decay) Profile() schema.DecayProfile {
-	p := schema.DecayProfile{Curve: d.Curve, HalfLifeSeconds: int64(d.HalfLife / time.Second), MinSalience: d.MinSalience,
+	p := schema.DecayProfile{Curve: d.Curve, HalfLifeSeconds: int64(d.HalfLife / time.Second),
+		MinSalience:   d.MinSalience,
 		MaxAgeSeconds: int64(d.MaxAge / time.Second), Floor: d.Floor, ReinforcementGain: d.ReinforcementGain}
 	for _, point := range d.Points {
 		p.Points = append(p.Points, schema.DecayPoint{AfterSeconds: int64(point.After / time.Second),

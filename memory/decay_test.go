@@ -22,7 +22,8 @@ func TestSalience(t *testing.T) {
 	drawn := memory.Decay{Curve: schema.CurveCustom, HalfLife: memorytest.Day,
 		Points: []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 1}, {After: 20 * memorytest.Day, Share: 0.5},
 			{After: 40 * memorytest.Day, Share: 0.5}, {After: 50 * memorytest.Day, Share: 0.25}}}
-	sloping := memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 0}}}
+	sloping := memory.Decay{Curve: schema.CurveCustom,
+		Points: []memory.DecayPoint{{After: 10 * memorytest.Day, Share: 0}}}
 	other := drawn
 	other.Curve = schema.CurveExponential
 	drawnFloored := drawn
@@ -84,7 +85,8 @@ func TestDefaultDecay(t *testing.T) {
 		require.Equal(t, 0.05, d.MinSalience)
 		require.Zero(t, d.MaxAge)
 	}
-	due, ok := memory.DefaultDecay(schema.TypeEpisodic).DueAt(1, memorytest.Noon, memorytest.Noon, false) // a memory begins with all of its salience
+	// a memory begins with all of its salience
+	due, ok := memory.DefaultDecay(schema.TypeEpisodic).DueAt(1, memorytest.Noon, memorytest.Noon, false)
 	require.True(t, ok)
 	require.WithinRange(t, due, memorytest.Noon.Add(28*memorytest.Day), memorytest.Noon.Add(35*memorytest.Day),
 		"in its fifth week")
@@ -120,23 +122,32 @@ func TestDueAt(t *testing.T) {
 		"pinned":               {d, 0.8, true, time.Time{}},
 		"pinned, with max age": {with(func(d *memory.Decay) { d.MaxAge = memorytest.Day }), 0.8, true, time.Time{}},
 		"already faded":        {d, 0.1, false, memorytest.Noon},
-		"linear":               {with(func(d *memory.Decay) { d.Curve = schema.CurveLinear }), 0.8, false, memorytest.Noon.Add(20 * memorytest.Day * 7 / 8)},
-		"linear, threshold 0":  {with(func(d *memory.Decay) { d.Curve, d.MinSalience = schema.CurveLinear, 0 }), 0.8, false, time.Time{}},
-		"max age first":        {with(func(d *memory.Decay) { d.MaxAge = 10 * memorytest.Day }), 0.8, false, memorytest.Noon.Add(5 * memorytest.Day)},
-		"max age last":         {with(func(d *memory.Decay) { d.MaxAge = 1000 * memorytest.Day }), 0.8, false, memorytest.Noon.Add(30 * memorytest.Day)},
-		"max age alone":        {memory.Decay{MaxAge: 10 * memorytest.Day}, 0.8, false, memorytest.Noon.Add(5 * memorytest.Day)},
-		"floor protects":       {with(func(d *memory.Decay) { d.Floor = 0.1 }), 0.8, false, time.Time{}},
-		"floor below":          {with(func(d *memory.Decay) { d.Floor = 0.05 }), 0.8, false, memorytest.Noon.Add(30 * memorytest.Day)},
+		"linear": {with(func(d *memory.Decay) { d.Curve = schema.CurveLinear }), 0.8, false,
+			memorytest.Noon.Add(20 * memorytest.Day * 7 / 8)},
+		"linear, threshold 0": {with(func(d *memory.Decay) { d.Curve, d.MinSalience = schema.CurveLinear, 0 }), 0.8,
+			false, time.Time{}},
+		"max age first": {with(func(d *memory.Decay) { d.MaxAge = 10 * memorytest.Day }), 0.8, false,
+			memorytest.Noon.Add(5 * memorytest.Day)},
+		"max age last": {with(func(d *memory.Decay) { d.MaxAge = 1000 * memorytest.Day }), 0.8, false,
+			memorytest.Noon.Add(30 * memorytest.Day)},
+		"max age alone": {memory.Decay{MaxAge: 10 * memorytest.Day}, 0.8, false,
+			memorytest.Noon.Add(5 * memorytest.Day)},
+		"floor protects": {with(func(d *memory.Decay) { d.Floor = 0.1 }), 0.8, false, time.Time{}},
+		"floor below": {with(func(d *memory.Decay) { d.Floor = 0.05 }), 0.8, false,
+			memorytest.Noon.Add(30 * memorytest.Day)},
 		"never fades":          {with(func(d *memory.Decay) { d.HalfLife = 0 }), 0.8, false, time.Time{}},
 		"points, at a point":   {threshold(0.1), 0.8, false, memorytest.Noon.Add(30 * memorytest.Day)},
 		"points, on a plateau": {threshold(0.4), 0.8, false, memorytest.Noon.Add(10 * memorytest.Day)},
-		"points, under it":     {threshold(0.1), 0.4, false, memorytest.Noon.Add(20*memorytest.Day + 10*memorytest.Day*2/3)},
-		"points, none so low":  {threshold(0.03), 0.8, false, time.Time{}},
-		"points, last of all":  {threshold(0.05), 0.8, false, memorytest.Noon.Add(40 * memorytest.Day)},
-		"points, at once":      {with(func(d *memory.Decay) { d.Curve, d.Points = schema.CurveCustom, []memory.DecayPoint{{Share: 0.1}} }), 0.8, false, memorytest.Noon},
-		"points, pinned":       {threshold(0.1), 0.8, true, time.Time{}},
-		"no limits":            {memory.Decay{HalfLife: memorytest.Day}, 0.8, false, time.Time{}},
-		"beyond all dates":     {with(func(d *memory.Decay) { d.HalfLife = math.MaxInt64 }), 0.8, false, time.Time{}},
+		"points, under it": {threshold(0.1), 0.4, false,
+			memorytest.Noon.Add(20*memorytest.Day + 10*memorytest.Day*2/3)},
+		"points, none so low": {threshold(0.03), 0.8, false, time.Time{}},
+		"points, last of all": {threshold(0.05), 0.8, false, memorytest.Noon.Add(40 * memorytest.Day)},
+		"points, at once": {with(func(d *memory.Decay) {
+			d.Curve, d.Points = schema.CurveCustom, []memory.DecayPoint{{Share: 0.1}}
+		}), 0.8, false, memorytest.Noon},
+		"points, pinned":   {threshold(0.1), 0.8, true, time.Time{}},
+		"no limits":        {memory.Decay{HalfLife: memorytest.Day}, 0.8, false, time.Time{}},
+		"beyond all dates": {with(func(d *memory.Decay) { d.HalfLife = math.MaxInt64 }), 0.8, false, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +184,8 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 		base := rapid.Float64Range(0, 1).Draw(t, "base")
 		if rapid.Bool().Draw(t, "as people configure it") {
 			// Round values land exactly on a tick, where the last bit of a float decides.
-			d.HalfLife = time.Duration(rapid.Int64Range(1, 100).Draw(t, "units")) * rapid.SampledFrom([]time.Duration{time.Second, memorytest.Day}).Draw(t, "unit")
+			d.HalfLife = time.Duration(rapid.Int64Range(1,
+				100).Draw(t, "units")) * rapid.SampledFrom([]time.Duration{time.Second, memorytest.Day}).Draw(t, "unit")
 			d.MinSalience = float64(rapid.IntRange(1, 20).Draw(t, "threshold in percent")) / 100
 			base = float64(rapid.IntRange(1, 100).Draw(t, "base in percent")) / 100
 		}
@@ -183,7 +195,8 @@ func TestDueAtAgreesWithSalience(t *testing.T) {
 			require.Zero(t, d.MaxAge)
 			far := d.Salience(base, 100*365*memorytest.Day)
 			if len(d.Points) > 0 { // it is known when nothing fades any more
-				require.True(t, d.MinSalience == 0 || d.Floor >= d.MinSalience || d.Salience(base, math.MaxInt64) > d.MinSalience, "never due, yet faded")
+				require.True(t, d.MinSalience == 0 || d.Floor >= d.MinSalience || d.Salience(base,
+					math.MaxInt64) > d.MinSalience, "never due, yet faded")
 				return
 			}
 			require.True(t, d.MinSalience == 0 || far >= d.MinSalience, "never due, yet faded to %v", far)
@@ -230,7 +243,8 @@ func TestSalienceProperties(t *testing.T) {
 // is less than 0.1.
 func TestSalienceDoesNotRiseInTheLastBit(t *testing.T) {
 	t.Parallel()
-	d := memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: schema.MaxDurationSeconds * time.Second, Share: 0.1}}}
+	d := memory.Decay{Curve: schema.CurveCustom,
+		Points: []memory.DecayPoint{{After: schema.MaxDurationSeconds * time.Second, Share: 0.1}}}
 	at := d.Points[0].After
 	require.GreaterOrEqual(t, d.Salience(1, at-1), d.Salience(1, at))
 }
@@ -245,7 +259,8 @@ func TestAnyPointsAtAll(t *testing.T) {
 		times := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-2, 2), rapid.Int64Range(0, 1e10),
 			rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64}))
 		for range rapid.IntRange(1, 4).Draw(t, "points") {
-			d.Points = append(d.Points, memory.DecayPoint{After: time.Duration(times.Draw(t, "after")), Share: shares.Draw(t, "share")})
+			d.Points = append(d.Points, memory.DecayPoint{After: time.Duration(times.Draw(t, "after")),
+				Share: shares.Draw(t, "share")})
 		}
 		base := rapid.Float64Range(0, 1).Draw(t, "base")
 		early := time.Duration(times.Draw(t, "early"))
@@ -267,7 +282,8 @@ func TestARecordFadesAsItSays(t *testing.T) {
 		MaxAgeSeconds: 3600, Floor: 0.01, ReinforcementGain: 0.3,
 		Points: []schema.DecayPoint{{AfterSeconds: 60, Share: 0.75}, {AfterSeconds: 90, Share: 0.25}}}
 	d := memory.DecayOf(profile)
-	require.Equal(t, memory.Decay{Curve: schema.CurveCustom, HalfLife: time.Minute, MinSalience: 0.1, MaxAge: time.Hour, Floor: 0.01, ReinforcementGain: 0.3,
+	require.Equal(t, memory.Decay{Curve: schema.CurveCustom, HalfLife: time.Minute, MinSalience: 0.1, MaxAge: time.Hour,
+		Floor: 0.01, ReinforcementGain: 0.3,
 		Points: []memory.DecayPoint{{After: time.Minute, Share: 0.75}, {After: 90 * time.Second, Share: 0.25}}}, d)
 	require.Equal(t, profile, d.Profile())
 	require.Equal(t, schema.CurveExponential, memory.DecayOf(schema.DecayProfile{}).Curve)

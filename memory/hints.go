@@ -89,7 +89,9 @@ func JoinHints(model, rules []string) []Hint {
 	var out []Hint
 	add := func(texts []string, source HintSource) {
 		for _, text := range texts {
-			if len(out) < MaxHints && !slices.ContainsFunc(out, func(h Hint) bool { return strings.EqualFold(h.Text, text) }) {
+			if len(out) < MaxHints && !slices.ContainsFunc(out, func(h Hint) bool {
+				return strings.EqualFold(h.Text, text)
+			}) {
 				out = append(out, Hint{Text: text, Source: source})
 			}
 		}
@@ -127,7 +129,8 @@ func ClaimHints(c Claim) []string {
 		out = append(out, "What is the favourite choice of "+c.Subject+" for "+predicateWords(topic)+"?")
 	}
 	if form := valueQuestions[value]; !known && !prefers && form != "" {
-		out = append(out, strings.NewReplacer("$", withArticle(c.Subject), "%", predicateWords(c.Predicate)).Replace(form))
+		out = append(out, strings.NewReplacer("$", withArticle(c.Subject), "%",
+			predicateWords(c.Predicate)).Replace(form))
 	}
 	return CheckHints(out)
 }
@@ -284,7 +287,8 @@ type topic struct {
 var topics = []topic{
 	{
 		normalize.Set(
-			"husband wife fiancé fiance fiancée fiancee boyfriend girlfriend spouse married engaged wedding divorce divorced",
+			"husband wife fiancé fiance fiancée fiancee boyfriend girlfriend spouse married engaged wedding " +
+				"divorce divorced",
 		),
 		"What is the relationship status of $, is $ single or married, who is the partner of $?",
 	},
@@ -329,7 +333,8 @@ var HintVocabulary = func() string {
 		out = append(out, t.question)
 	}
 	slices.Sort(out)
-	return strings.NewReplacer("$", "", "@", "", "%", "").Replace(strings.Join(out, " ") + " " + frame.ConceptVocabulary)
+	return strings.NewReplacer("$", "", "@", "", "%",
+		"").Replace(strings.Join(out, " ") + " " + frame.ConceptVocabulary)
 }()
 
 // topicHints returns the hints of a text by the topics that it touches, at most two.

@@ -39,13 +39,15 @@ func TestHintsAreQuestionsOfTheRightLength(t *testing.T) {
 			require.Equal(t, []string{want}, got, text)
 		}
 	}
-	require.Len(t, memory.CheckHints([]string{"Where is A now?", "where is a now", "Where is B now?", "Where is C now?", "Where is D now?", "Where is E now?", "Where is F now?"}), memory.MaxHints)
+	require.Len(t, memory.CheckHints([]string{"Where is A now?", "where is a now", "Where is B now?", "Where is C now?",
+		"Where is D now?", "Where is E now?", "Where is F now?"}), memory.MaxHints)
 }
 
 func TestCheckedHintsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		once := memory.CheckHints(rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.Map(rapid.String(), func(s string) string { return "what " + s + "?" })), 0, 8).Draw(rt, "hints"))
+		once := memory.CheckHints(rapid.SliceOfN(rapid.OneOf(rapid.String(),
+			rapid.Map(rapid.String(), func(s string) string { return "what " + s + "?" })), 0, 8).Draw(rt, "hints"))
 		twice := memory.CheckHints(once)
 		if len(once) != len(twice) || len(once) > memory.MaxHints {
 			rt.Fatalf("%q then %q", once, twice)
@@ -70,8 +72,11 @@ func TestRulesWriteHintsFromClaims(t *testing.T) {
 		require.Contains(t, hints[0].Text, word)
 	}
 	require.NotContains(t, hints[0].Text, "Lisbon", "the answer is found as it stands")
-	require.Empty(t, memory.RuleHints("x", "", memory.Claim{Subject: "Alice", Predicate: "likes_it_when", Object: "it rains"}), "of a relation that no one knows")
-	require.Empty(t, memory.RuleHints("x", "", memory.Claim{Subject: strings.Repeat("a", 201), Predicate: "lives_in", Object: "b"}))
+	require.Empty(t, memory.RuleHints("x", "",
+		memory.Claim{Subject: "Alice", Predicate: "likes_it_when", Object: "it rains"}),
+		"of a relation that no one knows")
+	require.Empty(t, memory.RuleHints("x", "",
+		memory.Claim{Subject: strings.Repeat("a", 201), Predicate: "lives_in", Object: "b"}))
 	require.Empty(t, memory.RuleHints("x", "", memory.Claim{}))
 }
 
@@ -86,7 +91,8 @@ func TestRulesWriteHintsFromTurns(t *testing.T) {
 
 func TestAModelsHintsComeFirstAndAreMarked(t *testing.T) {
 	t.Parallel()
-	f := memory.Fact{Content: "Alice lives in Lisbon", Claim: memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Lisbon"},
+	f := memory.Fact{Content: "Alice lives in Lisbon",
+		Claim: memory.Claim{Subject: "Alice", Predicate: "lives_in", Object: "Lisbon"},
 		Hints: []string{"Where could we visit Alice?", "no question at all"}}
 	got := f.AllHints()
 	require.Equal(t, memory.Hint{Text: "Where could we visit Alice?", Source: memory.HintModel}, got[0])
@@ -141,7 +147,8 @@ func TestHintsFitTheValueAndTheSubject(t *testing.T) {
 		{claim("gizmo", "moved_to", "Oslo"), "", ""},
 		{claim("Dana", "owns", "ledger service"), "Who is responsible for the ledger service", "pets"},
 		{claim("Dana", "owns", "sailing boat"), "What does Dana have", "responsible"},
-		{claim("Dana", "manages", "parser"), "Who is responsible, in charge, the owner, lead, boss or manager of the parser", ""},
+		{claim("Dana", "manages", "parser"),
+			"Who is responsible, in charge, the owner, lead, boss or manager of the parser", ""},
 		{claim("job", "runs_on", "Saturdays"), "When does the job run", "hosted"},
 		{claim("job", "runs_on", "Kubernetes"), "Where is the job hosted", "When"},
 		{claim("job", "uses", "64 GB"), "How much", "software"},
@@ -173,10 +180,12 @@ func TestTurnsOfOthersAskNothingOfTheSpeaker(t *testing.T) {
 
 func TestAnyClaimYieldsValidHints(t *testing.T) {
 	t.Parallel()
-	names := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"Maya", "the deadline", "API key", "v2.1", "March 28", "9 a.m.",
-		"$3.5 million", ".", "", "Ana's brother Max"}))
-	predicates := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"moved_to", "lives_in", "owns", "uses", "is", "budget",
-		"prefers_for_servers"}))
+	names := rapid.OneOf(rapid.String(),
+		rapid.SampledFrom([]string{"Maya", "the deadline", "API key", "v2.1", "March 28", "9 a.m.",
+			"$3.5 million", ".", "", "Ana's brother Max"}))
+	predicates := rapid.OneOf(rapid.String(),
+		rapid.SampledFrom([]string{"moved_to", "lives_in", "owns", "uses", "is", "budget",
+			"prefers_for_servers"}))
 	rapid.Check(t, func(rt *rapid.T) {
 		c := memory.Claim{Subject: names.Draw(rt, "subject"), Predicate: predicates.Draw(rt, "predicate"),
 			Object: names.Draw(rt, "object")}

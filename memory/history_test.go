@@ -16,7 +16,8 @@ func TestMayReadHistory(t *testing.T) {
 	maya := a
 	maya.User = "maya"
 	low := []schema.Sensitivity{schema.SensitivityLow, schema.SensitivityMedium}
-	of := func(kind memory.HistoryKind, owner schema.Principal, v schema.Visibility, s schema.Sensitivity) memory.HistorySubject {
+	of := func(kind memory.HistoryKind, owner schema.Principal, v schema.Visibility,
+		s schema.Sensitivity) memory.HistorySubject {
 		return memory.HistorySubject{Kind: kind, Holding: kept(owner, v), Sensitivity: s}
 	}
 	hers := a
@@ -28,15 +29,17 @@ func TestMayReadHistory(t *testing.T) {
 		of    memory.HistorySubject
 		want  bool
 	}{
-		"of one's own memory":             {a, of(memory.HistoryOfMemory, a, private, schema.SensitivityLow), true},
-		"of a memory that is shared":      {a, of(memory.HistoryOfMemory, b, shared, schema.SensitivityLow), true},
-		"of another's memory":             {a, of(memory.HistoryOfMemory, b, private, schema.SensitivityLow), false},
-		"of what is too sensitive":        {a, of(memory.HistoryOfMemory, a, private, schema.SensitivityHigh), false},
-		"of one's own candidate":          {a, of(memory.HistoryOfCandidate, a, public, schema.SensitivityLow), true},
-		"of another's candidate":          {a, of(memory.HistoryOfCandidate, b, public, schema.SensitivityLow), false},
-		"of a candidate too sensitive":    {a, of(memory.HistoryOfCandidate, a, public, schema.SensitivityHigh), false},
-		"of the user's candidate":         {maya, of(memory.HistoryOfCandidate, hers, private, schema.SensitivityLow), true},
-		"of another user's candidate":     {maya, of(memory.HistoryOfCandidate, toms, private, schema.SensitivityLow), false},
+		"of one's own memory":          {a, of(memory.HistoryOfMemory, a, private, schema.SensitivityLow), true},
+		"of a memory that is shared":   {a, of(memory.HistoryOfMemory, b, shared, schema.SensitivityLow), true},
+		"of another's memory":          {a, of(memory.HistoryOfMemory, b, private, schema.SensitivityLow), false},
+		"of what is too sensitive":     {a, of(memory.HistoryOfMemory, a, private, schema.SensitivityHigh), false},
+		"of one's own candidate":       {a, of(memory.HistoryOfCandidate, a, public, schema.SensitivityLow), true},
+		"of another's candidate":       {a, of(memory.HistoryOfCandidate, b, public, schema.SensitivityLow), false},
+		"of a candidate too sensitive": {a, of(memory.HistoryOfCandidate, a, public, schema.SensitivityHigh), false},
+		"of the user's candidate": {maya, of(memory.HistoryOfCandidate, hers, private, schema.SensitivityLow),
+			true},
+		"of another user's candidate": {maya, of(memory.HistoryOfCandidate, toms, private, schema.SensitivityLow),
+			false},
 		"of one's own, forgotten":         {a, of(memory.HistoryOfForgotten, a, "", ""), true},
 		"of another's, forgotten":         {a, of(memory.HistoryOfForgotten, b, "", ""), false},
 		"of what was forgotten, a user's": {maya, of(memory.HistoryOfForgotten, a, "", ""), false},

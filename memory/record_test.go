@@ -23,20 +23,25 @@ func TestRecordTextSaysThePayloadInWords(t *testing.T) {
 	for want, m := range map[string]schema.MemoryRecord{
 		"user prefers backend language go when project kind is backend_service": recordOf(schema.TypeSemantic,
 			`{"subject": "user", "predicate": "prefers_backend_language", "object": "go", "validity": {"mode": "conditional", "conditions": {"project_kind": "backend_service"}}}`),
-		"Ana speaks en, pt when os is linux or macos and year is 2026 from 2026-01-01 until 2026-02-01T12:30:00Z": recordOf(schema.TypeSemantic,
+		"Ana speaks en, pt when os is linux or macos and year is 2026 from 2026-01-01 until " +
+			"2026-02-01T12:30:00Z": recordOf(schema.TypeSemantic,
 			`{"subject": "Ana", "predicate": "speaks", "object": ["en", "pt"], "validity": {"mode": "timeboxed", "conditions": {"year": 2026, "os": ["linux", "macos"]},
 				"start": "2026-01-01T00:00:00Z", "end": "2026-02-01T13:30:00+01:00"}}`),
 		"server has limits cpu 2, memory large, swap true": recordOf(schema.TypeSemantic,
 			`{"subject": "server", "predicate": "has_limits", "object": {"memory": "large", "cpu": 2.0, "swap": true}, "validity": {"mode": "global"}}`),
 		"Tea is best at 80 degrees.": recordOf(schema.TypeSemantic,
 			`{"subject": "Ana", "predicate": "states", "object": "Tea is best at 80 degrees.", "validity": {"mode": "global"}}`),
-		"fix linker. when: ld: cache mismatch (os is macos). Clear the cache with shell until it is empty. Rebuild (flags is clean). tools: make, ld. may fail: locked; full. otherwise: Reinstall": recordOf(schema.TypeCompetence,
+		"fix linker. when: ld: cache mismatch (os is macos). Clear the cache with shell until it is empty. Rebuild " +
+			"(flags is clean). tools: make, ld. may fail: locked; full. otherwise: " +
+			"Reinstall": recordOf(schema.TypeCompetence,
 			`{"skill_name": "fix_linker", "triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": "macos"}}],
 				"recipe": [{"step": "Clear the cache", "tool": "shell", "validation": "it is empty"}, {"step": "Rebuild", "conditions": {"flags": "clean"}}],
 				"required_tools": ["make", "ld"], "failure_modes": ["locked", "full"], "fallbacks": ["Reinstall"], "performance": {"success_count": 3}}`),
-		"setup project. steps: git init, write file (empty is true). within: trust is high": recordOf(schema.TypePlanGraph,
+		"setup project. steps: git init, write file (empty is true). within: trust is " +
+			"high": recordOf(schema.TypePlanGraph,
 			`{"plan_id": "p1", "intent": "setup_project", "nodes": [{"id": "a", "op": "git_init"}, {"id": "b", "op": "write_file", "guards": {"empty": true}}], "constraints": {"trust": "high"}}`),
-		"The backend is there. next: choose a frontend. open: which docs?; when?. constraints: no network; budget 3. thread: t1. task: k": recordOf(schema.TypeWorking,
+		"The backend is there. next: choose a frontend. open: which docs?; when?. constraints: no network; budget 3. " +
+			"thread: t1. task: k": recordOf(schema.TypeWorking,
 			`{"context_summary": "The backend is there", "next_actions": ["choose a frontend"], "open_questions": ["which docs?", "when?"],
 				"active_constraints": ["no network", {"budget": 3}], "thread_id": "t1", "task_id": "k"}`),
 		"ran make; tool call; it worked": recordOf(schema.TypeEpisodic,
@@ -68,25 +73,35 @@ func TestRecordHashTellsRecordsApart(t *testing.T) {
 	same := [][2]string{
 		{text, hash(schema.TypeSemantic, "Ana likes Go", `{"validity": {"mode": "global"}}`)},
 		{text, hash(schema.TypeEpisodic, "Ana likes Go", fmt.Sprintf(begun, "2026-01-01T00:00:00Z"))},
-		{hash(schema.TypeSemantic, "x", fmt.Sprintf(fork, `{"a": 1, "b": [2]}`)), hash(schema.TypeSemantic, "X.", fmt.Sprintf(fork, `{"b": [2.0], "a": 1e0}`))},
-		{hash(schema.TypeCompetence, "x", fmt.Sprintf(skill, "a", 1)), hash(schema.TypeCompetence, "x", fmt.Sprintf(skill, "a", 2))},
-		{hash(schema.TypePlanGraph, "x", fmt.Sprintf(plan, "1", 1)), hash(schema.TypePlanGraph, "x", fmt.Sprintf(plan, "1", 2))},
-		{hash(schema.TypeWorking, "x", `{"thread_id": "t", "state": "planning"}`), hash(schema.TypeWorking, "x", `{"thread_id": "t", "state": "blocked"}`)},
-		{hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-01T00:00:00Z")), hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-01T01:00:00+01:00"))},
+		{hash(schema.TypeSemantic, "x", fmt.Sprintf(fork, `{"a": 1, "b": [2]}`)),
+			hash(schema.TypeSemantic, "X.", fmt.Sprintf(fork, `{"b": [2.0], "a": 1e0}`))},
+		{hash(schema.TypeCompetence, "x", fmt.Sprintf(skill, "a", 1)),
+			hash(schema.TypeCompetence, "x", fmt.Sprintf(skill, "a", 2))},
+		{hash(schema.TypePlanGraph, "x", fmt.Sprintf(plan, "1", 1)),
+			hash(schema.TypePlanGraph, "x", fmt.Sprintf(plan, "1", 2))},
+		{hash(schema.TypeWorking, "x", `{"thread_id": "t", "state": "planning"}`),
+			hash(schema.TypeWorking, "x", `{"thread_id": "t", "state": "blocked"}`)},
+		{hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-01T00:00:00Z")),
+			hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-01T01:00:00+01:00"))},
 		// What grew is what it was, also when it is read back with the content that was made for it.
 		{hash(schema.TypeEpisodic, "deployed", fmt.Sprintf(begun, "2026-01-01T00:00:00Z")),
-			hash(schema.TypeEpisodic, "deployed", `{"timeline": [{"t": "2026-01-01T00:00:00Z", "ref": "r", "event_kind": "deployed"}, {"event_kind": "rolled_back"}]}`)},
+			hash(schema.TypeEpisodic, "deployed",
+				`{"timeline": [{"t": "2026-01-01T00:00:00Z", "ref": "r", "event_kind": "deployed"}, {"event_kind": "rolled_back"}]}`)},
 	}
 	for i, pair := range same {
 		require.Equal(t, pair[0], pair[1], i)
 	}
 	different := [][2]string{
 		{text, hash(schema.TypeSemantic, "Ana likes Go", fmt.Sprintf(fork, `{"a": 1}`))},
-		{hash(schema.TypeSemantic, "x", fmt.Sprintf(fork, `{"a": 1}`)), hash(schema.TypeSemantic, "x", fmt.Sprintf(fork, `{"a": "1"}`))},
-		{hash(schema.TypeCompetence, "x", fmt.Sprintf(skill, "a", 1)), hash(schema.TypeCompetence, "x", fmt.Sprintf(skill, "b", 1))},
-		{hash(schema.TypePlanGraph, "x", fmt.Sprintf(plan, "1", 1)), hash(schema.TypePlanGraph, "x", fmt.Sprintf(plan, "2", 1))},
+		{hash(schema.TypeSemantic, "x", fmt.Sprintf(fork, `{"a": 1}`)),
+			hash(schema.TypeSemantic, "x", fmt.Sprintf(fork, `{"a": "1"}`))},
+		{hash(schema.TypeCompetence, "x", fmt.Sprintf(skill, "a", 1)),
+			hash(schema.TypeCompetence, "x", fmt.Sprintf(skill, "b", 1))},
+		{hash(schema.TypePlanGraph, "x", fmt.Sprintf(plan, "1", 1)),
+			hash(schema.TypePlanGraph, "x", fmt.Sprintf(plan, "2", 1))},
 		{hash(schema.TypeWorking, "x", `{"thread_id": "t"}`), hash(schema.TypeWorking, "x", `{"task_id": "t"}`)},
-		{hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-01T00:00:00Z")), hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-02T00:00:00Z"))},
+		{hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-01T00:00:00Z")),
+			hash(schema.TypeEpisodic, "", fmt.Sprintf(begun, "2026-01-02T00:00:00Z"))},
 	}
 	for i, pair := range different {
 		require.NotEqual(t, pair[0], pair[1], i)
@@ -97,7 +112,8 @@ func TestRecordHashTellsRecordsApart(t *testing.T) {
 func TestRecordClaim(t *testing.T) {
 	t.Parallel()
 	claim := func(predicate, cardinality, object string) memory.Claim {
-		return memory.RecordClaim(schema.SemanticPayload{Subject: "s", Predicate: predicate, Object: json.RawMessage(object), Cardinality: schema.Cardinality(cardinality)})
+		return memory.RecordClaim(schema.SemanticPayload{Subject: "s", Predicate: predicate,
+			Object: json.RawMessage(object), Cardinality: schema.Cardinality(cardinality)})
 	}
 	require.Equal(t, memory.Claim{Subject: "s", Predicate: "lives_in", Object: "Porto", Functional: true},
 		claim("lives_in", "", `"Porto"`))
@@ -170,11 +186,14 @@ func TestSameJSONReadsNumbers(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) { // digits, shifted by the exponent, and written out
 		digits, shift := rapid.Int64Range(-1<<40, 1<<40).Draw(t, "digits"), rapid.IntRange(0, 30).Draw(t, "shift")
-		scientific, plain := fmt.Sprintf("%de%d", digits, shift), fmt.Sprintf("%d%s", digits, strings.Repeat("0", shift))
+		scientific, plain := fmt.Sprintf("%de%d", digits, shift), fmt.Sprintf("%d%s", digits,
+			strings.Repeat("0", shift))
 		if digits == 0 {
 			plain = "0"
 		}
-		require.True(t, memory.SameJSON(json.RawMessage(scientific), json.RawMessage(plain)), "%s %s", scientific, plain)
-		require.True(t, memory.SameJSON(json.RawMessage(fmt.Sprintf("%se-%d", plain, shift)), json.RawMessage(fmt.Sprint(digits))))
+		require.True(t, memory.SameJSON(json.RawMessage(scientific), json.RawMessage(plain)), "%s %s", scientific,
+			plain)
+		require.True(t, memory.SameJSON(json.RawMessage(fmt.Sprintf("%se-%d", plain, shift)),
+			json.RawMessage(fmt.Sprint(digits))))
 	})
 }

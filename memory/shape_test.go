@@ -20,21 +20,38 @@ var shapes = map[string]struct {
 	content string
 	want    schema.MemoryType
 }{
-	"numbered steps with commands": {schema.SourceMemory, "How to fix the linker error:\n1. Run `go clean -cache`\n2. Rebuild with `make build`\n3. Check the log\nIf that fails, reinstall the toolchain", schema.TypeCompetence},
-	"bullets with tools":           {schema.SourceObservation, "Procedure: release\n- Tag the commit (tool: git)\n- Push the image (tool: docker)", schema.TypeCompetence},
-	"steps as JSON":                {schema.SourceOutcome, `{"name": "release", "steps": [{"step": "tag", "tool": "git"}, {"step": "push", "tool": "docker"}]}`, schema.TypeCompetence},
-	"a task and its state":         {schema.SourceObservation, "Task: migrate the ledger\nState: blocked\nNext steps:\n- ask Ana for the key\nOpen questions: who owns the replica?", schema.TypeWorking},
-	"a task in progress":           {schema.SourceUserInput, "Thread: t-17\nStatus: in progress", schema.TypeWorking},
-	"a task as JSON":               {schema.SourceObservation, `{"task_id": "t-17", "state": "waiting", "next_actions": ["ask Ana"]}`, schema.TypeWorking},
-	"dependencies as arrows":       {schema.SourceMemory, "Plan: ship the release\nbuild -> test -> deploy\nbuild -> docs", schema.TypePlanGraph},
-	"nodes and what they need":     {schema.SourceMemory, "Plan ship: the release\nbuild: make build\ntest: make test (after build)\ndeploy: make deploy (needs build, test)", schema.TypePlanGraph},
-	"a plan as JSON":               {schema.SourceMemory, `{"plan_id": "p", "nodes": [{"id": "a", "op": "build"}, {"id": "b", "op": "test", "depends_on": ["a"]}]}`, schema.TypePlanGraph},
+	"numbered steps with commands": {schema.SourceMemory,
+		"How to fix the linker error:\n1. Run `go clean -cache`\n2. Rebuild with `make build`\n3. Check the log\nIf " +
+			"that fails, reinstall the toolchain", schema.TypeCompetence},
+	"bullets with tools": {schema.SourceObservation,
+		"Procedure: release\n- Tag the commit (tool: git)\n- Push the image (tool: docker)", schema.TypeCompetence},
+	"steps as JSON": {schema.SourceOutcome,
+		`{"name": "release", "steps": [{"step": "tag", "tool": "git"}, {"step": "push", "tool": "docker"}]}`,
+		schema.TypeCompetence},
+	"a task and its state": {schema.SourceObservation,
+		"Task: migrate the ledger\nState: blocked\nNext steps:\n- ask Ana for the key\nOpen questions: who owns the " +
+			"replica?", schema.TypeWorking},
+	"a task in progress": {schema.SourceUserInput, "Thread: t-17\nStatus: in progress", schema.TypeWorking},
+	"a task as JSON": {schema.SourceObservation,
+		`{"task_id": "t-17", "state": "waiting", "next_actions": ["ask Ana"]}`, schema.TypeWorking},
+	"dependencies as arrows": {schema.SourceMemory,
+		"Plan: ship the release\nbuild -> test -> deploy\nbuild -> docs", schema.TypePlanGraph},
+	"nodes and what they need": {schema.SourceMemory,
+		"Plan ship: the release\nbuild: make build\ntest: make test (after build)\ndeploy: make deploy (needs build, " +
+			"test)", schema.TypePlanGraph},
+	"a plan as JSON": {schema.SourceMemory,
+		`{"plan_id": "p", "nodes": [{"id": "a", "op": "build"}, {"id": "b", "op": "test", "depends_on": ["a"]}]}`,
+		schema.TypePlanGraph},
 
-	"a tool's output":           {schema.SourceToolOutput, `{"plan_id": "p", "nodes": [{"id": "a", "op": "x"}, {"id": "b", "op": "y", "depends_on": ["a"]}]}`, ""},
-	"a plan that is a circle":   {schema.SourceMemory, "Plan: round\na -> b\nb -> a", ""},
-	"a shopping list":           {schema.SourceUserInput, "To buy:\n- milk\n- bread\n- figs", ""},
-	"one command":               {schema.SourceUserInput, "To deploy:\n- Run `make release`\n- Tell the team\n- Have a coffee", ""},
-	"steps within an answer":    {schema.SourceObservation, "You can fix it like this:\n1. Run `go clean`\n2. Run `make`\nLet me know whether it works! Maya asked about that, too.", ""},
+	"a tool's output": {schema.SourceToolOutput,
+		`{"plan_id": "p", "nodes": [{"id": "a", "op": "x"}, {"id": "b", "op": "y", "depends_on": ["a"]}]}`, ""},
+	"a plan that is a circle": {schema.SourceMemory, "Plan: round\na -> b\nb -> a", ""},
+	"a shopping list":         {schema.SourceUserInput, "To buy:\n- milk\n- bread\n- figs", ""},
+	"one command": {schema.SourceUserInput,
+		"To deploy:\n- Run `make release`\n- Tell the team\n- Have a coffee", ""},
+	"steps within an answer": {schema.SourceObservation,
+		"You can fix it like this:\n1. Run `go clean`\n2. Run `make`\nLet me know whether it works! Maya asked about " +
+			"that, too.", ""},
 	"a sentence with steps":     {schema.SourceUserInput, "To deploy, run `make release` and then `git tag`.", ""},
 	"a task that is done":       {schema.SourceObservation, "Task: migrate\nState: done", ""},
 	"a state of something else": {schema.SourceUserInput, "State: Texas\nTask: none", ""},
@@ -68,12 +85,14 @@ func TestShapeOf(t *testing.T) {
 		}
 	}
 	var p schema.CompetencePayload
-	require.NoError(t, json.Unmarshal(memory.ShapeOf(schema.SourceMemory, shapes["numbered steps with commands"].content).Payload, &p))
+	require.NoError(t, json.Unmarshal(memory.ShapeOf(schema.SourceMemory,
+		shapes["numbered steps with commands"].content).Payload, &p))
 	require.Equal(t, []string{"go", "make"}, p.RequiredTools)
 	require.Len(t, p.Recipe, 3)
 	require.Equal(t, []string{"reinstall the toolchain"}, p.Fallbacks)
 	var plan schema.PlanGraphPayload
-	require.NoError(t, json.Unmarshal(memory.ShapeOf(schema.SourceMemory, shapes["nodes and what they need"].content).Payload, &plan))
+	require.NoError(t, json.Unmarshal(memory.ShapeOf(schema.SourceMemory,
+		shapes["nodes and what they need"].content).Payload, &plan))
 	require.Equal(t, []string{"ship", "make deploy"}, []string{plan.PlanID, plan.Nodes[2].Op})
 	require.Len(t, plan.Edges, 3)
 }
@@ -106,10 +125,12 @@ func TestARuleOverridesTheShape(t *testing.T) {
 `))
 	require.NoError(t, err)
 	admit := func(content, tag string) intake.Intake {
-		return intake.Admit(schema.Candidate{Content: content, SourceKind: schema.SourceObservation, Tags: []string{tag}}, schema.Principal{Tenant: "t", Agent: "a"}, schema.VisibilityPrivate, rules)
+		return intake.Admit(schema.Candidate{Content: content, SourceKind: schema.SourceObservation,
+			Tags: []string{tag}}, schema.Principal{Tenant: "t", Agent: "a"}, schema.VisibilityPrivate, rules)
 	}
 	in := admit("Water the ferns.\nTurn the pots.", "howto")
-	require.Equal(t, []any{schema.TypeCompetence, schema.TierPersistent}, []any{in.Classification.Type, in.Classification.Tier})
+	require.Equal(t, []any{schema.TypeCompetence, schema.TierPersistent},
+		[]any{in.Classification.Type, in.Classification.Tier})
 	require.NoError(t, schema.ValidatePayload(schema.TypeCompetence, in.Payload))
 	in = admit("Water the ferns.\nTurn the pots.", "plan")
 	require.Equal(t, schema.TypePlanGraph, in.Classification.Type)

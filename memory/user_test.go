@@ -35,7 +35,8 @@ func TestMayLookForAUser(t *testing.T) {
 	} {
 		require.Equal(t, c.look, memory.MayLook(maya, kept(c.owner, c.v)), name)
 		require.Equal(t, c.change, memory.MayChange(maya, kept(c.owner, c.v)), name)
-		require.True(t, memory.MayLook(c.owner, kept(c.owner, c.v)) && memory.MayChange(c.owner, kept(c.owner, c.v)), name)
+		require.True(t, memory.MayLook(c.owner, kept(c.owner, c.v)) && memory.MayChange(c.owner, kept(c.owner, c.v)),
+			name)
 	}
 }
 

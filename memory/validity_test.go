@@ -22,32 +22,52 @@ func TestGrounds(t *testing.T) {
 		a, b           schema.Validity
 		same, disjoint bool
 	}{
-		"both global":                         {memorytest.Global(), schema.Validity{Mode: schema.ValidGlobal}, true, false},
-		"a rule and its exception":            {memorytest.Global(), memorytest.When(`{"os":"linux"}`), false, false},
-		"one condition, written differently":  {memorytest.When(`{"a":1,"b":"x"}`), memorytest.When(` {"b" : "x", "a":1.0}`), true, false},
-		"another value":                       {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"os":"macos"}`), false, true},
-		"another key":                         {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"arch":"arm"}`), false, false},
-		"one more key":                        {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"os":"linux","arch":"arm"}`), false, false},
-		"a value among several":               {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"os":["macos","linux"]}`), false, false},
-		"lists without a common element":      {memorytest.When(`{"os":["linux","bsd"]}`), memorytest.When(`{"os":["macos","windows"]}`), false, true},
-		"lists with a common element":         {memorytest.When(`{"os":["linux","bsd"]}`), memorytest.When(`{"os":["bsd","windows"]}`), false, false},
-		"a number and its text":               {memorytest.When(`{"n":1}`), memorytest.When(`{"n":"1"}`), false, true},
-		"case matters":                        {memorytest.When(`{"os":"Linux"}`), memorytest.When(`{"os":"linux"}`), false, true},
-		"null is a value":                     {memorytest.When(`{"os":null}`), memorytest.When(`{"os":"linux"}`), false, true},
-		"windows that overlap":                {memorytest.During(0, 4, ""), memorytest.During(2, 6, ""), true, false},
-		"windows that touch":                  {memorytest.During(0, 4, ""), memorytest.During(4, 6, ""), false, true},
-		"windows apart":                       {memorytest.During(0, 1, ""), memorytest.During(4, -1, ""), false, true},
-		"open windows":                        {memorytest.During(-1, 4, ""), memorytest.During(2, -1, ""), true, false},
-		"a window and no window":              {memorytest.During(0, 4, ""), memorytest.Global(), false, false},
-		"overlap under different conditions":  {memorytest.During(0, 4, `{"os":"linux"}`), memorytest.During(2, 6, `{"os":"macos"}`), false, true},
-		"overlap under the same conditions":   {memorytest.During(0, 4, `{"os":"linux"}`), memorytest.During(2, 6, `{"os":"linux"}`), true, false},
-		"a window with and one without":       {memorytest.During(0, 4, ""), memorytest.During(2, 6, `{"os":"linux"}`), false, false},
-		"conditional and timeboxed and equal": {memorytest.When(`{"os":"linux"}`), memorytest.During(0, 4, `{"os":"linux"}`), true, false},
-		"conditional and timeboxed":           {memorytest.When(`{"os":"linux"}`), memorytest.During(0, 4, `{"os":"bsd"}`), false, true},
-		"a value and a list of it":            {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"os":["linux"]}`), true, false},
-		"a value that is listed twice":        {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"os":["linux","linux"]}`), true, false},
-		"lists in another order":              {memorytest.When(`{"os":["linux","mac"]}`), memorytest.When(`{"os":["mac","linux"]}`), true, false},
-		"a list and a list of it":             {memorytest.When(`{"os":["linux"]}`), memorytest.When(`{"os":[["linux"]]}`), false, true},
+		"both global": {memorytest.Global(), schema.Validity{Mode: schema.ValidGlobal}, true,
+			false},
+		"a rule and its exception": {memorytest.Global(), memorytest.When(`{"os":"linux"}`), false, false},
+		"one condition, written differently": {memorytest.When(`{"a":1,"b":"x"}`),
+			memorytest.When(` {"b" : "x", "a":1.0}`), true, false},
+		"another value": {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"os":"macos"}`),
+			false, true},
+		"another key": {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"arch":"arm"}`),
+			false, false},
+		"one more key": {memorytest.When(`{"os":"linux"}`),
+			memorytest.When(`{"os":"linux","arch":"arm"}`), false, false},
+		"a value among several": {memorytest.When(`{"os":"linux"}`),
+			memorytest.When(`{"os":["macos","linux"]}`), false, false},
+		"lists without a common element": {memorytest.When(`{"os":["linux","bsd"]}`),
+			memorytest.When(`{"os":["macos","windows"]}`), false, true},
+		"lists with a common element": {memorytest.When(`{"os":["linux","bsd"]}`),
+			memorytest.When(`{"os":["bsd","windows"]}`), false, false},
+		"a number and its text": {memorytest.When(`{"n":1}`), memorytest.When(`{"n":"1"}`), false, true},
+		"case matters": {memorytest.When(`{"os":"Linux"}`), memorytest.When(`{"os":"linux"}`),
+			false, true},
+		"null is a value": {memorytest.When(`{"os":null}`), memorytest.When(`{"os":"linux"}`),
+			false, true},
+		"windows that overlap": {memorytest.During(0, 4, ""), memorytest.During(2, 6, ""), true, false},
+		"windows that touch":   {memorytest.During(0, 4, ""), memorytest.During(4, 6, ""), false, true},
+		"windows apart":        {memorytest.During(0, 1, ""), memorytest.During(4, -1, ""), false, true},
+		"open windows": {memorytest.During(-1, 4, ""), memorytest.During(2, -1, ""), true,
+			false},
+		"a window and no window": {memorytest.During(0, 4, ""), memorytest.Global(), false, false},
+		"overlap under different conditions": {memorytest.During(0, 4, `{"os":"linux"}`),
+			memorytest.During(2, 6, `{"os":"macos"}`), false, true},
+		"overlap under the same conditions": {memorytest.During(0, 4, `{"os":"linux"}`),
+			memorytest.During(2, 6, `{"os":"linux"}`), true, false},
+		"a window with and one without": {memorytest.During(0, 4, ""), memorytest.During(2, 6, `{"os":"linux"}`),
+			false, false},
+		"conditional and timeboxed and equal": {memorytest.When(`{"os":"linux"}`),
+			memorytest.During(0, 4, `{"os":"linux"}`), true, false},
+		"conditional and timeboxed": {memorytest.When(`{"os":"linux"}`),
+			memorytest.During(0, 4, `{"os":"bsd"}`), false, true},
+		"a value and a list of it": {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"os":["linux"]}`),
+			true, false},
+		"a value that is listed twice": {memorytest.When(`{"os":"linux"}`),
+			memorytest.When(`{"os":["linux","linux"]}`), true, false},
+		"lists in another order": {memorytest.When(`{"os":["linux","mac"]}`),
+			memorytest.When(`{"os":["mac","linux"]}`), true, false},
+		"a list and a list of it": {memorytest.When(`{"os":["linux"]}`),
+			memorytest.When(`{"os":[["linux"]]}`), false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,20 +83,27 @@ func TestCovers(t *testing.T) {
 		outer, inner schema.Validity
 		want         bool
 	}{
-		"global covers a condition":        {memorytest.Global(), memorytest.When(`{"os":"linux"}`), true},
-		"global covers a window":           {memorytest.Global(), memorytest.During(0, 1, ""), true},
-		"a condition not the rest":         {memorytest.When(`{"os":"linux"}`), memorytest.Global(), false},
-		"more conditions are narrower":     {memorytest.When(`{"os":"linux"}`), memorytest.When(`{"os":"linux","arch":"arm"}`), true},
-		"fewer are not":                    {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.When(`{"os":"linux"}`), false},
-		"one of several values":            {memorytest.When(`{"os":["linux","bsd"]}`), memorytest.When(`{"os":"bsd"}`), true},
-		"several of one":                   {memorytest.When(`{"os":"bsd"}`), memorytest.When(`{"os":["linux","bsd"]}`), false},
-		"a window within":                  {memorytest.During(0, 4, ""), memorytest.During(1, 4, ""), true},
-		"a window that begins earlier":     {memorytest.During(1, 4, ""), memorytest.During(0, 4, ""), false},
-		"a window that never ends":         {memorytest.During(1, 4, ""), memorytest.During(2, -1, ""), false},
-		"a window that always was":         {memorytest.During(1, -1, ""), memorytest.During(-1, 4, ""), false},
-		"a window within, other grounds":   {memorytest.During(0, 4, `{"os":"bsd"}`), memorytest.During(1, 4, `{"os":"linux"}`), false},
-		"a condition covers its timebox":   {memorytest.When(`{"os":"bsd"}`), memorytest.During(1, 4, `{"os":"bsd"}`), true},
-		"a timebox not the bare condition": {memorytest.During(1, 4, `{"os":"bsd"}`), memorytest.When(`{"os":"bsd"}`), false},
+		"global covers a condition": {memorytest.Global(), memorytest.When(`{"os":"linux"}`), true},
+		"global covers a window":    {memorytest.Global(), memorytest.During(0, 1, ""), true},
+		"a condition not the rest":  {memorytest.When(`{"os":"linux"}`), memorytest.Global(), false},
+		"more conditions are narrower": {memorytest.When(`{"os":"linux"}`),
+			memorytest.When(`{"os":"linux","arch":"arm"}`), true},
+		"fewer are not": {memorytest.When(`{"os":"linux","arch":"arm"}`),
+			memorytest.When(`{"os":"linux"}`), false},
+		"one of several values": {memorytest.When(`{"os":["linux","bsd"]}`), memorytest.When(`{"os":"bsd"}`),
+			true},
+		"several of one": {memorytest.When(`{"os":"bsd"}`), memorytest.When(`{"os":["linux","bsd"]}`),
+			false},
+		"a window within":              {memorytest.During(0, 4, ""), memorytest.During(1, 4, ""), true},
+		"a window that begins earlier": {memorytest.During(1, 4, ""), memorytest.During(0, 4, ""), false},
+		"a window that never ends":     {memorytest.During(1, 4, ""), memorytest.During(2, -1, ""), false},
+		"a window that always was":     {memorytest.During(1, -1, ""), memorytest.During(-1, 4, ""), false},
+		"a window within, other grounds": {memorytest.During(0, 4, `{"os":"bsd"}`),
+			memorytest.During(1, 4, `{"os":"linux"}`), false},
+		"a condition covers its timebox": {memorytest.When(`{"os":"bsd"}`), memorytest.During(1, 4, `{"os":"bsd"}`),
+			true},
+		"a timebox not the bare condition": {memorytest.During(1, 4, `{"os":"bsd"}`), memorytest.When(`{"os":"bsd"}`),
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,20 +120,34 @@ func TestHolds(t *testing.T) {
 		context string
 		want    memory.Applicability
 	}{
-		"global":                      {memorytest.Global(), memorytest.Midday, `{"os":"linux"}`, memory.Applicability{Verdict: memory.AppliesYes}},
-		"the condition holds":         {memorytest.When(`{"os":"linux"}`), memorytest.Midday, `{"os":"linux","x":1}`, memory.Applicability{Verdict: memory.AppliesYes}},
-		"it does not":                 {memorytest.When(`{"os":"linux"}`), memorytest.Midday, `{"os":"macos"}`, memory.Applicability{Verdict: memory.AppliesNo}},
-		"one of a list":               {memorytest.When(`{"os":["linux","bsd"]}`), memorytest.Midday, `{"os":"bsd"}`, memory.Applicability{Verdict: memory.AppliesYes}},
-		"none of an empty list":       {memorytest.When(`{"os":[]}`), memorytest.Midday, `{"os":"bsd"}`, memory.Applicability{Verdict: memory.AppliesNo}},
-		"nobody knows":                {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday, `{}`, memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"arch", "os"}}},
-		"a contradiction decides":     {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday, `{"os":"bsd"}`, memory.Applicability{Verdict: memory.AppliesNo}},
-		"part of it is known":         {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday, `{"os":"linux"}`, memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"arch"}}},
-		"no context asks nothing":     {memorytest.When(`{"os":"linux"}`), memorytest.Midday, ``, memory.Applicability{Verdict: memory.AppliesYes}},
-		"at its start":                {memorytest.During(0, 1, ""), memorytest.Midday, ``, memory.Applicability{Verdict: memory.AppliesYes}},
-		"at its end":                  {memorytest.During(0, 1, ""), memorytest.Midday.Add(time.Hour), ``, memory.Applicability{Verdict: memory.AppliesNo}},
-		"before its start":            {memorytest.During(1, 2, ""), memorytest.Midday, ``, memory.Applicability{Verdict: memory.AppliesNo}},
-		"at no time in particular":    {memorytest.During(1, 2, ""), time.Time{}, ``, memory.Applicability{Verdict: memory.AppliesYes}},
-		"in its window, else unknown": {memorytest.During(0, 2, `{"os":"linux"}`), memorytest.Midday, `{}`, memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"os"}}},
+		"global": {memorytest.Global(), memorytest.Midday, `{"os":"linux"}`,
+			memory.Applicability{Verdict: memory.AppliesYes}},
+		"the condition holds": {memorytest.When(`{"os":"linux"}`), memorytest.Midday, `{"os":"linux","x":1}`,
+			memory.Applicability{Verdict: memory.AppliesYes}},
+		"it does not": {memorytest.When(`{"os":"linux"}`), memorytest.Midday, `{"os":"macos"}`,
+			memory.Applicability{Verdict: memory.AppliesNo}},
+		"one of a list": {memorytest.When(`{"os":["linux","bsd"]}`), memorytest.Midday, `{"os":"bsd"}`,
+			memory.Applicability{Verdict: memory.AppliesYes}},
+		"none of an empty list": {memorytest.When(`{"os":[]}`), memorytest.Midday, `{"os":"bsd"}`,
+			memory.Applicability{Verdict: memory.AppliesNo}},
+		"nobody knows": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday, `{}`,
+			memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"arch", "os"}}},
+		"a contradiction decides": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday,
+			`{"os":"bsd"}`, memory.Applicability{Verdict: memory.AppliesNo}},
+		"part of it is known": {memorytest.When(`{"os":"linux","arch":"arm"}`), memorytest.Midday,
+			`{"os":"linux"}`, memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"arch"}}},
+		"no context asks nothing": {memorytest.When(`{"os":"linux"}`), memorytest.Midday, ``,
+			memory.Applicability{Verdict: memory.AppliesYes}},
+		"at its start": {memorytest.During(0, 1, ""), memorytest.Midday, ``,
+			memory.Applicability{Verdict: memory.AppliesYes}},
+		"at its end": {memorytest.During(0, 1, ""), memorytest.Midday.Add(time.Hour), ``,
+			memory.Applicability{Verdict: memory.AppliesNo}},
+		"before its start": {memorytest.During(1, 2, ""), memorytest.Midday, ``,
+			memory.Applicability{Verdict: memory.AppliesNo}},
+		"at no time in particular": {memorytest.During(1, 2, ""), time.Time{}, ``,
+			memory.Applicability{Verdict: memory.AppliesYes}},
+		"in its window, else unknown": {memorytest.During(0, 2, `{"os":"linux"}`), memorytest.Midday, `{}`,
+			memory.Applicability{Verdict: memory.AppliesUnknown, Missing: []string{"os"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +176,8 @@ func TestGroundsProperties(t *testing.T) {
 			require.True(t, memory.SameGround(a, b))
 		}
 		if a.Mode == schema.ValidConditional && b.Mode == schema.ValidConditional && memory.SameGround(a, b) {
-			require.Equal(t, memory.ConditionsHash(a), memory.ConditionsHash(b), "the unique key sees what the rule sees")
+			require.Equal(t, memory.ConditionsHash(a), memory.ConditionsHash(b),
+				"the unique key sees what the rule sees")
 		}
 
 		// Disjoint grounds never hold at once; what covers another holds wherever that does.
@@ -161,12 +203,16 @@ func TestHoldsAgreesWithTheDatabase(t *testing.T) {
 		var situation map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal([]byte(about), &situation))
 		var applies bool
-		require.NoError(t, db.QueryRow(context.Background(), `SELECT mneme_applies($1::text::jsonb, $2::text::jsonb)`, with, about).Scan(&applies))
-		require.Equal(t, applies, memory.Holds(memorytest.When(with), time.Time{}, situation).Verdict != memory.AppliesNo, fmt.Sprintf("%s in %s", with, about))
+		require.NoError(t, db.QueryRow(context.Background(), `SELECT mneme_applies($1::text::jsonb, $2::text::jsonb)`,
+			with, about).Scan(&applies))
+		require.Equal(t, applies, memory.Holds(memorytest.When(with), time.Time{},
+			situation).Verdict != memory.AppliesNo, fmt.Sprintf("%s in %s", with, about))
 	}
 	for _, c := range [][2]string{
-		{`{"k":[["a"]]}`, `{"k":["a","b"]}`}, {`{"k":[["a","b"]]}`, `{"k":["a"]}`}, {`{"k":[{"x":1,"y":2}]}`, `{"k":{"x":1}}`},
-		{`{"k":"\u00e9"}`, `{"k":"é"}`}, {`{"k":"<&>"}`, `{"k":"<&>"}`}, {`{"k":1e3}`, `{"k":1000.00}`}, {`{"k":[]}`, `{"k":[]}`},
+		{`{"k":[["a"]]}`, `{"k":["a","b"]}`}, {`{"k":[["a","b"]]}`, `{"k":["a"]}`},
+		{`{"k":[{"x":1,"y":2}]}`, `{"k":{"x":1}}`},
+		{`{"k":"\u00e9"}`, `{"k":"é"}`}, {`{"k":"<&>"}`, `{"k":"<&>"}`}, {`{"k":1e3}`, `{"k":1000.00}`},
+		{`{"k":[]}`, `{"k":[]}`},
 		{`{"k":1,"k":2}`, `{"k":2}`}, {`{"k":1e300}`, `{"k":10e299}`},
 	} {
 		agree(t, c[0], c[1])

@@ -69,12 +69,14 @@ func TestRevisionHolding(t *testing.T) {
 		targets []memory.Holding
 		want    memory.Holding
 	}{
-		"its owner's":            {[]memory.Holding{kept(b, shared)}, kept(b, shared)},
-		"one owner, the least":   {[]memory.Holding{kept(b, public), kept(b, group)}, kept(b, group)},
-		"several owners":         {[]memory.Holding{kept(b, shared), kept(a, public)}, kept(a, shared)},
-		"back to one of them":    {[]memory.Holding{kept(b, shared), kept(who("c", "p", ""), shared), kept(b, shared)}, kept(a, shared)},
-		"one agent's, but apart": {[]memory.Holding{kept(b, shared), kept(who("b", "q", "g"), shared)}, kept(a, shared)},
-		"none":                   {nil, kept(a, public)},
+		"its owner's":          {[]memory.Holding{kept(b, shared)}, kept(b, shared)},
+		"one owner, the least": {[]memory.Holding{kept(b, public), kept(b, group)}, kept(b, group)},
+		"several owners":       {[]memory.Holding{kept(b, shared), kept(a, public)}, kept(a, shared)},
+		"back to one of them": {[]memory.Holding{kept(b, shared), kept(who("c", "p", ""), shared), kept(b, shared)},
+			kept(a, shared)},
+		"one agent's, but apart": {[]memory.Holding{kept(b, shared), kept(who("b", "q", "g"), shared)},
+			kept(a, shared)},
+		"none": {nil, kept(a, public)},
 	} {
 		require.Equal(t, c.want, memory.RevisionHolding(a, c.targets), name)
 	}

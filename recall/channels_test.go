@@ -70,12 +70,18 @@ func (saboteur) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData)
 // canary is a memory that every channel finds by canaryQuery.
 func (w *world) canary() uuid.UUID {
 	yesterday := time.Now().UTC().AddDate(0, 0, -1)
-	id := w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "the canary sings in the mine, married as it is", Speaker: "Ann", OccurredAt: &yesterday})
-	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) VALUES ('t', $1, 'canary', 'sings_in', 'mine', false, now())`, id)
-	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at) VALUES ('t', $1, 'canary', 'canary', 1, now(), now())`, id)
+	id := w.put(w.p, schema.VisibilityPrivate,
+		schema.Candidate{Content: "the canary sings in the mine, married as it is", Speaker: "Ann",
+			OccurredAt: &yesterday})
+	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
+		VALUES ('t', $1, 'canary', 'sings_in', 'mine', false, now())`, id)
+	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
+		VALUES ('t', $1, 'canary', 'canary', 1, now(), now())`, id)
 	w.exec(`INSERT INTO memory_entity_mentions VALUES ('t', $1, $1, now())`, id)
-	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-		SELECT 't', $1, $1, 'hash-v1', 384, $2::text::vector, tier, typology, content_hash, now() FROM memories WHERE id = $1`, id, vectorText(w.t, "the canary sings in the mine"))
+	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
+		created_at)
+		SELECT 't', $1, $1, 'hash-v1', 384, $2::text::vector, tier, typology, content_hash, now() FROM memories
+			WHERE id = $1`, id, vectorText(w.t, "the canary sings in the mine"))
 	return id
 }
 
@@ -113,7 +119,8 @@ func TestEveryChannelFindsWhatItIsFor(t *testing.T) {
 		require.NotContains(t, off.Results[0].Channels, channel)
 		require.NotContains(t, off.Meta.Channels, channel)
 	}
-	primary, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery, Traversal: schema.TraversalPrimary})
+	primary, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery,
+		Traversal: schema.TraversalPrimary})
 	require.NoError(t, err)
 	require.Equal(t, []string{id.String()}, ids(primary))
 	_, err = w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery, Traversal: "deep"})
@@ -132,7 +139,8 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 		text string // of the statement
 		lost []string
 	}
-	cases := map[string]breakage{"analysis": {"FROM corpus_stats", []string{rank.ChannelText, rank.ChannelHints, rank.ChannelClaims, rank.ChannelGraph}}}
+	cases := map[string]breakage{"analysis": {"FROM corpus_stats",
+		[]string{rank.ChannelText, rank.ChannelHints, rank.ChannelClaims, rank.ChannelGraph}}}
 	for channel, text := range statementsOf {
 		cases[channel] = breakage{text, []string{channel}}
 	}
@@ -140,12 +148,14 @@ func TestAnyChannelMayFailOrHang(t *testing.T) {
 		for what, hangs := range map[string]bool{"fails": false, "hangs": true} {
 			t.Run(name+" "+what, func(t *testing.T) {
 				t.Parallel()
-				s, err := store.Open(ctx, pg.Config{URL: w.owner.Config().ConnString(), MaxConns: 10, Configure: func(pc *pgxpool.Config) {
-					pc.ConnConfig.Tracer = saboteur{c.text, hangs}
-				}})
+				s, err := store.Open(ctx, pg.Config{URL: w.owner.Config().ConnString(), MaxConns: 10,
+					Configure: func(pc *pgxpool.Config) {
+						pc.ConnConfig.Tracer = saboteur{c.text, hangs}
+					}})
 				require.NoError(t, err)
 				t.Cleanup(s.Close)
-				r := &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder, Patience: 1}
+				r := &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder,
+					Patience: 1}
 				out, err := r.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: canaryQuery})
 				// On a busy machine another channel may miss its deadline too: then all get longer ones.
 				for err == nil && len(out.Meta.Degraded) > len(c.lost) && r.Patience < 30 {

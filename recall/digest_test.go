@@ -20,17 +20,22 @@ import (
 func TestExpandShowsWhatWasNotedInTheSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	said := w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "The kettle is too slow for the whole office.", Session: "s1", Speaker: "Ana"})
-	w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "Then we buy another one.", Session: "s1", Speaker: "Bo"})
+	said := w.put(w.p, schema.VisibilityPrivate,
+		schema.Candidate{Content: "The kettle is too slow for the whole office.", Session: "s1", Speaker: "Ana"})
+	w.put(w.p, schema.VisibilityPrivate,
+		schema.Candidate{Content: "Then we buy another one.", Session: "s1", Speaker: "Bo"})
 	note := func(p schema.Principal, session, text string, level schema.Sensitivity) string {
-		return w.keep(p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeSemantic, Category: schema.CategoryDecision, Content: text, Session: session, Sensitivity: level,
-			Payload: []byte(fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"office","predicate":"states","object":%q,"validity":{"mode":"global"}}`, text))}).String()
+		return w.keep(p, schema.VisibilityPrivate,
+			schema.MemoryRecord{Type: schema.TypeSemantic, Category: schema.CategoryDecision, Content: text,
+				Session: session, Sensitivity: level,
+				Payload: []byte(fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"office","predicate":"states","object":%q,"validity":{"mode":"global"}}`, text))}).String()
 	}
 	decided := note(w.p, "s1", "A second machine is on order", "")
 	note(w.p, "s1", "The budget is ninety thousand", schema.SensitivityHigh)
 	note(w.p, "s2", "Nothing was decided on plants", "")
 	note(schema.Principal{Tenant: "t", Agent: "b"}, "s1", "Another agent has a session of that name", "")
-	req := schema.RecallRequest{Query: "kettle slow", Without: []string{rank.StageNeighbourhood, rank.StageSession, "vector"}}
+	req := schema.RecallRequest{Query: "kettle slow",
+		Without: []string{rank.StageNeighbourhood, rank.StageSession, "vector"}}
 	require.NotContains(t, fmt.Sprint(w.answer(req).Results), "second machine")
 	req.Expand = true
 	results, extra := split(t, w.answer(req))
@@ -98,12 +103,14 @@ func TestAModelThatReranksSumsUpInTheTimeThatIsLeft(t *testing.T) {
 	require.Less(t, got.Score, out.Results[0].Score)
 	require.Empty(t, out.Meta.Degraded)
 
-	for name, m := range map[string]model{"no time is left": {answer: "x", reranking: 900 * time.Millisecond}, "nothing to say": {}} {
+	for name, m := range map[string]model{"no time is left": {answer: "x", reranking: 900 * time.Millisecond},
+		"nothing to say": {}} {
 		got, out, _ = ask(m, time.Second)
 		require.Empty(t, got.Content, name)
 		require.Empty(t, out.Meta.Degraded, name)
 	}
-	for name, m := range map[string]model{"it fails": {answer: "x", err: errors.New("down")}, "it is late": {answer: "x", summing: 30 * time.Second}} {
+	for name, m := range map[string]model{"it fails": {answer: "x", err: errors.New("down")},
+		"it is late": {answer: "x", summing: 30 * time.Second}} {
 		got, out, _ = ask(m, 2*time.Second)
 		require.Empty(t, got.Content, name)
 		require.Equal(t, []string{"expand_summary"}, out.Meta.Degraded, name)

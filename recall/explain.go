@@ -15,11 +15,13 @@ func (q *query) explain(rows []schema.RecallResult) {
 		case row.Redacted == schema.RedactedSummary:
 			step.Stage, step.Why = stageRedact, "above the limit: scored by its safe summary alone"
 		case row.Redacted == schema.RedactedMetadata:
-			step.Stage, step.Why = stageRedact, "above the limit: its words do not count, and it ranks after what can be read"
+			step.Stage, step.Why = stageRedact, "above the limit: its words do not count, and it ranks after "+
+				"what can be read"
 		case row.Supplement != nil && row.Supplement.Kind == schema.SupplementRescue:
 			step.Stage, step.Why = stageRescue, "a fallback: nothing else was there to show"
 		case row.Supplement != nil:
-			step.Stage, step.Why = stageExpand, string(row.Supplement.Kind)+" added to the results, below the weakest of them"
+			step.Stage, step.Why = stageExpand, string(row.Supplement.Kind)+
+				" added to the results, below the weakest of them"
 		default:
 			continue
 		}

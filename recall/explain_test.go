@@ -43,7 +43,8 @@ func TestRedactedRowsAreExplained(t *testing.T) {
 	w.keepSecret("Omar earns eighty thousand", schema.SensitivityHyper, "")
 	w.obey("trust: {above_limit: {high: summary, hyper: metadata}}")
 	out := w.asked(func(r *schema.RecallRequest) {
-		r.Explain, r.Types, r.Trust = true, []schema.MemoryType{schema.TypeSemantic, schema.TypeEpisodic}, &schema.TrustContext{Authenticated: true}
+		r.Explain, r.Types, r.Trust = true, []schema.MemoryType{schema.TypeSemantic,
+			schema.TypeEpisodic}, &schema.TrustContext{Authenticated: true}
 	})
 	require.Len(t, out.Meta.Redacted, 2)
 	requireExplained(t, out.Results, "fuse", "redact")

@@ -38,7 +38,10 @@ func TestThePageIsFilledWhenRowsFallOut(t *testing.T) {
 		}
 		w.Index = hitting(all...)
 		req := schema.RecallRequest{Query: "needle", Limit: 10, Layers: layered,
-			Without: append(slices.DeleteFunc(slices.Clone(recall.Stages()), func(stage string) bool { return stage == "rerank" }), "rescue")} // nothing else moves or finds them
+			// nothing else moves or finds them
+			Without: append(slices.DeleteFunc(slices.Clone(recall.Stages()), func(stage string) bool {
+				return stage == "rerank"
+			}), "rescue")}
 		require.Len(t, w.answer(req).Results, 10)
 		var gone []string // the best 24: more than three pages of ten would leave room for
 		w.Reranking = inference.Reranking{Top: 24, Blend: 0.01, Reranker: interrupting{func(texts []string) {
@@ -63,13 +66,15 @@ func TestImportanceFadesAtTheRateOfTheDeployment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.remember("The kettle is loud.")
-	w.exec(`UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days', recorded_at = now() - interval '2 days' WHERE id = $1`, id)
+	w.exec(`UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days',
+		recorded_at = now() - interval '2 days' WHERE id = $1`, id)
 	for rate, left := range map[float64]float64{0: 0.722, 0.5: 0.2, 1: 0.8} {
 		w.DailyDecay = rate
 		out := w.answer(schema.RecallRequest{Query: "kettle", ImportanceMin: left - 0.01})
 		require.Equal(t, []string{id.String()}, ids(out), "rate %v", rate)
 		require.InDelta(t, left, out.Results[0].ImportanceNow, 1e-3)
 		w.exec(`DELETE FROM memory_access`) // what was returned was accessed
-		require.Empty(t, ids(w.answer(schema.RecallRequest{Query: "kettle", ImportanceMin: left + 0.01})), "rate %v", rate)
+		require.Empty(t, ids(w.answer(schema.RecallRequest{Query: "kettle", ImportanceMin: left + 0.01})), "rate %v",
+			rate)
 	}
 }

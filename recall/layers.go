@@ -61,7 +61,8 @@ func (q *query) keepSolutions(evidence []rank.Evidence) (rest, solutions []rank.
 		}
 	}
 	slices.SortStableFunc(solutions, func(a, b rank.Evidence) int {
-		return cmp.Compare(max(b.Channels[layers.ChannelSignals], b.Score), max(a.Channels[layers.ChannelSignals], a.Score))
+		return cmp.Compare(max(b.Channels[layers.ChannelSignals], b.Score),
+			max(a.Channels[layers.ChannelSignals], a.Score))
 	})
 	return rest, solutions[:min(len(solutions), maxSolutions)]
 }

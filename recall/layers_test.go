@@ -28,8 +28,10 @@ func (w *world) keep(p schema.Principal, v schema.Visibility, m schema.MemoryRec
 	if m.Sensitivity == "" {
 		m.Sensitivity = schema.SensitivityLow
 	}
-	in := edit.PutInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: proposals.DefaultWritePolicy(), Now: time.Now(),
-		Request: schema.PutRequest{Operation: schema.Operation{Principal: p, Reason: "because"}, Visibility: v, Records: []schema.MemoryRecord{m}}}
+	in := edit.PutInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"},
+		Policy: proposals.DefaultWritePolicy(), Now: time.Now(),
+		Request: schema.PutRequest{Operation: schema.Operation{Principal: p, Reason: "because"}, Visibility: v,
+			Records: []schema.MemoryRecord{m}}}
 	require.NoError(w.t, in.Request.Validate())
 	out, err := w.Store.Put(ctx, in)
 	require.NoError(w.t, err)
@@ -62,7 +64,9 @@ func (w *world) answer(req schema.RecallRequest) schema.RecallResponse {
 // wordsAlone are the channels but for full text and signals, to be switched off where a test is about what words
 // find.
 func wordsAlone() []string {
-	return slices.DeleteFunc(recall.Channels(), func(name string) bool { return name == rank.ChannelText || name == layers.ChannelSignals })
+	return slices.DeleteFunc(recall.Channels(), func(name string) bool {
+		return name == rank.ChannelText || name == layers.ChannelSignals
+	})
 }
 
 func selectionOf(out schema.RecallResponse, layer schema.LayerName) schema.Selection {
@@ -85,7 +89,9 @@ func TestProceduresAreFoundByWhatTheyAreFor(t *testing.T) {
 	w.keep(w.p, schema.VisibilityPrivate, procedure(4, "disk full", `{}`, 10, 0))
 
 	const failure = "make[1]: ld: Cache mismatch at 0x7ffe12, in /usr/lib/libfoo.so"
-	req := schema.RecallRequest{Query: "what now?", Task: &schema.Task{Intent: "set up my project", ErrorSignature: failure}, Context: json.RawMessage(`{"os":"linux","platform":"web"}`)}
+	req := schema.RecallRequest{Query: "what now?",
+		Task:    &schema.Task{Intent: "set up my project", ErrorSignature: failure},
+		Context: json.RawMessage(`{"os":"linux","platform":"web"}`)}
 	out := w.answer(req)
 	require.Empty(t, out.Meta.Degraded)
 	chosen := selectionOf(out, schema.LayerCompetence)
@@ -94,8 +100,10 @@ func TestProceduresAreFoundByWhatTheyAreFor(t *testing.T) {
 	require.Equal(t, bad.String(), chosen.Candidates[1].ID)
 	require.Equal(t, schema.ApplicabilityContradicted, chosen.Candidates[2].Applicability)
 	require.Equal(t, project.String(), selectionOf(out, schema.LayerPlan).Selected)
-	require.NotContains(t, ids(out), mac.String(), "what the situation contradicts stays out, as a conditional fact does")
-	require.Equal(t, []string{linux.String(), project.String()}, []string{layerOf(out, schema.LayerCompetence).IDs[0], layerOf(out, schema.LayerPlan).IDs[0]})
+	require.NotContains(t, ids(out), mac.String(),
+		"what the situation contradicts stays out, as a conditional fact does")
+	require.Equal(t, []string{linux.String(), project.String()},
+		[]string{layerOf(out, schema.LayerCompetence).IDs[0], layerOf(out, schema.LayerPlan).IDs[0]})
 	require.Contains(t, out.Meta.Channels, layers.ChannelSignals)
 
 	// Nothing is known of the situation: all are candidates, and the key that would decide is named.
@@ -104,7 +112,8 @@ func TestProceduresAreFoundByWhatTheyAreFor(t *testing.T) {
 	require.Empty(t, chosen.Selected)
 	require.Len(t, chosen.Candidates, 3)
 	require.Equal(t, "os", chosen.MissingContext[0].Key)
-	require.Equal(t, []json.RawMessage{json.RawMessage(`"linux"`), json.RawMessage(`"macos"`)}, chosen.MissingContext[0].Values)
+	require.Equal(t, []json.RawMessage{json.RawMessage(`"linux"`), json.RawMessage(`"macos"`)},
+		chosen.MissingContext[0].Values)
 	req.IDsOnly = true
 	response, err := json.Marshal(w.answer(req))
 	require.NoError(t, err)
@@ -134,13 +143,15 @@ func TestSelectionShowsNothingToOthers(t *testing.T) {
 	w := newWorld(t)
 	other := schema.Principal{Tenant: "t", Agent: "b"}
 	w.keep(other, schema.VisibilityPrivate, procedure(1, "ld: cache mismatch", `{"secret_os":"plan9"}`, 10, 0))
-	w.keep(schema.Principal{Tenant: "t2", Agent: "a"}, schema.VisibilityGlobal, procedure(2, "ld: cache mismatch", `{}`, 10, 0))
+	w.keep(schema.Principal{Tenant: "t2", Agent: "a"}, schema.VisibilityGlobal,
+		procedure(2, "ld: cache mismatch", `{}`, 10, 0))
 	hidden := procedure(3, "ld: cache mismatch", `{"secret_os":"plan9"}`, 10, 0)
 	hidden.Sensitivity = schema.SensitivityHigh
 	w.keep(w.p, schema.VisibilityPrivate, hidden)
 	gone := w.keep(w.p, schema.VisibilityPrivate, procedure(4, "ld: cache mismatch", `{"secret_os":"plan9"}`, 10, 0))
 	w.exec(`UPDATE memories SET deleted_at = now() WHERE id = $1`, gone)
-	req := schema.RecallRequest{Query: "ld: cache mismatch", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"}, ReadPolicy: schema.ReadShared, Expand: true}
+	req := schema.RecallRequest{Query: "ld: cache mismatch", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"},
+		ReadPolicy: schema.ReadShared, Expand: true}
 	out := w.answer(req)
 	require.Empty(t, out.Results)
 	require.Empty(t, out.Selections)
@@ -158,12 +169,19 @@ func TestLayersAndBudget(t *testing.T) {
 	w := newWorld(t)
 	w.Without = wordsAlone()
 	for i := range 30 {
-		w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: fmt.Sprintf("Canary canary canary, said again in turn %d of many.", i), SourceKind: schema.SourceUserInput})
+		w.put(w.p, schema.VisibilityPrivate,
+			schema.Candidate{Content: fmt.Sprintf("Canary canary canary, said again in turn %d of many.", i),
+				SourceKind: schema.SourceUserInput})
 	}
-	working := w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeWorking, Content: "The aviary with the canary stands half built, and much is left to be done there before the winter.",
-		Payload: json.RawMessage(`{"kind":"working","thread_id":"t1","state":"executing"}`)})
-	fact := w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeSemantic, Content: "Of all the birds that they keep in the old house by the river one is a canary.",
-		Payload: json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"house","predicate":"keeps","object":"canary","validity":{"mode":"global"}}`)})
+	working := w.keep(w.p, schema.VisibilityPrivate,
+		schema.MemoryRecord{Type: schema.TypeWorking,
+			Content: "The aviary with the canary stands half built, and much is left to be done there " +
+				"before the winter.",
+			Payload: json.RawMessage(`{"kind":"working","thread_id":"t1","state":"executing"}`)})
+	fact := w.keep(w.p, schema.VisibilityPrivate,
+		schema.MemoryRecord{Type: schema.TypeSemantic,
+			Content: "Of all the birds that they keep in the old house by the river one is a canary.",
+			Payload: json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"house","predicate":"keeps","object":"canary","validity":{"mode":"global"}}`)})
 
 	out := w.answer(schema.RecallRequest{Query: "canary", Layers: true, Limit: 5})
 	require.Len(t, out.Results, 5)
@@ -184,7 +202,8 @@ func TestLayersAndBudget(t *testing.T) {
 	require.NotContains(t, ids(plain), working.String(), "without layers, turns have every place")
 
 	for _, budget := range []int{1, 20, 60, 100, 300, 5000} {
-		out = w.answer(schema.RecallRequest{Query: "canary", Task: &schema.Task{BudgetTokens: budget}, Limit: 50, Expand: true})
+		out = w.answer(schema.RecallRequest{Query: "canary", Task: &schema.Task{BudgetTokens: budget}, Limit: 50,
+			Expand: true})
 		used, inLayers := 0, 0
 		for _, r := range out.Results {
 			tokens, _ := layers.ResultTokens(r)
@@ -224,7 +243,8 @@ func TestALongResultShowsThePassageThatAnswers(t *testing.T) {
 	require.Equal(t, p.Text, out.Results[0].Content[p.Start:p.End])
 	require.False(t, out.Results[0].Truncated)
 
-	out = w.answer(schema.RecallRequest{Query: "what do the keepers call the zebra", Task: &schema.Task{BudgetTokens: 300}})
+	out = w.answer(schema.RecallRequest{Query: "what do the keepers call the zebra",
+		Task: &schema.Task{BudgetTokens: 300}})
 	require.True(t, out.Results[0].Truncated)
 	require.Contains(t, out.Results[0].Content, "Matilda", "the budget cuts to the passage, not to the beginning")
 	require.LessOrEqual(t, layers.EstimateTokens(out.Results[0].Content), 300)
@@ -240,7 +260,8 @@ func TestSelectionFailingOnlyDegrades(t *testing.T) {
 	require.ElementsMatch(t, []string{rank.ChannelVector, layers.ChannelSignals}, out.Meta.Degraded)
 	require.Equal(t, []string{id.String()}, ids(out))
 	require.Equal(t, id.String(), selectionOf(out, schema.LayerCompetence).Selected, "words found it")
-	off := w.answer(schema.RecallRequest{Query: "handbook", Task: &schema.Task{}, Without: []string{layers.StageSelection, rank.ChannelVector, layers.ChannelSignals}})
+	off := w.answer(schema.RecallRequest{Query: "handbook", Task: &schema.Task{},
+		Without: []string{layers.StageSelection, rank.ChannelVector, layers.ChannelSignals}})
 	require.Empty(t, off.Selections)
 	require.Empty(t, off.Meta.Degraded)
 }
@@ -248,8 +269,9 @@ func TestSelectionFailingOnlyDegrades(t *testing.T) {
 func TestTaskIsValidated(t *testing.T) {
 	t.Parallel()
 	for field, task := range map[string]schema.Task{
-		"task.intent": {Intent: strings.Repeat("x", schema.MaxIntentLength+1)}, "task.error_signature": {ErrorSignature: strings.Repeat("x", schema.MaxSignatureLength+1)},
-		"task.budget_tokens": {BudgetTokens: -1},
+		"task.intent":          {Intent: strings.Repeat("x", schema.MaxIntentLength+1)},
+		"task.error_signature": {ErrorSignature: strings.Repeat("x", schema.MaxSignatureLength+1)},
+		"task.budget_tokens":   {BudgetTokens: -1},
 	} {
 		req := schema.RecallRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Query: "x", Task: &task}
 		var invalid *schema.ValidationError
@@ -263,8 +285,10 @@ func TestSignalsOfAnyTextAreSearched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.keep(w.p, schema.VisibilityPrivate, procedure(1, "a' | b & !c:* <-> \\ \"quoted\"", `{}`, 1, 0))
-	for _, text := range []string{"a' | b & !c:* <-> \\", "!!!", "'", "\\", "(((", "🙂", "磁盘", "שלום", strings.Repeat("word ", 800), strings.Repeat("x", 4000)} {
-		out := w.answer(schema.RecallRequest{Query: "?", Task: &schema.Task{ErrorSignature: text, Intent: first(text, 250)}})
+	for _, text := range []string{"a' | b & !c:* <-> \\", "!!!", "'", "\\", "(((", "🙂", "磁盘", "שלום",
+		strings.Repeat("word ", 800), strings.Repeat("x", 4000)} {
+		out := w.answer(schema.RecallRequest{Query: "?",
+			Task: &schema.Task{ErrorSignature: text, Intent: first(text, 250)}})
 		require.NotContains(t, out.Meta.Degraded, layers.ChannelSignals)
 		require.NotContains(t, out.Meta.Degraded, layers.StageSelection)
 	}

@@ -44,10 +44,11 @@ import (
 //	go test ./recall -run TestNothingUnauthorisedLeaks -leak.cases 100000 -timeout 0
 //	go test ./recall -run TestNothingUnauthorisedLeaks -leak.seed 7 -leak.case 4711
 var (
-	leakCases  = flag.Int("leak.cases", 300, "random requests")
-	leakSeed   = flag.Uint64("leak.seed", 1, "of the rows and the requests")
-	leakCase   = flag.Int("leak.case", -1, "only this one")
-	leakTwins  = flag.Int("leak.twins", 20, "of so many requests, one is compared with what it gets where nothing is hidden from it")
+	leakCases = flag.Int("leak.cases", 300, "random requests")
+	leakSeed  = flag.Uint64("leak.seed", 1, "of the rows and the requests")
+	leakCase  = flag.Int("leak.case", -1, "only this one")
+	leakTwins = flag.Int("leak.twins", 20,
+		"of so many requests, one is compared with what it gets where nothing is hidden from it")
 	leakAtOnce = flag.Int("leak.workers", 2*runtime.GOMAXPROCS(0), "requests at once, up to 32")
 )
 
@@ -61,7 +62,8 @@ var leakPolicies = []string{"", `trust:
   above_limit: {medium: metadata, high: summary, hyper: summary}`, `trust:
   above_limit: {low: summary, medium: summary, high: metadata, hyper: metadata}`}
 
-var leakSupplements = []string{"expand_sources", "expand_rationale", "expand_transcripts", "expand_artifacts", "expand_cards", "expand_sessions", "expand_summary"}
+var leakSupplements = []string{"expand_sources", "expand_rationale", "expand_transcripts", "expand_artifacts",
+	"expand_cards", "expand_sessions", "expand_summary"}
 
 type leakWorld struct {
 	rows    []leakRow
@@ -74,10 +76,12 @@ type leakWorld struct {
 	allOn   []string // every stage there is
 	without []string // every channel and stage there is
 
-	tracked                                                            []atomic.Int64 // by row: how often it was returned in full
+	// by row: how often it was returned in full
+	tracked                                                            []atomic.Int64
 	full, summaries, stubs, extra, reads, barred, superseded, degraded atomic.Int64
 	left, compared, untracked, records, payloads                       atomic.Int64
-	channels                                                           sync.Map // how many results each channel, and kind of supplement, had a share in: *atomic.Int64
+	// how many results each channel, and kind of supplement, had a share in: *atomic.Int64
+	channels sync.Map
 }
 
 // everything is an index that has forgotten about tenants, and about what it was asked.
@@ -119,7 +123,11 @@ func (w *leakWorld) run(q leakQuery) error {
 	ctx, seen := watched(ctx)
 	var mu sync.Mutex
 	var sent []string
-	embedder := listener{rules.New().Embedder, func(texts []string) { mu.Lock(); defer mu.Unlock(); sent = append(sent, texts...) }}
+	embedder := listener{rules.New().Embedder, func(texts []string) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, texts...)
+	}}
 	var index vector.Index = vector.PGVector{Store: w.store}
 	if q.hostile {
 		hits := make([]search.Hit, 0, len(w.all))
@@ -145,7 +153,8 @@ func (w *leakWorld) run(q leakQuery) error {
 		}
 	}
 	if out.Meta.Trust.MaxSensitivity != q.limit || !slices.Equal(out.Meta.Trust.Scopes, trustedScopes(q)) {
-		return fmt.Errorf("cleared up to %s in %v, not up to %s in %v", out.Meta.Trust.MaxSensitivity, out.Meta.Trust.Scopes, q.limit, q.scopes)
+		return fmt.Errorf("cleared up to %s in %v, not up to %s in %v", out.Meta.Trust.MaxSensitivity,
+			out.Meta.Trust.Scopes, q.limit, q.scopes)
 	}
 	// Sent to a model.
 	for _, text := range sent {
@@ -175,7 +184,8 @@ func (w *leakWorld) read(q leakQuery, seen *watch) error {
 	for id, columns := range seen.reads {
 		row := w.byID[id]
 		for column := range columns {
-			if !w.held(q, id) && !(row != nil && (q.readable(row) || column == "memories.safe_summary" && q.redacts(row) == schema.RedactedSummary)) {
+			if !w.held(q, id) && !(row != nil && (q.readable(row) || column == "memories.safe_summary" &&
+				q.redacts(row) == schema.RedactedSummary)) {
 				return fmt.Errorf("%s of %s was read", column, id)
 			}
 			w.reads.Add(1)
@@ -208,11 +218,17 @@ func (w *leakWorld) direct(q leakQuery) error {
 		anchors[i] = rank.Anchor{ID: w.all[0], Place: id}
 	}
 	failed := func(_ any, err error) error { return err }
-	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all, time.Now())), failed(w.store.Contents(ctx, f, w.all)), failed(w.store.Accesses(ctx, f, w.all)),
-		failed(w.store.Supersessions(ctx, f, w.all)), failed(w.store.Predecessors(ctx, f, known)), failed(w.store.LowestDegrees(ctx, f, w.all)),
-		failed(w.store.Solutions(ctx, f, w.all)), failed(w.store.Payloads(ctx, f, w.all)), failed(w.store.Sources(ctx, f, w.all)), failed(w.store.Rationale(ctx, f, w.all)),
-		failed(w.store.Artifacts(ctx, f, w.all)), failed(w.store.SearchArtifacts(ctx, f, []string{"artif", "kestr"}, len(w.all))), failed(w.store.Cards(ctx, f, w.all, 2*rank.MaxCards(schema.MaxRecallLimit))),
-		failed(w.store.SessionTurns(ctx, live, anchors, rank.ExcerptRadius)), failed(w.store.RescueText(ctx, live, []string{"needl", "kestr"}, len(w.all))))
+	err := errors.Join(failed(w.store.Hydrate(ctx, f, w.all, time.Now())), failed(w.store.Contents(ctx, f, w.all)),
+		failed(w.store.Accesses(ctx, f, w.all)),
+		failed(w.store.Supersessions(ctx, f, w.all)), failed(w.store.Predecessors(ctx, f, known)),
+		failed(w.store.LowestDegrees(ctx, f, w.all)),
+		failed(w.store.Solutions(ctx, f, w.all)), failed(w.store.Payloads(ctx, f, w.all)),
+		failed(w.store.Sources(ctx, f, w.all)), failed(w.store.Rationale(ctx, f, w.all)),
+		failed(w.store.Artifacts(ctx, f, w.all)),
+		failed(w.store.SearchArtifacts(ctx, f, []string{"artif", "kestr"}, len(w.all))),
+		failed(w.store.Cards(ctx, f, w.all, 2*rank.MaxCards(schema.MaxRecallLimit))),
+		failed(w.store.SessionTurns(ctx, live, anchors, rank.ExcerptRadius)),
+		failed(w.store.RescueText(ctx, live, []string{"needl", "kestr"}, len(w.all))))
 	if err != nil {
 		return err
 	}
@@ -222,7 +238,8 @@ func (w *leakWorld) direct(q leakQuery) error {
 // byIDs reads records by their ids: exactly those that the asker may see, and nothing of others in them.
 func (w *leakWorld) byIDs(q leakQuery, n int) error {
 	ctx, seen := watched(ctx)
-	req := schema.GetRequest{Principal: q.req.Principal, ReadPolicy: q.req.ReadPolicy, MaxSensitivity: q.req.MaxSensitivity, Trust: q.req.Trust, Superseded: q.req.Superseded}
+	req := schema.GetRequest{Principal: q.req.Principal, ReadPolicy: q.req.ReadPolicy,
+		MaxSensitivity: q.req.MaxSensitivity, Trust: q.req.Trust, Superseded: q.req.Superseded}
 	r := rand.New(rand.NewPCG(*leakSeed, uint64(n)))
 	for range schema.MaxGetIDs {
 		req.IDs = append(req.IDs, oneOf(r, w.all...).String())
@@ -238,7 +255,8 @@ func (w *leakWorld) byIDs(q leakQuery, n int) error {
 	}
 	for _, id := range req.IDs {
 		row := w.byID[id]
-		if may := row != nil && q.readable(row) && (row.live() || req.Superseded); read[id] != may || slices.Contains(out.Missing, id) == may {
+		if may := row != nil && q.readable(row) && (row.live() || req.Superseded); read[id] != may ||
+			slices.Contains(out.Missing, id) == may {
 			return fmt.Errorf("by id, %s: read %v, may be read %v", id, read[id], may)
 		}
 	}
@@ -275,12 +293,15 @@ func (w *leakWorld) mayLeave(q leakQuery, l left) error {
 	switch row := w.byID[l.what]; {
 	case row != nil:
 		fine = q.readable(row) || redacting && q.redacts(row) != "" ||
-			strings.Contains(l.statement, "m.superseded_by AND n.") && row.gone != "deleted_at" && q.reaches(row) // a successor that was retracted, or put away
+			// a successor that was retracted, or put away
+			strings.Contains(l.statement, "m.superseded_by AND n.") && row.gone != "deleted_at" && q.reaches(row)
 	case summaryMarks.MatchString(l.what):
 		row := w.holders["mk"+l.what[2:]]
-		fine = len(row) > 0 && (redacting && q.redacts(row[0]) == schema.RedactedSummary || reading(l) && q.readable(row[0]))
+		fine = len(row) > 0 && (redacting && q.redacts(row[0]) == schema.RedactedSummary || reading(l) &&
+			q.readable(row[0]))
 	}
-	if fine || strings.Contains(l.statement, "to_tsvector(") && strings.Contains(q.words(), l.what) && !strings.Contains(l.statement, "memories m") {
+	if fine || strings.Contains(l.statement, "to_tsvector(") && strings.Contains(q.words(), l.what) &&
+		!strings.Contains(l.statement, "memories m") {
 		return nil
 	}
 	return fmt.Errorf("%s came back from: %.700s", l.what, l.statement)
@@ -295,13 +316,18 @@ func (q leakQuery) words() string {
 	if q.req.Task != nil {
 		task = *q.req.Task
 	}
-	return strings.ToLower(strings.Join([]string{q.req.Query, q.req.KeywordQuery, task.Intent, task.ErrorSignature}, " "))
+	return strings.ToLower(strings.Join([]string{q.req.Query, q.req.KeywordQuery, task.Intent, task.ErrorSignature},
+		" "))
 }
 
 // ask is the recaller of a case.
-func (w *leakWorld) ask(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder, log *bytes.Buffer) *recall.Recaller {
-	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder, Now: func() time.Time { return leakNow }, TrustKey: q.key, Patience: 10, DailyDecay: 1,
-		Policy: func() *policy.Policy { return w.policy[q.policy] }, Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5, Deadline: 20 * time.Second, Summarizer: parrot{embedder}}}
+func (w *leakWorld) ask(q leakQuery, s *store.Store, index vector.Index, embedder inference.Embedder,
+	log *bytes.Buffer) *recall.Recaller {
+	return &recall.Recaller{Log: slog.New(slog.NewTextHandler(log, nil)), Store: s, Index: index, Embedder: embedder,
+		Now: func() time.Time { return leakNow }, TrustKey: q.key, Patience: 10, DailyDecay: 1,
+		Policy: func() *policy.Policy { return w.policy[q.policy] },
+		Reranking: inference.Reranking{Reranker: inference.EmbeddingReranker{Embedder: embedder}, Blend: 0.5,
+			Deadline: 20 * time.Second, Summarizer: parrot{embedder}}}
 }
 
 func trustedScopes(q leakQuery) []string {
@@ -309,7 +335,8 @@ func trustedScopes(q leakQuery) []string {
 }
 
 // leakRedactedWhy is all that is said of why a redacted memory stands where it stands.
-var leakRedactedWhy = map[schema.Redaction]string{schema.RedactedSummary: "above the limit: scored by its safe summary alone",
+var leakRedactedWhy = map[schema.Redaction]string{schema.RedactedSummary: "above the limit: scored by its safe " +
+	"summary alone",
 	schema.RedactedMetadata: "above the limit: its words do not count, and it ranks after what can be read"}
 
 // judge holds an answer against the model.
@@ -327,10 +354,12 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 		case row == nil:
 			return fmt.Errorf("%s is no memory", x.ID)
 		case x.Redacted != "":
-			if q.redacts(row) != x.Redacted || x.Redacted == schema.RedactedSummary && !row.summary || x.Sensitivity != row.sensitivity {
+			if q.redacts(row) != x.Redacted || x.Redacted == schema.RedactedSummary && !row.summary ||
+				x.Sensitivity != row.sensitivity {
 				return fmt.Errorf("%s was shown as %s, and may be shown as %q", row.mark, x.Redacted, q.redacts(row))
 			}
-			bare := schema.RecallResult{ID: x.ID, Content: x.Content, Type: row.kind, Category: row.category, Score: x.Score, Channels: x.Channels, CreatedAt: x.CreatedAt,
+			bare := schema.RecallResult{ID: x.ID, Content: x.Content, Type: row.kind, Category: row.category,
+				Score: x.Score, Channels: x.Channels, CreatedAt: x.CreatedAt,
 				OccurredAt: x.OccurredAt, Tags: []string{}, Redacted: x.Redacted, Sensitivity: row.sensitivity}
 			if q.req.Explain && !q.req.IDsOnly {
 				bare.Explain = []schema.ScoreStep{{Stage: "redact", Score: x.Score, Why: leakRedactedWhy[x.Redacted]}}
@@ -393,7 +422,8 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 		}
 	}
 	for _, id := range anyID.FindAllString(text, -1) {
-		if row := w.byID[id]; !named[id] && (row == nil || !q.readable(row) && q.redacts(row) == "") || row != nil && !q.readable(row) && q.redacts(row) == "" {
+		if row := w.byID[id]; !named[id] && (row == nil || !q.readable(row) && q.redacts(row) == "") || row != nil &&
+			!q.readable(row) && q.redacts(row) == "" {
 			return fmt.Errorf("the answer names %s", id)
 		}
 	}
@@ -417,8 +447,10 @@ func (w *leakWorld) count(what string) {
 }
 
 func (w *leakWorld) filter(q leakQuery) pg.Filter {
-	f := pg.FilterOf(q.req, policy.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow, timeexpr.Begun(timeexpr.ParseTimes(q.req.Query, leakNow), leakNow))
-	f.Tags, f.DailyDecay = normalize.NormalizeTags(f.Tags), 1 // what one case is shown does not change what another may see
+	f := pg.FilterOf(q.req, policy.Clearance{Limit: q.limit, Scopes: q.scopes}, leakNow,
+		timeexpr.Begun(timeexpr.ParseTimes(q.req.Query, leakNow), leakNow))
+	// what one case is shown does not change what another may see
+	f.Tags, f.DailyDecay = normalize.NormalizeTags(f.Tags), 1
 	return f
 }
 
@@ -463,7 +495,8 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner := testkit.Owner(t, url)
-	w := &leakWorld{byID: map[string]*leakRow{}, tracked: make([]atomic.Int64, leakRows), all: []uuid.UUID{uuid.New(), uuid.Nil}}
+	w := &leakWorld{byID: map[string]*leakRow{}, tracked: make([]atomic.Int64, leakRows),
+		all: []uuid.UUID{uuid.New(), uuid.Nil}}
 	r := rand.New(rand.NewPCG(*leakSeed, 1<<63))
 	for n := range leakRows {
 		w.rows = append(w.rows, newLeakRow(r, n))
@@ -489,7 +522,8 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 		w.policy = append(w.policy, rules)
 	}
 	w.allOn = recall.Stages()
-	w.without = slices.Concat(recall.Channels(), recall.Stages(), leakSupplements, []string{"redact", "rescue_transcripts", "rescue_artifacts"})
+	w.without = slices.Concat(recall.Channels(), recall.Stages(), leakSupplements,
+		[]string{"redact", "rescue_transcripts", "rescue_artifacts"})
 
 	first, last := 0, *leakCases
 	if *leakCase >= 0 {
@@ -523,7 +557,8 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 				if err != nil {
 					failures.Add(1)
 					encoded, _ := json.Marshal(q.req)
-					t.Errorf("case %d (-leak.seed %d -leak.case %d): %v\nhostile index %v, policy %d, key %v: %s", n, *leakSeed, n, err, q.hostile, q.policy, q.key != nil, encoded)
+					t.Errorf("case %d (-leak.seed %d -leak.case %d): %v\nhostile index %v, policy %d, key %v: %s", n,
+						*leakSeed, n, err, q.hostile, q.policy, q.key != nil, encoded)
 				}
 			}
 		})
@@ -554,11 +589,14 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 		delete(recorded, id)
 	}
 	require.Empty(t, recorded)
-	counts := map[string]int64{"results": w.full.Load(), "summaries": w.summaries.Load(), "metadata": w.stubs.Load(), "supplementary": w.extra.Load(), "superseded": w.superseded.Load(),
+	counts := map[string]int64{"results": w.full.Load(), "summaries": w.summaries.Load(), "metadata": w.stubs.Load(),
+		"supplementary": w.extra.Load(), "superseded": w.superseded.Load(),
 		"reads": w.reads.Load(), "left": w.left.Load(), "barred": w.barred.Load(), "compared": w.compared.Load(),
 		"records": w.records.Load(), "payloads": w.payloads.Load()}
 	kinds := map[string]int64{}
-	for _, name := range slices.Concat(recall.Channels(), []string{layers.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "session", "summary", "rescue"}) {
+	for _, name := range slices.Concat(recall.Channels(),
+		[]string{layers.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "session", "summary",
+			"rescue"}) {
 		kinds[name] = 0
 		if n, ok := w.channels.Load(name); ok {
 			kinds[name] = n.(*atomic.Int64).Load()

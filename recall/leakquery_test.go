@@ -38,7 +38,8 @@ func (w *leakWorld) draw(n int) leakQuery {
 	if req.ReadPolicy == schema.ReadGroup && req.Principal.PolicyGroup == "" {
 		req.Principal.PolicyGroup = "h"
 	}
-	req.Query = oneOf(r, "needle", some.mark, some.asked(), "where is the needle "+some.mark, "what does Alice keep", "Boris and the "+oneOf(r, leakTopics...),
+	req.Query = oneOf(r, "needle", some.mark, some.asked(), "where is the needle "+some.mark, "what does Alice keep",
+		"Boris and the "+oneOf(r, leakTopics...),
 		"needle last week", "needle in May 2026", "sm"+some.mark[2:], oneOf(r, leakTopics...), "zyzzyva", "*'\"&|!:",
 		"whom does "+oneOf(r, leakPeople...)+" know", "who owns "+leakName(r.IntN(leakNames)))
 	req.Traversal, req.IDsOnly = oneOf(r, "", "", "", schema.TraversalPrimary), r.IntN(20) == 0
@@ -72,7 +73,8 @@ func (w *leakWorld) draw(n int) leakQuery {
 	}
 	req.Expand, req.Explain, req.Layers, req.Superseded = r.IntN(3) > 0, r.IntN(2) == 0, r.IntN(4) == 0, r.IntN(4) == 0
 	if r.IntN(5) == 0 {
-		req.Task = &schema.Task{Intent: oneOf(r, "needle", "skill_"+some.mark), ErrorSignature: oneOf(r, "", "needle "+some.mark), BudgetTokens: oneOf(r, 0, 200)}
+		req.Task = &schema.Task{Intent: oneOf(r, "needle", "skill_"+some.mark),
+			ErrorSignature: oneOf(r, "", "needle "+some.mark), BudgetTokens: oneOf(r, 0, 200)}
 	}
 	req.With = w.allOn
 	if r.IntN(2) == 0 {
@@ -83,15 +85,21 @@ func (w *leakWorld) draw(n int) leakQuery {
 	}
 	if r.IntN(2) == 0 { // one kind of supplement, or none, has all the room that there is
 		kept := oneOf(r, leakSupplements...)
-		req.Without = append(req.Without, slices.DeleteFunc(slices.Clone(leakSupplements), func(s string) bool { return s == kept || s == "expand_sources" })...)
+		req.Without = append(req.Without,
+			slices.DeleteFunc(slices.Clone(leakSupplements), func(s string) bool {
+				return s == kept || s == "expand_sources"
+			})...)
 	}
 	if r.IntN(8) == 0 { // beginnings of words are for the rescue
-		req.Query, req.KeywordQuery, req.Task, req.Without = oneOf(r, "kestr", "saff graniti", some.mark[:5], "artif", "viol "+some.mark[:5]), "", nil, recall.Channels()
+		req.Query, req.KeywordQuery, req.Task, req.Without = oneOf(r, "kestr", "saff graniti", some.mark[:5], "artif",
+			"viol "+some.mark[:5]), "", nil, recall.Channels()
 	}
 	w.drawTrust(r, &q)
 	req.Payload = r.IntN(3) == 0
 	if req.Principal.User != "" { // no grant opens what is another user's
-		q.scopes = slices.DeleteFunc(slices.Clone(q.scopes), func(s string) bool { return strings.HasPrefix(s, "user/") })
+		q.scopes = slices.DeleteFunc(slices.Clone(q.scopes), func(s string) bool {
+			return strings.HasPrefix(s, "user/")
+		})
 	}
 	return q
 }
@@ -126,7 +134,9 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 		}())
 	}
 
-	claim := schema.TrustContext{Authenticated: r.IntN(3) > 0, MaxSensitivity: oneOf(r, append(ladder, "", "", "hyper")...), Environment: oneOf(r, "", "kiosk", "office", "elsewhere")}
+	claim := schema.TrustContext{Authenticated: r.IntN(3) > 0,
+		MaxSensitivity: oneOf(r, append(ladder, "", "", "hyper")...),
+		Environment:    oneOf(r, "", "kiosk", "office", "elsewhere")}
 	if r.IntN(3) == 0 {
 		claim.Scopes = oneOf(r, []string{"s"}, []string{"s"}, []string{"s", "user/n"})
 	}
@@ -189,7 +199,8 @@ func (w *leakWorld) drawTrust(r *rand.Rand, q *leakQuery) {
 		q.limit = low(q.limit, "medium")
 	}
 	q.redacted = map[schema.Sensitivity]schema.Redaction{}
-	rules := []map[schema.Sensitivity]schema.Redaction{nil, {"medium": "metadata", "high": "summary", "hyper": "summary"},
+	rules := []map[schema.Sensitivity]schema.Redaction{nil,
+		{"medium": "metadata", "high": "summary", "hyper": "summary"},
 		{"low": "summary", "medium": "summary", "high": "metadata", "hyper": "metadata"}}[q.policy]
 	for level, how := range rules {
 		if rung(level) > rung(q.limit) && (level != "hyper" || authenticated) {
@@ -215,7 +226,8 @@ func (q leakQuery) answers(r *leakRow) bool { return r.live() && q.readable(r) &
 // redacts says how a memory may be shown that is above the limit.
 func (q leakQuery) redacts(r *leakRow) schema.Redaction {
 	req := q.req
-	if !r.live() || !reaches(*r, req, q.scopes) || !shownMeets(*r, req) || !holds(*r, leakNow) || len(req.Tags) > 0 || req.Who != "" || req.Pinned != nil || req.ImportanceMin > 0 {
+	if !r.live() || !reaches(*r, req, q.scopes) || !shownMeets(*r, req) || !holds(*r, leakNow) || len(req.Tags) > 0 ||
+		req.Who != "" || req.Pinned != nil || req.ImportanceMin > 0 {
 		return ""
 	}
 	return q.redacted[r.sensitivity]

@@ -59,7 +59,8 @@ func newLeakTwin(t testing.TB, r *rand.Rand, rows []leakRow) *leakTwin {
 		_, err := twin.owner.Exec(ctx, sql)
 		require.NoError(t, err, sql)
 	}
-	exec(`CREATE TABLE away (id uuid PRIMARY KEY); CREATE TABLE unread (id uuid PRIMARY KEY); GRANT SELECT ON away, unread TO mneme_app;
+	exec(`CREATE TABLE away (id uuid PRIMARY KEY); CREATE TABLE unread (id uuid PRIMARY KEY); GRANT
+		SELECT ON away, unread TO mneme_app;
 		CREATE TABLE accessed AS SELECT * FROM memory_access`)
 	// An approximate index may find other things when there is less in it.
 	exec(`DO $$ DECLARE i text; BEGIN FOR i IN SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() AND indexdef LIKE '%hnsw%' LOOP EXECUTE 'DROP INDEX ' || quote_ident(i); END LOOP; END $$`)
@@ -69,7 +70,8 @@ func newLeakTwin(t testing.TB, r *rand.Rand, rows []leakRow) *leakTwin {
 		for _, id := range s.ids {
 			hidden = append(hidden, fmt.Sprintf("NOT EXISTS (SELECT FROM %s h WHERE h.id = k.%s)", s.without, id))
 		}
-		exec(fmt.Sprintf(`ALTER TABLE %[1]s RENAME TO %[1]s_kept; CREATE VIEW %[1]s WITH (security_invoker = true) AS SELECT * FROM %[1]s_kept k WHERE %[2]s;
+		exec(fmt.Sprintf(`ALTER TABLE %[1]s RENAME TO %[1]s_kept; CREATE VIEW %[1]s WITH (security_invoker = true) AS
+			SELECT * FROM %[1]s_kept k WHERE %[2]s;
 			GRANT SELECT ON %[1]s TO mneme_app`, s.table, strings.Join(hidden, " AND ")))
 	}
 	for _, v := range views {
@@ -108,7 +110,8 @@ func (w *leakWorld) unmoved(q leakQuery) error {
 	w.compared.Add(1)
 	a, b := plainAnswer(with), plainAnswer(without)
 	if !slices.Equal(a, b) {
-		return fmt.Errorf("what is hidden moves what is seen:\nwith    %s\nwithout %s", differing(a, b), differing(b, a))
+		return fmt.Errorf("what is hidden moves what is seen:\nwith    %s\nwithout %s", differing(a, b),
+			differing(b, a))
 	}
 	return nil
 }

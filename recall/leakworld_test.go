@@ -55,7 +55,8 @@ func reaches(r leakRow, q schema.RecallRequest, scopes []string) bool {
 	if p.User != "" {
 		own = r.p.Scope == "" || r.p.Scope == "user/"+p.User
 	}
-	if r.p.Tenant != p.Tenant || p.Project != "" && r.p.Project != p.Project || !own && !slices.Contains(scopes, r.p.Scope) {
+	if r.p.Tenant != p.Tenant || p.Project != "" && r.p.Project != p.Project || !own && !slices.Contains(scopes,
+		r.p.Scope) {
 		return false
 	}
 	if r.p.Agent == p.Agent {
@@ -81,7 +82,8 @@ func rung(s schema.Sensitivity) int { return slices.Index(ladder, s) }
 
 // shownMeets says whether what is shown of a redacted memory meets the request.
 func shownMeets(r leakRow, q schema.RecallRequest) bool {
-	return (len(q.Types) == 0 || slices.Contains(q.Types, r.kind)) && (len(q.Categories) == 0 || slices.Contains(q.Categories, r.category)) &&
+	return (len(q.Types) == 0 || slices.Contains(q.Types, r.kind)) && (len(q.Categories) == 0 ||
+		slices.Contains(q.Categories, r.category)) &&
 		(q.Since == nil || !r.occurred.Before(*q.Since)) && (q.Until == nil || r.occurred.Before(*q.Until))
 }
 
@@ -115,23 +117,26 @@ func holdsThen(r leakRow, q schema.RecallRequest) bool {
 	if q.ValidAt != nil {
 		return holds(r, *q.ValidAt)
 	}
-	return holds(r, leakNow) || slices.ContainsFunc(timeexpr.Begun(timeexpr.ParseTimes(q.Query, leakNow), leakNow), func(w timeexpr.TimeWindow) bool {
-		return (r.from == nil || r.from.Before(w.End)) && (r.until == nil || r.until.After(w.Start))
-	})
+	return holds(r, leakNow) || slices.ContainsFunc(timeexpr.Begun(timeexpr.ParseTimes(q.Query, leakNow), leakNow),
+		func(w timeexpr.TimeWindow) bool {
+			return (r.from == nil || r.from.Before(w.End)) && (r.until == nil || r.until.After(w.Start))
+		})
 }
 
 func oneOf[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
 var (
-	leakTopics   = []string{"harbour", "kestrel", "violin", "granite", "saffron"}
-	leakPeople   = []string{"Alice", "Boris", "Chloe"}
-	leakTypes    = []schema.MemoryType{"episodic", "episodic", "semantic", "semantic", "working", "competence", "plan_graph"}
+	leakTopics = []string{"harbour", "kestrel", "violin", "granite", "saffron"}
+	leakPeople = []string{"Alice", "Boris", "Chloe"}
+	leakTypes  = []schema.MemoryType{"episodic", "episodic", "semantic", "semantic", "working", "competence",
+		"plan_graph"}
 	leakSessions = []string{"", "s1", "s1", "s2"}
 )
 
 func leakPrincipal(r *rand.Rand) schema.Principal {
-	return schema.Principal{Tenant: oneOf(r, "t", "t", "t", "u"), Agent: oneOf(r, "a", "b", "c"), Project: oneOf(r, "", "p", "p", "q"),
-		Scope: oneOf(r, "", "", "", "", "s", "z", "user/m", "user/n"), PolicyGroup: oneOf(r, "", "g", "g", "h")}
+	return schema.Principal{Tenant: oneOf(r, "t", "t", "t", "u"), Agent: oneOf(r, "a", "b", "c"),
+		Project: oneOf(r, "", "p", "p", "q"),
+		Scope:   oneOf(r, "", "", "", "", "s", "z", "user/m", "user/n"), PolicyGroup: oneOf(r, "", "g", "g", "h")}
 }
 
 // leakAsker is who asks where a memory is kept: often on behalf of a user.
@@ -147,15 +152,19 @@ func leakAsker(r *rand.Rand, p schema.Principal) schema.Principal {
 
 // newLeakRow makes up a memory.
 func newLeakRow(r *rand.Rand, n int) leakRow {
-	row := leakRow{id: leakID("row", n), mark: fmt.Sprintf("mk%04d", n), secret: fmt.Sprintf("zz%04d", n), p: leakPrincipal(r),
+	row := leakRow{id: leakID("row", n), mark: fmt.Sprintf("mk%04d", n), secret: fmt.Sprintf("zz%04d", n),
+		p:           leakPrincipal(r),
 		vis:         oneOf[schema.Visibility](r, "private", "private", "group", "shared", "shared", "global"),
 		kind:        oneOf(r, leakTypes...),
 		category:    oneOf[schema.Category](r, "fact", "preference", "decision", "decision", "procedural", "issue"),
 		sensitivity: oneOf(r, append(ladder, "low", "low", "medium")...),
-		status:      oneOf[schema.Status](r, "active", "active", "active", "active", "active", "contested", "superseded", "retracted"),
-		gone:        oneOf(r, "", "", "", "", "", "", "", "deleted_at", "archived_at"),
-		tags:        oneOf(r, nil, []string{"x"}, []string{"x", "y"}), who: oneOf(r, "", "Alice", "Boris"), pinned: r.IntN(6) == 0,
-		importance: oneOf(r, 0.2, 0.5, 0.9), occurred: leakNow.AddDate(0, 0, -oneOf(r, 1, 6, 20, 40, 400)), summary: r.IntN(2) == 0}
+		status: oneOf[schema.Status](r, "active", "active", "active", "active", "active", "contested",
+			"superseded", "retracted"),
+		gone: oneOf(r, "", "", "", "", "", "", "", "deleted_at", "archived_at"),
+		tags: oneOf(r, nil, []string{"x"}, []string{"x", "y"}), who: oneOf(r, "", "Alice", "Boris"),
+		pinned:     r.IntN(6) == 0,
+		importance: oneOf(r, 0.2, 0.5, 0.9), occurred: leakNow.AddDate(0, 0, -oneOf(r, 1, 6, 20, 40, 400)),
+		summary: r.IntN(2) == 0}
 	if r.IntN(8) == 0 {
 		from, until := leakNow.AddDate(0, 0, oneOf(r, -30, -10, 5)), leakNow.AddDate(0, 0, oneOf(r, 8, 30))
 		if r.IntN(2) == 0 {
@@ -168,7 +177,8 @@ func newLeakRow(r *rand.Rand, n int) leakRow {
 		row.conditions = map[string]any{"os": oneOf(r, "linux", "windows"), "note": row.secret}
 	}
 	row.tags = append(slices.Clip(row.tags), "tag-"+row.secret)
-	row.content = fmt.Sprintf("%s needle %s: %s keeps the %s near the %s %s%s", oneOf(r, "Last week", "In May 2026", "Once"), row.mark, oneOf(r, leakPeople...),
+	row.content = fmt.Sprintf("%s needle %s: %s keeps the %s near the %s %s%s",
+		oneOf(r, "Last week", "In May 2026", "Once"), row.mark, oneOf(r, leakPeople...),
 		oneOf(r, leakTopics...), oneOf(r, leakTopics...), row.secret, oneOf(r, ".", "?"))
 	return row
 }

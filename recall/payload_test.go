@@ -46,13 +46,15 @@ func TestPayloadsKeepToTheBudget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	skill := procedure(1, "ld: cache mismatch", `{"os":"linux"}`, 10, 0)
-	skill.Payload = json.RawMessage(strings.Replace(string(skill.Payload), `{"step":"wipe it"}`, `{"step":"wipe `+strings.Repeat("it again and ", 40)+`"}`, 1))
+	skill.Payload = json.RawMessage(strings.Replace(string(skill.Payload), `{"step":"wipe it"}`,
+		`{"step":"wipe `+strings.Repeat("it again and ", 40)+`"}`, 1))
 	id := w.keep(w.p, schema.VisibilityPrivate, skill)
 	for i := range 30 {
 		w.remember(fmt.Sprintf("Turn %d speaks of the cache of the linker at some length, and of little else", i))
 	}
-	req := schema.RecallRequest{Query: "cache of the linker", Limit: 40, Payload: true, Context: json.RawMessage(`{"os":"linux"}`),
-		Task: &schema.Task{ErrorSignature: "ld: cache mismatch"}}
+	req := schema.RecallRequest{Query: "cache of the linker", Limit: 40, Payload: true,
+		Context: json.RawMessage(`{"os":"linux"}`),
+		Task:    &schema.Task{ErrorSignature: "ld: cache mismatch"}}
 	whole := w.answer(req)
 	require.Equal(t, id.String(), selectionOf(whole, schema.LayerCompetence).Selected)
 	require.Len(t, payloadsOf(whole), len(whole.Results), "no bound")
@@ -97,8 +99,9 @@ func TestWhatIsRedactedCarriesNoPayload(t *testing.T) {
 	read, err := w.Get(ctx, schema.GetRequest{Principal: w.p, IDs: []string{high.String()}})
 	require.NoError(t, err)
 	require.Empty(t, read.Records, "not by its id either")
-	read, err = w.Get(ctx, schema.GetRequest{Principal: w.p, IDs: []string{high.String()}, MaxSensitivity: schema.SensitivityHigh,
-		Trust: &schema.TrustContext{Authenticated: true}})
+	read, err = w.Get(ctx, schema.GetRequest{Principal: w.p, IDs: []string{high.String()},
+		MaxSensitivity: schema.SensitivityHigh,
+		Trust:          &schema.TrustContext{Authenticated: true}})
 	require.NoError(t, err)
 	require.Len(t, read.Records, 1)
 	require.Contains(t, string(read.Records[0].Payload), "ninety")
@@ -110,7 +113,8 @@ func TestReadByIDTellsOfOthersAsFarAsTheyMayBeSeen(t *testing.T) {
 	w := newWorld(t)
 	secret := w.keepSecret("Dana earns ninety thousand", schema.SensitivityHigh, "")
 	open := w.remember("Salary reviews are in May")
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, reason, created_at) VALUES ('t', $1, 'supports', $2, 'ninety', now())`, open, secret)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, reason, created_at)
+		VALUES ('t', $1, 'supports', $2, 'ninety', now())`, open, secret)
 	w.exec(`UPDATE memories SET superseded_by = $2, supersedes = $2 WHERE id = $1`, open, secret)
 	read := func(trusted bool) string {
 		req := schema.GetRequest{Principal: w.p, IDs: []string{open.String(), open.String()}}

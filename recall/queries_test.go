@@ -15,15 +15,19 @@ import (
 func TestAnyQueryIsAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, text := range []string{"the kestrel nests in the tower", "העוף מקנן במגדל", "🦅 🏰 nest", "茶隼在塔上筑巢", "it's 'quoted' & (bracketed) | piped"} {
+	for _, text := range []string{"the kestrel nests in the tower", "העוף מקנן במגדל", "🦅 🏰 nest", "茶隼在塔上筑巢",
+		"it's 'quoted' & (bracketed) | piped"} {
 		w.remember(text)
 	}
 	w.embed()
 	hundredKB := strings.Repeat("a stack trace of goroutine 7 at main.go:42 with kestrel in it\n", 1700)
 	for name, query := range map[string]string{
-		"100 KB": hundredKB, "punctuation": `?!.,;:-–—"'()[]{}`, "tsquery": `kestrel & !(tower | 'x') <-> nest:*AB`, "tsquery, broken": `&|!( ' <2> :*`,
-		"right to left": "איפה מקנן העוף", "emoji": "🦅🏰", "CJK": "茶隼在哪里筑巢", "stop words": "what is the of and to", "spaces": " \t\n ",
-		"like": `%_\%`, "one character": "k", "long word": strings.Repeat("k", 5000), "controls": "kes\x01trel\x7f\u200b\u202e", "half a pair": "kestrel \ufffd",
+		"100 KB": hundredKB, "punctuation": `?!.,;:-–—"'()[]{}`, "tsquery": `kestrel & !(tower | 'x') <-> nest:*AB`,
+		"tsquery, broken": `&|!( ' <2> :*`,
+		"right to left":   "איפה מקנן העוף", "emoji": "🦅🏰", "CJK": "茶隼在哪里筑巢", "stop words": "what is the of and to",
+		"spaces": " \t\n ",
+		"like":   `%_\%`, "one character": "k", "long word": strings.Repeat("k", 5000),
+		"controls": "kes\x01trel\x7f\u200b\u202e", "half a pair": "kestrel \ufffd",
 	} {
 		for _, limit := range []int{0, 1, 1_000_000_000} {
 			out, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: query, Limit: limit})
@@ -35,7 +39,8 @@ func TestAnyQueryIsAnswered(t *testing.T) {
 			}
 		}
 	}
-	for name, query := range map[string]string{"100 KB": hundredKB, "tsquery": `kestrel & !(tower | 'x') <-> nest:*AB`} {
+	for name, query := range map[string]string{"100 KB": hundredKB,
+		"tsquery": `kestrel & !(tower | 'x') <-> nest:*AB`} {
 		require.Equal(t, "the kestrel nests in the tower", w.recall(query).Results[0].Content, name)
 	}
 	require.Equal(t, "茶隼在塔上筑巢", w.recall("茶隼").Results[0].Content, "a part of what has no spaces")

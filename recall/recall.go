@@ -235,7 +235,8 @@ func (q *query) off(name string) bool {
 }
 
 // authorize drops every candidate outside the asker's view, gives the others their features, and fuses what the
-// channels found of them: no score depends on what vectors found and the asker may not see. It fails closed. Everything that reads content comes after it (document 002 Phase 3).
+// channels found of them: no score depends on what vectors found and the asker may not see. It fails closed. Everything
+// that reads content comes after it (document 002 Phase 3).
 func (q *query) authorize(ctx context.Context, found collected) (collected, error) {
 	defer q.timed("authorize")()
 	features, err := q.Store.Authorize(ctx, q.filter, idsOf(found.evidence))

@@ -71,12 +71,15 @@ func newWorld(t testing.TB) *world {
 	url := testkit.DatabaseURL(t)
 	s := testkit.OpenStore(t, url)
 	return &world{t: t, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
-		Recaller: &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder, Patience: 10}} // the suite keeps the machine busy
+		// the suite keeps the machine busy
+		Recaller: &recall.Recaller{Store: s, Index: vector.PGVector{Store: s}, Embedder: rules.New().Embedder,
+			Patience: 10}}
 }
 
 func (w *world) put(p schema.Principal, v schema.Visibility, c schema.Candidate) uuid.UUID {
 	w.t.Helper()
-	ack, err := w.Store.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
+	ack, err := w.Store.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3,
+		Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
 		Request: schema.IngestRequest{Principal: p, Visibility: v, Candidates: []schema.Candidate{c}}})
 	require.NoError(w.t, err)
 	return uuid.MustParse(ack.MemoryIDs[0])
@@ -162,11 +165,16 @@ func TestNothingUnauthorisedIsReturnedByAnyChannel(t *testing.T) {
 	var rows []row
 	all := []uuid.UUID{uuid.New(), uuid.Nil} // an index may also know ids that never were
 	for i := range 150 {
-		r := row{p: schema.Principal{Tenant: pick("t", "t", "t", "t2"), Agent: pick("a", "b", "c"), Project: pick("", "p", "q"), Scope: pick("", "", "s"), PolicyGroup: pick("", "g", "h")},
-			vis: pick(schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal), sensitivity: pick[schema.Sensitivity]("public", "low", "medium", "high", "hyper"),
+		r := row{p: schema.Principal{Tenant: pick("t", "t", "t", "t2"), Agent: pick("a", "b", "c"),
+			Project: pick("", "p", "q"), Scope: pick("", "", "s"), PolicyGroup: pick("", "g", "h")},
+			vis: pick(schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared,
+				schema.VisibilityGlobal), sensitivity: pick[schema.Sensitivity]("public", "low", "medium", "high",
+				"hyper"),
 			tags: pick(nil, []string{"x"}, []string{"x", "y"})}
-		id := w.put(r.p, r.vis, schema.Candidate{Content: fmt.Sprintf("needle %d", i), Sensitivity: r.sensitivity, Tags: r.tags})
-		if end := pick("", "", "", "", "deleted_at = now()", "archived_at = now()", "status = 'superseded'", "status = 'retracted'"); end != "" {
+		id := w.put(r.p, r.vis, schema.Candidate{Content: fmt.Sprintf("needle %d", i), Sensitivity: r.sensitivity,
+			Tags: r.tags})
+		if end := pick("", "", "", "", "deleted_at = now()", "archived_at = now()", "status = 'superseded'",
+			"status = 'retracted'"); end != "" {
 			w.exec(`UPDATE memories SET `+end+` WHERE id = $1`, id)
 			r.dead = true
 		}
@@ -179,11 +187,15 @@ func TestNothingUnauthorisedIsReturnedByAnyChannel(t *testing.T) {
 	}
 	returned, some := 0, func(of ...string) *rapid.Generator[string] { return rapid.SampledFrom(of) }
 	rapid.Check(t, func(rt *rapid.T) {
-		req := schema.RecallRequest{Query: some("needle", "needle 7", "something else").Draw(rt, "query"), Limit: schema.MaxRecallLimit,
-			Principal: schema.Principal{Tenant: some("t", "t2").Draw(rt, "tenant"), Agent: some("a", "b", "z").Draw(rt, "agent"), Project: some("", "p").Draw(rt, "project"),
+		req := schema.RecallRequest{Query: some("needle", "needle 7", "something else").Draw(rt, "query"),
+			Limit: schema.MaxRecallLimit,
+			Principal: schema.Principal{Tenant: some("t", "t2").Draw(rt, "tenant"),
+				Agent: some("a", "b", "z").Draw(rt, "agent"), Project: some("", "p").Draw(rt, "project"),
 				Scope: some("", "s").Draw(rt, "scope"), PolicyGroup: some("g", "h").Draw(rt, "group")},
-			ReadPolicy: schema.ReadPolicy(some("", "isolated", "shared", "group").Draw(rt, "policy")), MaxSensitivity: schema.Sensitivity(some("", "public", "hyper").Draw(rt, "sensitivity")),
-			MinScore: new(float64), Tags: rapid.SampledFrom([][]string{nil, {"X"}, {"x", "y"}}).Draw(rt, "tags"), Trust: &schema.TrustContext{Authenticated: true}}
+			ReadPolicy:     schema.ReadPolicy(some("", "isolated", "shared", "group").Draw(rt, "policy")),
+			MaxSensitivity: schema.Sensitivity(some("", "public", "hyper").Draw(rt, "sensitivity")),
+			MinScore:       new(float64), Tags: rapid.SampledFrom([][]string{nil, {"X"}, {"x", "y"}}).Draw(rt, "tags"),
+			Trust: &schema.TrustContext{Authenticated: true}}
 		r := *w.Recaller
 		everything := rapid.Bool().Draw(rt, "the index returns everything")
 		if everything {
@@ -223,7 +235,9 @@ func TestNothingUnauthorisedIsReturnedByAnyChannel(t *testing.T) {
 func TestRecallReturnsBestFirstWithEvidence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first := w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "critical: [ops]: Never deploy on Fridays.", SourceKind: schema.SourceMemory, Refs: []schema.Ref{{Kind: "event", Ref: "e1"}, {Kind: "event", Ref: "e2"}}})
+	first := w.put(w.p, schema.VisibilityPrivate,
+		schema.Candidate{Content: "critical: [ops]: Never deploy on Fridays.", SourceKind: schema.SourceMemory,
+			Refs: []schema.Ref{{Kind: "event", Ref: "e1"}, {Kind: "event", Ref: "e2"}}})
 	w.remember("The deploy pipeline takes an hour")
 	w.remember("Lunch is at noon")
 	out := w.recall("when may we deploy on fridays")
@@ -255,7 +269,10 @@ func TestRecallReturnsBestFirstWithEvidence(t *testing.T) {
 func TestTimingsTellTheStagesApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.Index = stubIndex{search: func(context.Context) ([]search.Hit, error) { time.Sleep(300 * time.Millisecond); return nil, nil }}
+	w.Index = stubIndex{search: func(context.Context) ([]search.Hit, error) {
+		time.Sleep(300 * time.Millisecond)
+		return nil, nil
+	}}
 	ms := w.recall("canary").Meta.TimingsMS
 	require.Less(t, ms["embed"], 290.0)
 	require.GreaterOrEqual(t, ms["vector"], 300.0)
@@ -270,7 +287,8 @@ func TestRecallLimitIsClamped(t *testing.T) {
 		all = append(all, w.remember(fmt.Sprintf("needle %d", i)))
 	}
 	w.Index = hitting(all...)
-	for limit, want := range map[int]int{math.MinInt: 1, -1: 1, 0: schema.DefaultRecallLimit, 1: 1, 7: 7, 50: 50, 51: 50, 1 << 30: 50} {
+	for limit, want := range map[int]int{math.MinInt: 1, -1: 1, 0: schema.DefaultRecallLimit, 1: 1, 7: 7, 50: 50,
+		51: 50, 1 << 30: 50} {
 		out, err := w.Recall(ctx, schema.RecallRequest{Principal: w.p, Query: "needle", Limit: limit})
 		require.NoError(t, err)
 		require.Len(t, out.Results, want)
@@ -314,12 +332,21 @@ func TestAFailingChannelOnlyDegrades(t *testing.T) {
 		change func(r *recall.Recaller, given *time.Duration)
 		within time.Duration // where it hangs
 	}{
-		"index down":      {func(r *recall.Recaller, _ *time.Duration) { r.Index = failing(errors.New("connection refused")) }, 0},
-		"embedder down":   {func(r *recall.Recaller, _ *time.Duration) { r.Embedder = testkit.BrokenEmbedder{Embedder: r.Embedder} }, 0},
+		"index down": {func(r *recall.Recaller, _ *time.Duration) {
+			r.Index = failing(errors.New("connection refused"))
+		}, 0},
+		"embedder down": {func(r *recall.Recaller, _ *time.Duration) {
+			r.Embedder = testkit.BrokenEmbedder{Embedder: r.Embedder}
+		}, 0},
 		"embedder silent": {func(r *recall.Recaller, _ *time.Duration) { r.Embedder = silentEmbedder{r.Embedder} }, 0},
-		"embedder slow":   {func(r *recall.Recaller, given *time.Duration) { r.Embedder = slowEmbedder{r.Embedder, given} }, 2 * time.Second},
+		"embedder slow": {func(r *recall.Recaller, given *time.Duration) {
+			r.Embedder = slowEmbedder{r.Embedder, given}
+		}, 2 * time.Second},
 		"index slow": {func(r *recall.Recaller, given *time.Duration) {
-			r.Index = stubIndex{search: func(ctx context.Context) ([]search.Hit, error) { *given = untilDone(ctx); return nil, ctx.Err() }}
+			r.Index = stubIndex{search: func(ctx context.Context) ([]search.Hit, error) {
+				*given = untilDone(ctx)
+				return nil, ctx.Err()
+			}}
 		}, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -394,7 +421,8 @@ func TestOnlyReturnedRowsAreTrackedAndNoneIsRewritten(t *testing.T) {
 		w.remember(fmt.Sprintf("a canary among other words, number %d", i))
 	}
 	state := func() (v string) {
-		require.NoError(t, w.owner.QueryRow(ctx, `SELECT string_agg(xmin::text || ctid || version, ',' ORDER BY id) FROM memories`).Scan(&v))
+		require.NoError(t, w.owner.QueryRow(ctx,
+			`SELECT string_agg(xmin::text || ctid || version, ',' ORDER BY id) FROM memories`).Scan(&v))
 		return v
 	}
 	before := state()
@@ -408,7 +436,8 @@ func TestOnlyReturnedRowsAreTrackedAndNoneIsRewritten(t *testing.T) {
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT count(*), sum(access_count) FROM memory_access`).Scan(&n, &hits))
 	require.Equal(t, []int{1, 3}, []int{n, hits})
 	var query, kept int
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE r::text LIKE '%canary%') FROM retrievals r`).Scan(&query, &kept))
+	require.NoError(t, w.owner.QueryRow(ctx,
+		`SELECT count(*), count(*) FILTER (WHERE r::text LIKE '%canary%') FROM retrievals r`).Scan(&query, &kept))
 	require.Equal(t, []int{3, 0}, []int{query, kept}, "the query itself is not kept")
 }
 

@@ -35,7 +35,8 @@ var spied = []struct {
 	table, id string
 	columns   []string
 }{
-	{"memories", "id", []string{"content", "normalized_content", "payload", "tsv", "subject", "object", "safe_summary"}},
+	{"memories", "id", []string{"content", "normalized_content", "payload", "tsv", "subject", "object",
+		"safe_summary"}},
 	{"memory_embeddings", "memory_id", []string{"embedding"}},
 	{"memory_versions", "memory_id", []string{"record"}},
 	{"memory_history", "memory_id", []string{"old_content", "new_content"}},
@@ -48,7 +49,8 @@ var spied = []struct {
 	{"proposals", "candidate_id", []string{"fact", "reason"}},
 }
 
-// unspied are views that go on reading their tables: the words of a hint, a claim or an artifact are compared where they are
+// unspied are views that go on reading their tables: the words of a hint, a claim or an artifact are compared where
+// they are
 // searched, in the statement that filters, and before it where that is cheaper. What leaves that statement is
 // watched on the wire.
 var unspied = []string{"memory_hint_search", "claim_search", "artifact_search"}
@@ -64,11 +66,15 @@ func plantSpies(t testing.TB, owner *pgx.Conn) {
 	views := viewsOf(t, owner)
 	for _, s := range spied {
 		var columns []string
-		require.NoError(t, owner.QueryRow(ctx, `SELECT array_agg(CASE WHEN attname = ANY($2) THEN format('spy(%L, %s::text, %I) AS %I', $1::text || '.' || attname, $3::text, attname, attname)
-			ELSE quote_ident(attname) END ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped`,
+		require.NoError(t, owner.QueryRow(ctx,
+			`SELECT array_agg(CASE WHEN attname = ANY($2) THEN format('spy(%L, %s::text, %I) AS %I',
+				$1::text || '.' || attname, $3::text, attname, attname)
+			ELSE quote_ident(attname) END ORDER BY attnum) FROM pg_attribute WHERE attrelid = $1::text::regclass
+				AND attnum > 0 AND NOT attisdropped`,
 			s.table, s.columns, s.id).Scan(&columns))
 		require.Equal(t, len(s.columns), strings.Count(strings.Join(columns, " "), "spy("), "columns of %s", s.table)
-		exec(fmt.Sprintf(`ALTER TABLE %[1]s RENAME TO %[1]s_kept; CREATE VIEW %[1]s WITH (security_invoker = true) AS SELECT %[2]s FROM %[1]s_kept;
+		exec(fmt.Sprintf(`ALTER TABLE %[1]s RENAME TO %[1]s_kept; CREATE VIEW %[1]s WITH (security_invoker = true) AS
+			SELECT %[2]s FROM %[1]s_kept;
 			GRANT SELECT ON %[1]s TO mneme_app`, s.table, strings.Join(columns, ", ")))
 	}
 	for _, v := range views { // the tables that they named are views now
@@ -83,7 +89,8 @@ type view struct{ Name, Definition string }
 // viewsOf are the views of the schema.
 func viewsOf(t testing.TB, owner *pgx.Conn) []view {
 	t.Helper()
-	rows, err := owner.Query(ctx, `SELECT viewname::text, definition FROM pg_views WHERE schemaname = current_schema() ORDER BY 1`)
+	rows, err := owner.Query(ctx,
+		`SELECT viewname::text, definition FROM pg_views WHERE schemaname = current_schema() ORDER BY 1`)
 	require.NoError(t, err)
 	views, err := pgx.CollectRows(rows, pgx.RowToStructByPos[view])
 	require.NoError(t, err)
@@ -171,7 +178,8 @@ func TestSpiesTellWhatIsRead(t *testing.T) {
 	one, two := planted([8]byte{1}), planted([8]byte{2})
 	for id, text := range map[uuid.UUID]string{one: "the canary sings", two: "the kestrel dives"} {
 		was := w.remember(text)
-		for _, sql := range []string{`SET session_replication_role = replica`, `UPDATE memories SET id = '` + id.String() + `' WHERE id = '` + was.String() + `'`} {
+		for _, sql := range []string{`SET session_replication_role = replica`,
+			`UPDATE memories SET id = '` + id.String() + `' WHERE id = '` + was.String() + `'`} {
 			_, err := w.owner.Exec(ctx, sql)
 			require.NoError(t, err)
 		}

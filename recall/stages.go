@@ -293,7 +293,8 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts
 	return rank.Current(evidence, supersessions), nil
 }
 
-// successors gives the successors of the best candidates, in the chain, the scores of their predecessors, because often only the
+// successors gives the successors of the best candidates, in the chain, the scores of their predecessors, because often
+// only the
 // older statement has the words of the question. It returns the successors that are not in evidence yet, and raises
 // the scores of the others in place.
 func (q *query) successors(ctx context.Context, chain []search.Succession, evidence []rank.Evidence) ([]rank.Evidence,

@@ -36,7 +36,8 @@ func (w *world) ask(change func(*schema.RecallRequest)) schema.RecallResponse {
 // supersede makes one memory the successor of another.
 func (w *world) supersede(old, successor uuid.UUID) {
 	w.t.Helper()
-	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, superseded_at = now() WHERE id = $1`, old, successor)
+	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, superseded_at = now() WHERE id = $1`, old,
+		successor)
 }
 
 func resultOf(t *testing.T, r schema.RecallResponse, id uuid.UUID) schema.RecallResult {
@@ -82,15 +83,18 @@ func TestAFailingStageOnlyDegrades(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var lines []uuid.UUID
-	for _, text := range []string{"Ana lives in Oslo", "Bo lives in Rome", "Cy lives in Lima", "Di lives in Graz", "Ed lives in Nara"} {
+	for _, text := range []string{"Ana lives in Oslo", "Bo lives in Rome", "Cy lives in Lima", "Di lives in Graz",
+		"Ed lives in Nara"} {
 		lines = append(lines, w.remember(text))
 	}
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
-		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
+		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now()
+			FROM generate_series(1, 20) n`)
 	w.exec(`DROP TABLE memory_entity_mentions CASCADE`)
 	got := w.ask(func(r *schema.RecallRequest) { r.With = []string{rank.StageDampen} })
 	require.Contains(t, ids(got), lines[0].String())
-	require.ElementsMatch(t, []string{rank.ChannelGraph, rank.StageDampen}, got.Meta.Degraded, "the graph reads what an entity is mentioned by, too")
+	require.ElementsMatch(t, []string{rank.ChannelGraph, rank.StageDampen}, got.Meta.Degraded,
+		"the graph reads what an entity is mentioned by, too")
 }
 
 func TestDampen(t *testing.T) {
@@ -99,9 +103,12 @@ func TestDampen(t *testing.T) {
 	hub, other := w.remember("Ana lives in the city"), w.remember("Ana lives in the town")
 	dated := w.remember("Ana lives in the village since 3 May 2024")
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
-		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
-	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name = 'e20'`, hub)
-	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now() FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
+		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now()
+			FROM generate_series(1, 20) n`)
+	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now()
+		FROM entities WHERE canonical_name = 'e20'`, hub)
+	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT 't', $1, id, now()
+		FROM entities WHERE canonical_name IN ('e20', 'e1')`, other)
 	blind := []string{rank.StageRelevance, rank.StageLatest} // they go by what the words say
 	const query = "where does Ana live, zyzzyva?"            // an unknown word keeps scores off their bound
 	plain := w.ask(func(r *schema.RecallRequest) { r.Query, r.Without = query, blind })
@@ -109,7 +116,8 @@ func TestDampen(t *testing.T) {
 		r.Query, r.With, r.Without = query, []string{rank.StageDampen}, blind
 	})
 	require.InDelta(t, 0.7*resultOf(t, plain, hub).Score, resultOf(t, dampened, hub).Score, 1e-9)
-	require.InDelta(t, resultOf(t, plain, other).Score, resultOf(t, dampened, other).Score, 1e-9, "it links to something rare too")
+	require.InDelta(t, resultOf(t, plain, other).Score, resultOf(t, dampened, other).Score, 1e-9,
+		"it links to something rare too")
 	require.InDelta(t, 1.1*resultOf(t, plain, dated).Score, resultOf(t, dampened, dated).Score, 1e-9, "it names a date")
 	require.Less(t, resultOf(t, dampened, hub).Score, resultOf(t, dampened, other).Score)
 }
@@ -117,29 +125,33 @@ func TestDampen(t *testing.T) {
 func TestTheRerankerOrdersTheBest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	second, first := w.remember("Ana does live broadcasts for a big old radio near the sea"), w.remember("Ana lives where Ana does live")
-	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana does live in a secret place"})
+	second, first := w.remember("Ana does live broadcasts for a big old radio near the sea"), w.remember("Ana lives "+
+		"where Ana does live")
+	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
+		schema.Candidate{Content: "Ana does live in a secret place"})
 	w.Index = hitting(stranger, second)
 	require.Equal(t, first.String(), ids(w.ask(func(*schema.RecallRequest) {}))[0])
 
 	var read []string
-	w.Reranking = inference.Reranking{Blend: 1, Reranker: reranker(func(_ context.Context, texts []string) (map[int]float64, error) {
-		read = slices.Clone(texts)
-		out := map[int]float64{}
-		for i, text := range texts {
-			if text == "Ana does live broadcasts for a big old radio near the sea" {
-				out[i] = 1
-			} else {
-				out[i] = 0.1
+	w.Reranking = inference.Reranking{Blend: 1,
+		Reranker: reranker(func(_ context.Context, texts []string) (map[int]float64, error) {
+			read = slices.Clone(texts)
+			out := map[int]float64{}
+			for i, text := range texts {
+				if text == "Ana does live broadcasts for a big old radio near the sea" {
+					out[i] = 1
+				} else {
+					out[i] = 0.1
+				}
 			}
-		}
-		return out, nil
-	})}
+			return out, nil
+		})}
 	got := w.ask(func(*schema.RecallRequest) {})
 	require.Equal(t, []string{second.String(), first.String()}, ids(got))
 	require.Empty(t, got.Meta.Degraded)
 	require.Len(t, read, 2, "what the asker may not see is not shown to the model")
-	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{rank.StageRerank} }))[:1], second.String())
+	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Without = []string{rank.StageRerank} }))[:1],
+		second.String())
 
 	w.Reranking.Top = 1
 	w.ask(func(*schema.RecallRequest) {})
@@ -151,8 +163,12 @@ func TestARerankerThatFailsIsLeftOut(t *testing.T) {
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	for name, r := range map[string]reranker{
-		"it fails":                      func(context.Context, []string) (map[int]float64, error) { return nil, errors.New("down") },
-		"it scores what it did not get": func(context.Context, []string) (map[int]float64, error) { return map[int]float64{7: 1}, nil },
+		"it fails": func(context.Context, []string) (map[int]float64, error) {
+			return nil, errors.New("down")
+		},
+		"it scores what it did not get": func(context.Context, []string) (map[int]float64, error) {
+			return map[int]float64{7: 1}, nil
+		},
 		"it waits for its context": func(ctx context.Context, _ []string) (map[int]float64, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -179,8 +195,10 @@ func TestARerankerThatFailsIsLeftOut(t *testing.T) {
 func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	oldest, older, now := w.remember("Ana lives in Lyon"), w.remember("Ana lives in Rome"), w.remember("Ana lives in Oslo")
-	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana lives in secret"})
+	oldest, older, now := w.remember("Ana lives in Lyon"), w.remember("Ana lives in Rome"), w.remember("Ana "+
+		"lives in Oslo")
+	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
+		schema.Candidate{Content: "Ana lives in secret"})
 	gone := w.remember("Ana lives in Graz")
 	w.supersede(oldest, older)
 	w.supersede(older, now)
@@ -209,10 +227,13 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 		r.Superseded, r.Types = true, []schema.MemoryType{schema.TypeCompetence}
 	})
 	require.Empty(t, ended.Results, "what else the request asks for holds for them too")
-	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded, r.Without = true, []string{rank.StageCurrentness} })), older.String())
+	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) {
+		r.Superseded, r.Without = true, []string{rank.StageCurrentness}
+	})), older.String())
 
 	// A successor that the asker may not see is not named.
-	hidden := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana lives in hiding"})
+	hidden := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
+		schema.Candidate{Content: "Ana lives in hiding"})
 	w.exec(`UPDATE memories SET superseded_by = $2 WHERE id = $1`, oldest, hidden)
 	w.exec(`UPDATE memories SET status = 'active', superseded_by = NULL WHERE id = $1`, older)
 	require.NotContains(t, ids(w.ask(func(r *schema.RecallRequest) { r.Superseded = true })), oldest.String())
@@ -222,12 +243,16 @@ func TestSupersededIsMarkedAndDemoted(t *testing.T) {
 func TestAnEpisodeIsAsCurrentAsItsFacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	episode, old, fact := w.remember("I live in Lyon, said Ana"), w.remember("Lyon is the home of A."), w.remember("Oslo is the home of A.")
-	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate, schema.Candidate{Content: "Ana was in Lyon"})
+	episode, old, fact := w.remember("I live in Lyon, said Ana"), w.remember("Lyon is the home of "+
+		"A."), w.remember("Oslo is the home of A.")
+	stranger := w.put(schema.Principal{Tenant: "t", Agent: "someone else"}, schema.VisibilityPrivate,
+		schema.Candidate{Content: "Ana was in Lyon"})
 	w.exec(`ALTER TABLE memories DISABLE TRIGGER USER`) // an episode does not turn into a fact otherwise
-	w.exec(`UPDATE memories SET type = 'semantic', tier = 'persistent', typology = 'semantic', payload = payload || '{"kind": "semantic"}' WHERE id = ANY($1)`, []uuid.UUID{old, fact, stranger})
+	w.exec(`UPDATE memories SET type = 'semantic', tier = 'persistent', typology = 'semantic',
+		payload = payload || '{"kind": "semantic"}' WHERE id = ANY($1)`, []uuid.UUID{old, fact, stranger})
 	drawn := func(fact uuid.UUID) {
-		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, fact, episode)
+		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+			VALUES ('t', $1, 'derived_from', $2, now())`, fact, episode)
 	}
 	of := func() schema.Currentness {
 		return resultOf(t, w.ask(func(*schema.RecallRequest) {}), episode).Currentness
@@ -251,7 +276,8 @@ func TestNearDuplicatesTakeOnePlace(t *testing.T) {
 	say := func(text string) uuid.UUID {
 		return w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: text, OccurredAt: &at, Speaker: "Bo"})
 	}
-	one, again, other := say("well, Ana does live in the old town of Oslo"), say("Ana does live in an old town of Oslo"), say("Ana does live in an old town of Rome")
+	one, again, other := say("well, Ana does live in the old town of Oslo"), say("Ana does live in an old town of "+
+		"Oslo"), say("Ana does live in an old town of Rome")
 	got := ids(w.ask(func(*schema.RecallRequest) {}))
 	require.Len(t, got, 2)
 	require.Contains(t, got, other.String())

@@ -190,7 +190,9 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 	}
 	sources = slices.DeleteFunc(sources, func(r schema.RecallResult) bool { return quoted[r.ID] })
 	found[0] = slices.DeleteFunc(found[0], func(r schema.RecallResult) bool {
-		return quoted[r.ID] && slices.ContainsFunc(e.sources, func(l search.Linked) bool { return l.ID.String() == r.ID })
+		return quoted[r.ID] && slices.ContainsFunc(e.sources, func(l search.Linked) bool {
+			return l.ID.String() == r.ID
+		})
 	})
 	seen := map[string]bool{}
 	return slices.DeleteFunc(
@@ -369,7 +371,8 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 		for _, id := range shown {
 			shownBefore[id] = true
 		}
-		row := made(string(schema.SupplementTranscript)+":"+a.Place.String(), schema.TypeEpisodic, text, centre.OccurredAt)
+		row := made(string(schema.SupplementTranscript)+":"+a.Place.String(), schema.TypeEpisodic, text,
+			centre.OccurredAt)
 		row.Session, row.Ref, row.Truncated = centre.Session, centre.Ref, cut
 		out = append(out, supplementary(row, schema.SupplementTranscript, places[a.Place], shown...))
 	}

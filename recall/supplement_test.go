@@ -26,7 +26,9 @@ func (w *world) talk(p schema.Principal, session string, turns ...string) []uuid
 	for i, turn := range turns {
 		speaker, text, _ := strings.Cut(turn, ": ")
 		when := at.Add(time.Duration(i) * time.Minute)
-		out = append(out, w.put(p, schema.VisibilityPrivate, schema.Candidate{Content: text, Speaker: speaker, Session: session, SourceKind: schema.SourceUserInput, OccurredAt: &when}))
+		out = append(out, w.put(p, schema.VisibilityPrivate,
+			schema.Candidate{Content: text, Speaker: speaker, Session: session, SourceKind: schema.SourceUserInput,
+				OccurredAt: &when}))
 	}
 	return out
 }
@@ -85,24 +87,39 @@ type supplemented struct {
 func newSupplemented(t *testing.T) *supplemented {
 	w := &supplemented{world: newWorld(t)}
 	w.Without = append(wordsAlone(), rank.StageNeighbourhood, rank.StageSession)
-	w.turns = w.talk(w.p, "s1", "Ana: The gas bill was dreadful again.", "Bo: Induction, then?", "Ana: Fine by me, let us do that.", "Bo: I measure the counter tomorrow.", "Ana: Bring a tape.", "Bo: Will do.")
+	w.turns = w.talk(w.p, "s1", "Ana: The gas bill was dreadful again.", "Bo: Induction, then?",
+		"Ana: Fine by me, let us do that.", "Bo: I measure the counter tomorrow.", "Ana: Bring a tape.", "Bo: Will do.")
 	w.reason = w.keep(w.p, schema.VisibilityPrivate, factRecord("Flames cost them 90 a month.", "flames", "cost", "90"))
-	w.decision = w.keep(w.p, schema.VisibilityPrivate, factRecord("They chose a copper kettle.", "household", "chose", "copper kettle", from("derived_from", w.turns[2])))
+	w.decision = w.keep(w.p, schema.VisibilityPrivate,
+		factRecord("They chose a copper kettle.", "household", "chose", "copper kettle",
+			from("derived_from", w.turns[2])))
 	w.exec(`UPDATE memories SET category = 'decision' WHERE id = $1`, w.decision)
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'supports', $2, now())`, w.reason, w.decision)
-	w.source = w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "A note without a session says what was drawn from it.", SourceKind: schema.SourceUserInput})
-	w.lone = w.keep(w.p, schema.VisibilityPrivate, factRecord("The household likes its copper kettle loud.", "household", "likes", "loud kettles", from("derived_from", w.source)))
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'supports', $2, now())`, w.reason, w.decision)
+	w.source = w.put(w.p, schema.VisibilityPrivate,
+		schema.Candidate{Content: "A note without a session says what was drawn from it.",
+			SourceKind: schema.SourceUserInput})
+	w.lone = w.keep(w.p, schema.VisibilityPrivate,
+		factRecord("The household likes its copper kettle loud.", "household", "likes", "loud kettles",
+			from("derived_from", w.source)))
 	w.keep(w.p, schema.VisibilityPrivate, factRecord("They are five.", "Household", "counts", "five heads"))
 	for _, id := range []uuid.UUID{w.decision, w.lone} {
-		w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) SELECT tenant, id, subject, predicate, object #>> '{}', functional, now() FROM memories WHERE id = $1 ON CONFLICT DO NOTHING`, id)
+		w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
+			SELECT tenant, id, subject, predicate, object #>> '{}', functional, now() FROM memories WHERE id = $1
+				ON CONFLICT DO NOTHING`, id)
 	}
-	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) SELECT tenant, id, subject, predicate, object #>> '{}', functional, now() FROM memories WHERE predicate = 'counts' ON CONFLICT DO NOTHING`)
-	artifact, err := w.Store.PutArtifact(ctx, w.p, strings.NewReader("warranty: ten years\n"+strings.Repeat("terms and conditions ", 300)), "text/plain; charset=utf-8", "", time.Now())
+	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
+		SELECT tenant, id, subject, predicate, object #>> '{}', functional, now() FROM memories
+			WHERE predicate = 'counts' ON CONFLICT DO NOTHING`)
+	artifact, err := w.Store.PutArtifact(ctx, w.p,
+		strings.NewReader("warranty: ten years\n"+strings.Repeat("terms and conditions ", 300)),
+		"text/plain; charset=utf-8", "", time.Now())
 	require.NoError(t, err)
 	picture, err := w.Store.PutArtifact(ctx, w.p, strings.NewReader("warranty in pixels"), "image/png", "", time.Now())
 	require.NoError(t, err)
-	w.log = w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeEpisodic, Content: "The copper kettle came with papers.",
-		Payload: json.RawMessage(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-05-01T00:00:00Z","event_kind":"delivery","ref":"e1"}],"artifacts":[%q,%q]}`, artifact.Address, picture.Address))})
+	w.log = w.keep(w.p, schema.VisibilityPrivate,
+		schema.MemoryRecord{Type: schema.TypeEpisodic, Content: "The copper kettle came with papers.",
+			Payload: json.RawMessage(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-05-01T00:00:00Z","event_kind":"delivery","ref":"e1"}],"artifacts":[%q,%q]}`, artifact.Address, picture.Address))})
 	return w
 }
 
@@ -119,18 +136,22 @@ func TestExpandAddsWhatStandsBehindResults(t *testing.T) {
 	require.ElementsMatch(t, []string{w.decision.String(), w.lone.String(), w.log.String()}, ids(plain))
 
 	results, extra := split(t, w.answer(w.request()))
-	require.Equal(t, ids(plain), ids(schema.RecallResponse{Results: results}), "with room for all, the results do not change")
+	require.Equal(t, ids(plain), ids(schema.RecallResponse{Results: results}),
+		"with room for all, the results do not change")
 	by := kinds(extra)
 	require.Equal(t, w.reason.String(), by[schema.SupplementRationale].ID)
 	require.Equal(t, []string{w.decision.String()}, by[schema.SupplementRationale].Supplement.Of)
 	require.Equal(t, w.source.String(), by[schema.SupplementSource].ID)
 	require.Equal(t, "A note without a session says what was drawn from it.", by[schema.SupplementSource].Content)
 	excerpt := by[schema.SupplementTranscript]
-	require.Equal(t, "Ana: The gas bill was dreadful again.\nBo: Induction, then?\nAna: Fine by me, let us do that.\nBo: I measure the counter tomorrow.\nAna: Bring a tape.", excerpt.Content)
+	require.Equal(t,
+		"Ana: The gas bill was dreadful again.\nBo: Induction, then?\nAna: Fine by me, let us do that.\nBo: I "+
+			"measure the counter tomorrow.\nAna: Bring a tape.", excerpt.Content)
 	require.Equal(t, []string{w.decision.String()}, excerpt.Supplement.Of)
 	require.Len(t, excerpt.Supplement.Members, 5)
 	text := by[schema.SupplementArtifact]
-	require.True(t, strings.HasPrefix(text.Content, "warranty: ten years") && strings.HasSuffix(text.Content, normalize.CutMark) && text.Truncated)
+	require.True(t, strings.HasPrefix(text.Content, "warranty: ten years") && strings.HasSuffix(text.Content,
+		normalize.CutMark) && text.Truncated)
 	require.LessOrEqual(t, len([]rune(text.Content)), rank.MaxSupplementChars)
 	card := by[schema.SupplementCard]
 	require.Contains(t, card.Content, "counts five heads")
@@ -140,7 +161,8 @@ func TestExpandAddsWhatStandsBehindResults(t *testing.T) {
 	// Reading supplements is not tracked, and the retrieval has results alone.
 	var tracked, retrieved []string
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT array_agg(memory_id::text) FROM memory_access`).Scan(&tracked))
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT memory_ids::text[] FROM retrievals ORDER BY id DESC LIMIT 1`).Scan(&retrieved))
+	require.NoError(t, w.owner.QueryRow(ctx,
+		`SELECT memory_ids::text[] FROM retrievals ORDER BY id DESC LIMIT 1`).Scan(&retrieved))
 	require.ElementsMatch(t, ids(plain), tracked)
 	require.ElementsMatch(t, ids(plain), retrieved)
 
@@ -191,7 +213,8 @@ func TestSupplementsStayWithinWhatTheAskerMaySee(t *testing.T) {
 			return w.request()
 		},
 		"more sensitive": func(w *supplemented) schema.RecallRequest {
-			w.exec(`UPDATE memories SET sensitivity = 'high' WHERE id <> ALL($1)`, []uuid.UUID{w.decision, w.lone, w.log})
+			w.exec(`UPDATE memories SET sensitivity = 'high' WHERE id <> ALL($1)`,
+				[]uuid.UUID{w.decision, w.lone, w.log})
 			return w.request()
 		},
 		"forgotten": func(w *supplemented) schema.RecallRequest {
@@ -203,7 +226,8 @@ func TestSupplementsStayWithinWhatTheAskerMaySee(t *testing.T) {
 			return w.request()
 		},
 		"of another project": func(w *supplemented) schema.RecallRequest {
-			w.exec(`UPDATE memories SET project = CASE WHEN id = ANY($1) THEN 'p' ELSE 'q' END`, []uuid.UUID{w.decision, w.lone, w.log})
+			w.exec(`UPDATE memories SET project = CASE WHEN id = ANY($1) THEN 'p' ELSE 'q' END`,
+				[]uuid.UUID{w.decision, w.lone, w.log})
 			req := w.request()
 			req.Principal.Project = "p"
 			return req
@@ -222,7 +246,8 @@ func TestSupplementsStayWithinWhatTheAskerMaySee(t *testing.T) {
 			results, extra := split(t, w.answer(req))
 			require.Len(t, results, 3)
 			require.Len(t, extra, 1, "%+v", extra)
-			require.Equal(t, schema.SupplementArtifact, extra[0].Supplement.Kind, "a text that a result itself refers to")
+			require.Equal(t, schema.SupplementArtifact, extra[0].Supplement.Kind,
+				"a text that a result itself refers to")
 		})
 	}
 }
@@ -271,16 +296,23 @@ func TestRescue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Index = failing(errors.New("down"))
-	said := w.put(w.p, schema.VisibilityPrivate, schema.Candidate{Content: "The photosynthesizer of the greenhouse hums.", SourceKind: schema.SourceUserInput})
+	said := w.put(w.p, schema.VisibilityPrivate,
+		schema.Candidate{Content: "The photosynthesizer of the greenhouse hums.", SourceKind: schema.SourceUserInput})
 	other := schema.Principal{Tenant: "t", Agent: "b"}
-	hidden := w.put(other, schema.VisibilityPrivate, schema.Candidate{Content: "The photosynthesizer of the neighbours hums.", SourceKind: schema.SourceUserInput})
-	artifact, err := w.Store.PutArtifact(ctx, w.p, strings.NewReader(strings.Repeat("lorem ipsum ", 100)+"the quixotic windmill turned at noon "+strings.Repeat("dolor sit ", 200)), "text/plain", "", time.Now())
+	hidden := w.put(other, schema.VisibilityPrivate,
+		schema.Candidate{Content: "The photosynthesizer of the neighbours hums.", SourceKind: schema.SourceUserInput})
+	artifact, err := w.Store.PutArtifact(ctx, w.p,
+		strings.NewReader(strings.Repeat("lorem ipsum ",
+			100)+"the quixotic windmill turned at noon "+strings.Repeat("dolor sit ", 200)), "text/plain", "",
+		time.Now())
 	require.NoError(t, err)
-	secret, err := w.Store.PutArtifact(ctx, other, strings.NewReader("another quixotic windmill"), "text/plain", "", time.Now())
+	secret, err := w.Store.PutArtifact(ctx, other, strings.NewReader("another quixotic windmill"), "text/plain", "",
+		time.Now())
 	require.NoError(t, err)
 	episode := func(p schema.Principal, address string) uuid.UUID {
-		return w.keep(p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeEpisodic, Content: "A file came in " + address[7:12],
-			Payload: json.RawMessage(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-05-01T00:00:00Z","event_kind":"file","ref":"e1"}],"artifacts":[%q]}`, address))})
+		return w.keep(p, schema.VisibilityPrivate,
+			schema.MemoryRecord{Type: schema.TypeEpisodic, Content: "A file came in " + address[7:12],
+				Payload: json.RawMessage(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-05-01T00:00:00Z","event_kind":"file","ref":"e1"}],"artifacts":[%q]}`, address))})
 	}
 	filed := episode(w.p, artifact.Address)
 	episode(other, secret.Address)
@@ -296,7 +328,8 @@ func TestRescue(t *testing.T) {
 	require.NotContains(t, ids(out), hidden.String())
 
 	for i := range 60 { // more than a fallback search reads
-		newer, err := w.Store.PutArtifact(ctx, w.p, strings.NewReader(fmt.Sprintf("invoice number %d of the windmill", i)), "text/plain", "", time.Now())
+		newer, err := w.Store.PutArtifact(ctx, w.p,
+			strings.NewReader(fmt.Sprintf("invoice number %d of the windmill", i)), "text/plain", "", time.Now())
 		require.NoError(t, err)
 		episode(w.p, newer.Address)
 	}
@@ -311,7 +344,8 @@ func TestRescue(t *testing.T) {
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT count(*) FROM memory_access`).Scan(&tracked))
 	require.Zero(t, tracked)
 
-	for _, query := range []string{"zyzzyva", "???", "what was it about", "the quixotic zebra of the yellow xylophone", "photosynthetic' | !:* ("} {
+	for _, query := range []string{"zyzzyva", "???", "what was it about", "the quixotic zebra of the yellow xylophone",
+		"photosynthetic' | !:* ("} {
 		out = w.recall(query)
 		require.NotNil(t, out.Results)
 		require.NotContains(t, out.Meta.Degraded, "rescue_transcripts")
@@ -319,7 +353,8 @@ func TestRescue(t *testing.T) {
 			require.Empty(t, out.Results, query)
 		}
 	}
-	require.Empty(t, w.answer(schema.RecallRequest{Query: "photosynthetic", Tags: []string{"x"}}).Results, "it has the same filters as the search")
+	require.Empty(t, w.answer(schema.RecallRequest{Query: "photosynthetic", Tags: []string{"x"}}).Results,
+		"it has the same filters as the search")
 	require.Empty(t, w.answer(schema.RecallRequest{Query: "photosynthetic", Without: []string{"rescue"}}).Results)
 	w.exec(`REVOKE SELECT ON artifacts FROM mneme_app`)
 	out = w.recall("photosynthetic")
@@ -333,11 +368,15 @@ func TestArtifactsAreShownWhereTheyFit(t *testing.T) {
 	w := newWorld(t)
 	w.Without = append(wordsAlone(), rank.StageNeighbourhood, rank.StageSession)
 	filler := strings.Repeat("terms and conditions ", 300)
-	artifact, err := w.Store.PutArtifact(ctx, w.p, strings.NewReader(filler+"The spout of the kettle leaks after a year. "+filler), "text/plain; charset=utf-8", "", time.Now())
+	artifact, err := w.Store.PutArtifact(ctx, w.p,
+		strings.NewReader(filler+"The spout of the kettle leaks after a year. "+filler), "text/plain; charset=utf-8",
+		"", time.Now())
 	require.NoError(t, err)
-	w.keep(w.p, schema.VisibilityPrivate, schema.MemoryRecord{Type: schema.TypeEpisodic, Content: "The kettle came with papers about its spout.",
-		Payload: json.RawMessage(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-05-01T00:00:00Z","event_kind":"delivery","ref":"e1"}],"artifacts":[%q]}`, artifact.Address))})
-	_, extra := split(t, w.answer(schema.RecallRequest{Principal: w.p, Query: "why does the spout of the kettle leak", Expand: true}))
+	w.keep(w.p, schema.VisibilityPrivate,
+		schema.MemoryRecord{Type: schema.TypeEpisodic, Content: "The kettle came with papers about its spout.",
+			Payload: json.RawMessage(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-05-01T00:00:00Z","event_kind":"delivery","ref":"e1"}],"artifacts":[%q]}`, artifact.Address))})
+	_, extra := split(t, w.answer(schema.RecallRequest{Principal: w.p, Query: "why does the spout of the kettle leak",
+		Expand: true}))
 	text := kinds(extra)[schema.SupplementArtifact]
 	require.Contains(t, text.Content, "The spout of the kettle leaks after a year.")
 	require.True(t, text.Truncated)

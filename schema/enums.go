@@ -198,12 +198,13 @@ var (
 	memoryTypes = []MemoryType{TypeEpisodic, TypeWorking, TypeSemantic, TypeCompetence, TypePlanGraph}
 	categories  = []Category{CategoryFact, CategoryPreference, CategoryDecision, CategoryProcedural,
 		CategorySemantic, CategoryRule, CategoryLearning, CategoryIssue}
-	sensitivities = []Sensitivity{SensitivityPublic, SensitivityLow, SensitivityMedium, SensitivityHigh, SensitivityHyper}
-	visibilities  = []Visibility{VisibilityPrivate, VisibilityGroup, VisibilityShared, VisibilityGlobal}
-	readPolicies  = []ReadPolicy{ReadIsolated, ReadShared, ReadGroup}
-	sourceKinds   = []SourceKind{SourceUserInput, SourceToolOutput, SourceObservation, SourceOutcome, SourceMemory}
-	writeModes    = []WriteMode{ModeShadow, ModeFrozen, ModeControlled}
-	jobStates     = []JobState{JobPending, JobLeased, JobCompleted, JobFailed, JobDead}
+	sensitivities = []Sensitivity{SensitivityPublic, SensitivityLow, SensitivityMedium, SensitivityHigh,
+		SensitivityHyper}
+	visibilities = []Visibility{VisibilityPrivate, VisibilityGroup, VisibilityShared, VisibilityGlobal}
+	readPolicies = []ReadPolicy{ReadIsolated, ReadShared, ReadGroup}
+	sourceKinds  = []SourceKind{SourceUserInput, SourceToolOutput, SourceObservation, SourceOutcome, SourceMemory}
+	writeModes   = []WriteMode{ModeShadow, ModeFrozen, ModeControlled}
+	jobStates    = []JobState{JobPending, JobLeased, JobCompleted, JobFailed, JobDead}
 )
 
 // Valid reports whether the value is one of the enumeration.

@@ -23,30 +23,48 @@ func TestFeedbackRequestValidate(t *testing.T) {
 		change func(*schema.FeedbackRequest)
 		fields []string
 	}{
-		"good":                   {nil, nil},
-		"no tenant":              {func(r *schema.FeedbackRequest) { r.Principal.Tenant = "" }, []string{"principal.tenant"}},
-		"no retrieval":           {func(r *schema.FeedbackRequest) { r.RetrievalID = "" }, []string{"retrieval_id"}},
-		"an odd retrieval":       {func(r *schema.FeedbackRequest) { r.RetrievalID = "{" + r.RetrievalID + "}" }, []string{"retrieval_id"}},
-		"says nothing":           {func(r *schema.FeedbackRequest) { r.Items = nil }, []string{"items"}},
-		"too many":               {func(r *schema.FeedbackRequest) { r.Items = many(schema.MaxRecallLimit + 1) }, []string{"items"}},
-		"as many as may be":      {func(r *schema.FeedbackRequest) { r.Items = many(schema.MaxRecallLimit) }, nil},
-		"an odd id":              {func(r *schema.FeedbackRequest) { r.Items[1].MemoryID = "x" }, []string{"items[1].memory_id"}},
-		"an id twice":            {func(r *schema.FeedbackRequest) { r.Items[1].MemoryID = one }, []string{"items[1].memory_id"}},
-		"an unknown verdict":     {func(r *schema.FeedbackRequest) { r.Items[0].Verdict = "liked" }, []string{"items[0].verdict"}},
-		"no verdict":             {func(r *schema.FeedbackRequest) { r.Items[0].Verdict = "" }, []string{"items[0].verdict"}},
-		"used for a verdict":     {func(r *schema.FeedbackRequest) { r.Items[0].Verdict, r.Items[0].Used = "", ptr(true) }, nil},
-		"both":                   {func(r *schema.FeedbackRequest) { r.Items[0].Used = ptr(false) }, []string{"items[0].used"}},
-		"an outcome for all":     {func(r *schema.FeedbackRequest) { r.Items, r.Outcome = nil, schema.OutcomePartial }, nil},
-		"an outcome for items":   {func(r *schema.FeedbackRequest) { r.Items[0].Verdict, r.Outcome = "", schema.OutcomeFailure }, nil},
-		"an unknown outcome":     {func(r *schema.FeedbackRequest) { r.Outcome = "draw" }, []string{"outcome"}},
-		"nothing was used":       {func(r *schema.FeedbackRequest) { r.Items, r.AllOthersUnused = nil, true }, nil},
-		"of all and of no other": {func(r *schema.FeedbackRequest) { r.Items, r.AllOthersUnused, r.Outcome = nil, true, "success" }, []string{"all_others_unused"}},
-		"all that is wrong": {func(r *schema.FeedbackRequest) { r.RetrievalID, r.Outcome, r.Items[1].Verdict = "x", "y", "z" },
+		"good": {nil, nil},
+		"no tenant": {func(r *schema.FeedbackRequest) { r.Principal.Tenant = "" },
+			[]string{"principal.tenant"}},
+		"no retrieval": {func(r *schema.FeedbackRequest) { r.RetrievalID = "" }, []string{"retrieval_id"}},
+		"an odd retrieval": {func(r *schema.FeedbackRequest) { r.RetrievalID = "{" + r.RetrievalID + "}" },
+			[]string{"retrieval_id"}},
+		"says nothing": {func(r *schema.FeedbackRequest) { r.Items = nil }, []string{"items"}},
+		"too many": {func(r *schema.FeedbackRequest) { r.Items = many(schema.MaxRecallLimit + 1) },
+			[]string{"items"}},
+		"as many as may be": {func(r *schema.FeedbackRequest) { r.Items = many(schema.MaxRecallLimit) }, nil},
+		"an odd id": {func(r *schema.FeedbackRequest) { r.Items[1].MemoryID = "x" },
+			[]string{"items[1].memory_id"}},
+		"an id twice": {func(r *schema.FeedbackRequest) { r.Items[1].MemoryID = one },
+			[]string{"items[1].memory_id"}},
+		"an unknown verdict": {func(r *schema.FeedbackRequest) { r.Items[0].Verdict = "liked" },
+			[]string{"items[0].verdict"}},
+		"no verdict": {func(r *schema.FeedbackRequest) { r.Items[0].Verdict = "" },
+			[]string{"items[0].verdict"}},
+		"used for a verdict": {func(r *schema.FeedbackRequest) {
+			r.Items[0].Verdict, r.Items[0].Used = "", ptr(true)
+		}, nil},
+		"both": {func(r *schema.FeedbackRequest) { r.Items[0].Used = ptr(false) },
+			[]string{"items[0].used"}},
+		"an outcome for all": {func(r *schema.FeedbackRequest) { r.Items, r.Outcome = nil, schema.OutcomePartial },
+			nil},
+		"an outcome for items": {func(r *schema.FeedbackRequest) {
+			r.Items[0].Verdict, r.Outcome = "", schema.OutcomeFailure
+		}, nil},
+		"an unknown outcome": {func(r *schema.FeedbackRequest) { r.Outcome = "draw" }, []string{"outcome"}},
+		"nothing was used":   {func(r *schema.FeedbackRequest) { r.Items, r.AllOthersUnused = nil, true }, nil},
+		"of all and of no other": {func(r *schema.FeedbackRequest) {
+			r.Items, r.AllOthersUnused, r.Outcome = nil, true, "success"
+		}, []string{"all_others_unused"}},
+		"all that is wrong": {func(r *schema.FeedbackRequest) {
+			r.RetrievalID, r.Outcome, r.Items[1].Verdict = "x", "y", "z"
+		},
 			[]string{"retrieval_id", "outcome", "items[1].verdict"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := schema.FeedbackRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, RetrievalID: uuid.NewString(),
+			r := schema.FeedbackRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: "t",
+				Agent: "a"}}, RetrievalID: uuid.NewString(),
 				Items: []schema.FeedbackItem{{MemoryID: one, Verdict: schema.VerdictSucceeded},
 					{MemoryID: two, Verdict: schema.VerdictUnused}}}
 			if test.change != nil {
@@ -68,7 +86,8 @@ func TestFeedbackSummary(t *testing.T) {
 		}
 		return r
 	}
-	require.Equal(t, "ok", of(schema.FeedbackReinforced, schema.FeedbackPenalised, schema.FeedbackCorrected, schema.FeedbackUnchanged).Summary())
+	require.Equal(t, "ok", of(schema.FeedbackReinforced, schema.FeedbackPenalised, schema.FeedbackCorrected,
+		schema.FeedbackUnchanged).Summary())
 	require.Equal(t, "ok", of().Summary(), "nothing was returned, and nothing is said of it")
 	require.Equal(t, "partial", of(schema.FeedbackReinforced, schema.FeedbackGone).Summary())
 	require.Equal(t, "refused", of(schema.FeedbackNotRetrieved, schema.FeedbackFrozen).Summary())

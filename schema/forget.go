@@ -103,10 +103,11 @@ type ForgetPreview struct {
 	Derived  int      `json:"derived"` // memories derived from the selected that are not selected
 	Sample   []string `json:"sample"`  // ids, at most 100
 	// What says the same as the selected: with Everywhere it is selected as well, otherwise it is left alone.
-	Everywhere       bool         `json:"everywhere,omitempty"`
-	SaysSame         int          `json:"says_same,omitempty"`
-	Echoes           []ForgetEcho `json:"echoes,omitempty"`              // at most 100
-	SaysSameNotOwner int          `json:"says_same_not_owner,omitempty"` // other agents', left alone with force and erase
+	Everywhere bool         `json:"everywhere,omitempty"`
+	SaysSame   int          `json:"says_same,omitempty"`
+	Echoes     []ForgetEcho `json:"echoes,omitempty"` // at most 100
+	// other agents', left alone with force and erase
+	SaysSameNotOwner int `json:"says_same_not_owner,omitempty"`
 	// From Store.ForgetToken alone: it stays out of results that Temporal keeps.
 	ConfirmToken string    `json:"confirm_token,omitempty"`
 	ExpiresAt    time.Time `json:"expires_at"`

@@ -44,13 +44,17 @@ func readSchema(t *testing.T, name string) document {
 func TestSchemasAndStructsHaveTheSameProperties(t *testing.T) {
 	t.Parallel()
 	roots := map[string]reflect.Type{
-		"MemoryRecord": reflect.TypeFor[schema.MemoryRecord](), "Lifecycle": reflect.TypeFor[schema.Lifecycle](), "DecayProfile": reflect.TypeFor[schema.DecayProfile](),
-		"Provenance": reflect.TypeFor[schema.Provenance](), "ProvenanceRef": reflect.TypeFor[schema.Ref](), "Relation": reflect.TypeFor[schema.Relation](),
+		"MemoryRecord": reflect.TypeFor[schema.MemoryRecord](), "Lifecycle": reflect.TypeFor[schema.Lifecycle](),
+		"DecayProfile": reflect.TypeFor[schema.DecayProfile](),
+		"Provenance":   reflect.TypeFor[schema.Provenance](), "ProvenanceRef": reflect.TypeFor[schema.Ref](),
+		"Relation":   reflect.TypeFor[schema.Relation](),
 		"AuditEntry": reflect.TypeFor[schema.AuditEntry](), "PerformanceStats": reflect.TypeFor[schema.Performance](),
-		"EpisodicPayload": reflect.TypeFor[schema.EpisodicPayload](), "WorkingPayload": reflect.TypeFor[schema.WorkingPayload](),
-		"SemanticPayload": reflect.TypeFor[schema.SemanticPayload](), "CompetencePayload": reflect.TypeFor[schema.CompetencePayload](),
-		"PlanGraphPayload": reflect.TypeFor[schema.PlanGraphPayload](),
-		"Topic":            reflect.TypeFor[topics.Topic](), "TopicRequest": reflect.TypeFor[topics.TopicRequest](),
+		"EpisodicPayload":   reflect.TypeFor[schema.EpisodicPayload](),
+		"WorkingPayload":    reflect.TypeFor[schema.WorkingPayload](),
+		"SemanticPayload":   reflect.TypeFor[schema.SemanticPayload](),
+		"CompetencePayload": reflect.TypeFor[schema.CompetencePayload](),
+		"PlanGraphPayload":  reflect.TypeFor[schema.PlanGraphPayload](),
+		"Topic":             reflect.TypeFor[topics.Topic](), "TopicRequest": reflect.TypeFor[topics.TopicRequest](),
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(roots)), schema.SchemaNames())
 	for name, goType := range roots {
@@ -160,11 +164,14 @@ func TestTheDocumentsRequireWhatTheRFCRequires(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"MemoryRecord": "id type sensitivity confidence salience created_at updated_at lifecycle provenance payload",
-		"Lifecycle":    "decay last_reinforced_at", "DecayProfile": "curve half_life_seconds", "Provenance": "sources", "ProvenanceRef": "kind ref",
-		"Relation": "predicate target_id", "AuditEntry": "action actor timestamp rationale", "EpisodicPayload": "kind timeline",
-		"WorkingPayload":  "kind state", // and thread_id or, as §15A.3 of the canonical schemas has it, task_id
-		"SemanticPayload": "kind subject predicate object validity", "CompetencePayload": "kind skill_name triggers recipe",
-		"PlanGraphPayload": "kind plan_id version nodes edges",
+		"Lifecycle":    "decay last_reinforced_at", "DecayProfile": "curve half_life_seconds", "Provenance": "sources",
+		"ProvenanceRef": "kind ref",
+		"Relation":      "predicate target_id", "AuditEntry": "action actor timestamp rationale",
+		"EpisodicPayload":   "kind timeline",
+		"WorkingPayload":    "kind state", // and thread_id or, as §15A.3 of the canonical schemas has it, task_id
+		"SemanticPayload":   "kind subject predicate object validity",
+		"CompetencePayload": "kind skill_name triggers recipe",
+		"PlanGraphPayload":  "kind plan_id version nodes edges",
 	} {
 		require.ElementsMatch(t, strings.Fields(want), readSchema(t, name).Required, name)
 	}

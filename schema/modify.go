@@ -101,14 +101,16 @@ func (r *ModifyRequest) Validate() error {
 		}
 	}
 	if total > MaxRequestBytes {
-		p.Add("patches", "content, tags and reasons of all patches must be at most %d bytes, got %d", MaxRequestBytes, total)
+		p.Add("patches", "content, tags and reasons of all patches must be at most %d bytes, got %d", MaxRequestBytes,
+			total)
 	}
 	return p.Err()
 }
 
 // validate checks all of a patch but its id. needsReason: the request gives none.
 func (v *Patch) validate(p *check.Problems, path string, needsReason bool) {
-	if v.Content == nil && v.Category == nil && v.Importance == nil && v.Tags == nil && v.Pinned == nil && v.Who == nil {
+	if v.Content == nil && v.Category == nil && v.Importance == nil && v.Tags == nil && v.Pinned == nil &&
+		v.Who == nil {
 		p.Add(path, "must change something: content, category, importance, tags, pinned or who")
 	}
 	if v.IfVersion < 0 {

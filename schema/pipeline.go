@@ -40,7 +40,8 @@ type ExtractCounts struct {
 
 // Add returns the sum of two counts.
 func (r ExtractCounts) Add(o ExtractCounts) ExtractCounts {
-	return ExtractCounts{Candidates: r.Candidates + o.Candidates, Facts: r.Facts + o.Facts, Triples: r.Triples + o.Triples,
+	return ExtractCounts{Candidates: r.Candidates + o.Candidates, Facts: r.Facts + o.Facts,
+		Triples:  r.Triples + o.Triples,
 		Warnings: r.Warnings + o.Warnings, Dead: r.Dead + o.Dead}
 }
 
@@ -59,7 +60,8 @@ type DecideCounts struct {
 
 // Add returns the sum of two counts.
 func (r DecideCounts) Add(o DecideCounts) DecideCounts {
-	return DecideCounts{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead, Actions: r.Actions.Sum(o.Actions),
+	return DecideCounts{Candidates: r.Candidates + o.Candidates, Dead: r.Dead + o.Dead,
+		Actions:        r.Actions.Sum(o.Actions),
 		WithoutVectors: r.WithoutVectors || o.WithoutVectors}
 }
 
@@ -218,12 +220,13 @@ type ReviewItem struct {
 	TargetVersion     int           `json:"target_version,omitempty"` // that the proposal was decided on
 	TargetNow         *Side         `json:"target_now,omitempty"`     // as it is now; absent when it is gone
 	MemoryID          string        `json:"memory_id,omitempty"`      // written, or what made the claim already
-	Offered           []Target      `json:"offered,omitempty"`        // what else it was compared with, in which version
-	DecidedAt         time.Time     `json:"decided_at"`
-	ExpiresAt         time.Time     `json:"expires_at,omitzero"` // absent when no review run waits
-	ReviewedBy        string        `json:"reviewed_by,omitempty"`
-	ReviewReason      string        `json:"review_reason,omitempty"`
-	ReviewedAt        *time.Time    `json:"reviewed_at,omitempty"`
+	// what else it was compared with, in which version
+	Offered      []Target   `json:"offered,omitempty"`
+	DecidedAt    time.Time  `json:"decided_at"`
+	ExpiresAt    time.Time  `json:"expires_at,omitzero"` // absent when no review run waits
+	ReviewedBy   string     `json:"reviewed_by,omitempty"`
+	ReviewReason string     `json:"review_reason,omitempty"`
+	ReviewedAt   *time.Time `json:"reviewed_at,omitempty"`
 }
 
 // Kinds of contradictions.

@@ -217,11 +217,12 @@ type RecallResult struct {
 	Validity      Validity `json:"validity"` // where and when it holds
 	Status        Status   `json:"status"`   // active, or contested: something speaks against it
 
-	Currentness  Currentness `json:"currentness,omitempty"`   // whether what it tells still holds
-	Newer        string      `json:"newer,omitempty"`         // a later statement of the same thing, where there is one
-	HeldUntil    *time.Time  `json:"held_until,omitempty"`    // when that was said
-	Relevance    float64     `json:"relevance,omitempty"`     // how likely it is about what was asked, [0,1]; 0: not known
-	SupersededBy string      `json:"superseded_by,omitempty"` // its successor, where the asker may see that
+	Currentness Currentness `json:"currentness,omitempty"` // whether what it tells still holds
+	Newer       string      `json:"newer,omitempty"`       // a later statement of the same thing, where there is one
+	HeldUntil   *time.Time  `json:"held_until,omitempty"`  // when that was said
+	// how likely it is about what was asked, [0,1]; 0: not known
+	Relevance    float64 `json:"relevance,omitempty"`
+	SupersededBy string  `json:"superseded_by,omitempty"` // its successor, where the asker may see that
 
 	Session string `json:"session,omitempty"` // in which it was said or done
 
@@ -303,8 +304,10 @@ func (r RecallResponse) WithoutContent() RecallResponse {
 		out.Results[i] = RecallResult{ID: row.ID, Type: row.Type, Category: row.Category, Score: row.Score,
 			Channels: row.Channels, Tags: []string{},
 			CreatedAt: row.CreatedAt, OccurredAt: row.OccurredAt, Pinned: row.Pinned, Importance: row.Importance,
-			Validity: Validity{Mode: row.Validity.Mode, Start: row.Validity.Start, End: row.Validity.End}, Status: row.Status,
-			Redacted: row.Redacted, Sensitivity: row.Sensitivity, Currentness: row.Currentness, SupersededBy: row.SupersededBy}
+			Validity: Validity{Mode: row.Validity.Mode, Start: row.Validity.Start, End: row.Validity.End},
+			Status:   row.Status,
+			Redacted: row.Redacted, Sensitivity: row.Sensitivity, Currentness: row.Currentness,
+			SupersededBy: row.SupersededBy}
 		out.Results[i].Supplementary, out.Results[i].Supplement, out.Results[i].Truncated = row.Supplementary,
 			row.Supplement, row.Truncated
 	}

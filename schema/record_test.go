@@ -48,11 +48,13 @@ func TestTheCanonicalShapeHasTheNamesOfTheCanonicalSchemas(t *testing.T) {
 	t.Parallel()
 	want := map[schema.MemoryType][]string{
 		schema.TypeEpisodic: {"timeline", "tool_graph", "environment", "outcome", "artifact_refs"},
-		schema.TypeWorking:  {"task_id", "state", "active_constraints", "next_actions", "open_questions", "last_updated"},
+		schema.TypeWorking: {"task_id", "state", "active_constraints", "next_actions", "open_questions",
+			"last_updated"},
 		schema.TypeSemantic: {"subject", "predicate", "object", "validity", "evidence", "revision_policy"},
 		schema.TypeCompetence: {"skill_name", "triggers", "procedure", "required_tools", "failure_modes", "fallbacks",
 			"performance"},
-		schema.TypePlanGraph: {"intent", "nodes", "edges", "input_schema", "output_schema", "constraints", "metrics", "version"},
+		schema.TypePlanGraph: {"intent", "nodes", "edges", "input_schema", "output_schema", "constraints", "metrics",
+			"version"},
 	}
 	for _, file := range goldens(t, "canonical_*.json") {
 		m, err := schema.DecodeRecord(read(t, file))
@@ -198,7 +200,8 @@ func TestWhatTheCanonicalSchemasMeanInTheAppendix(t *testing.T) {
 	m = decode("competence")
 	skill, err := schema.PayloadOf[schema.CompetencePayload](m.Payload)
 	require.NoError(t, err)
-	require.Equal(t, []schema.Trigger{{Signal: "ld: cache mismatch"}, {Signal: schema.AnySignal, Conditions: json.RawMessage(`{"os":"macos"}`)},
+	require.Equal(t, []schema.Trigger{{Signal: "ld: cache mismatch"},
+		{Signal: schema.AnySignal, Conditions: json.RawMessage(`{"os":"macos"}`)},
 		{Signal: "linker_error", Conditions: json.RawMessage(`{"os":"linux"}`)}}, skill.Triggers)
 	require.Equal(t, "Clear build cache", skill.Recipe[0].Step)
 	require.Equal(t, []string{"Reinstall toolchain", "Ask a person"}, skill.Fallbacks)
@@ -244,20 +247,29 @@ func part(t *testing.T, v any, path string) (holder map[string]any, name string)
 
 // full are appendix records of every type with every required part, as the schemas require them.
 var requiredFields = map[string][]string{
-	"appendix_episodic.json": {"id", "type", "sensitivity", "confidence", "salience", "created_at", "updated_at", "lifecycle", "lifecycle.decay", "lifecycle.last_reinforced_at",
-		"lifecycle.decay.curve", "lifecycle.decay.half_life_seconds", "provenance", "provenance.sources", "provenance.sources[0].kind", "provenance.sources[0].ref",
+	"appendix_episodic.json": {"id", "type", "sensitivity", "confidence", "salience", "created_at", "updated_at",
+		"lifecycle", "lifecycle.decay", "lifecycle.last_reinforced_at",
+		"lifecycle.decay.curve", "lifecycle.decay.half_life_seconds", "provenance", "provenance.sources",
+		"provenance.sources[0].kind", "provenance.sources[0].ref",
 		"relations[0].predicate", "relations[0].target_id", "audit_log[0].action", "payload",
-		"payload.timeline", "payload.timeline[0].t", "payload.timeline[0].event_kind", "payload.timeline[0].ref", "payload.tool_graph[0].id", "payload.tool_graph[0].tool"},
-	"appendix_working.json":  {"payload.thread_id", "payload.state"},
-	"appendix_semantic.json": {"payload.subject", "payload.predicate", "payload.object", "payload.validity", "payload.validity.mode", "payload.evidence[0].kind", "payload.evidence[0].ref"},
-	"rfc_competence.json":    {"payload.skill_name", "payload.triggers", "payload.triggers[1].signal", "payload.recipe", "payload.recipe[1].step"},
-	"appendix_plan_graph.json": {"payload.plan_id", "payload.version", "payload.nodes", "payload.nodes[0].id", "payload.nodes[0].op", "payload.edges", "payload.edges[0].from",
+		"payload.timeline", "payload.timeline[0].t", "payload.timeline[0].event_kind", "payload.timeline[0].ref",
+		"payload.tool_graph[0].id", "payload.tool_graph[0].tool"},
+	"appendix_working.json": {"payload.thread_id", "payload.state"},
+	"appendix_semantic.json": {"payload.subject", "payload.predicate", "payload.object", "payload.validity",
+		"payload.validity.mode", "payload.evidence[0].kind", "payload.evidence[0].ref"},
+	"rfc_competence.json": {"payload.skill_name", "payload.triggers", "payload.triggers[1].signal", "payload.recipe",
+		"payload.recipe[1].step"},
+	"appendix_plan_graph.json": {"payload.plan_id", "payload.version", "payload.nodes", "payload.nodes[0].id",
+		"payload.nodes[0].op", "payload.edges", "payload.edges[0].from",
 		"payload.edges[0].to", "payload.edges[0].kind"},
-	"canonical_semantic.json": {"id", "type", "sensitivity", "confidence", "salience", "created_at", "last_reinforced_at", "decay_profile", "decay_profile.function",
-		"decay_profile.half_life", "provenance", "provenance[0].source_type", "provenance[0].source_id", "payload", "payload.subject", "payload.predicate", "payload.object",
+	"canonical_semantic.json": {"id", "type", "sensitivity", "confidence", "salience", "created_at",
+		"last_reinforced_at", "decay_profile", "decay_profile.function",
+		"decay_profile.half_life", "provenance", "provenance[0].source_type", "provenance[0].source_id", "payload",
+		"payload.subject", "payload.predicate", "payload.object",
 		"payload.evidence[0].source_id"},
-	"canonical_competence.json": {"payload.skill_name", "payload.triggers", "payload.procedure", "payload.procedure[1].step"},
-	"canonical_plan.json":       {"payload.version", "payload.nodes", "payload.edges", "payload.edges[0].from"},
+	"canonical_competence.json": {"payload.skill_name", "payload.triggers", "payload.procedure",
+		"payload.procedure[1].step"},
+	"canonical_plan.json": {"payload.version", "payload.nodes", "payload.edges", "payload.edges[0].from"},
 }
 
 func TestEveryRequiredFieldIsMissed(t *testing.T) {
@@ -286,7 +298,8 @@ func TestEveryRequiredFieldIsMissed(t *testing.T) {
 					if _, list := saved.([]any); list && fmt.Sprintf("%T", wrong) == "[]interface {}" {
 						continue
 					}
-					if _, object := saved.(map[string]any); object && fmt.Sprintf("%T", wrong) == "map[string]interface {}" {
+					if _, object := saved.(map[string]any); object && fmt.Sprintf("%T",
+						wrong) == "map[string]interface {}" {
 						continue
 					}
 					if path == "provenance" && fmt.Sprintf("%T", wrong) != "bool" {
@@ -317,7 +330,8 @@ func requireProblem(t *testing.T, err error, path string) {
 	t.Helper()
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
-	require.True(t, slices.ContainsFunc(invalid.Fields, func(f schema.FieldError) bool { return f.Field == path }), "%s is not named: %v", path, err)
+	require.True(t, slices.ContainsFunc(invalid.Fields, func(f schema.FieldError) bool { return f.Field == path }),
+		"%s is not named: %v", path, err)
 	require.NotContains(t, err.Error(), canary)
 }
 
@@ -341,7 +355,8 @@ func TestEveryFieldOfEveryTypeMayBeOfTheWrongTypeAndIsNamed(t *testing.T) {
 				return
 			}
 			holder[name] = map[string]any{canary: canary}
-			if _, object := holder[name].(map[string]any); object && slices.Contains([]string{"constraints", "inputs_schema", "outputs_schema"}, name) {
+			if _, object := holder[name].(map[string]any); object &&
+				slices.Contains([]string{"constraints", "inputs_schema", "outputs_schema"}, name) {
 				holder[name] = 7
 			}
 			if encoded, err = json.Marshal(record); err != nil {
@@ -350,7 +365,9 @@ func TestEveryFieldOfEveryTypeMayBeOfTheWrongTypeAndIsNamed(t *testing.T) {
 			_, err = schema.DecodeRecord(encoded)
 			var invalid *schema.ValidationError
 			require.ErrorAs(t, err, &invalid)
-			require.True(t, slices.ContainsFunc(invalid.Fields, func(f schema.FieldError) bool { return strings.HasPrefix(f.Field, prefix+name) }), "%s: %v", prefix+name, err)
+			require.True(t, slices.ContainsFunc(invalid.Fields, func(f schema.FieldError) bool {
+				return strings.HasPrefix(f.Field, prefix+name)
+			}), "%s: %v", prefix+name, err)
 		})
 	}
 }
@@ -389,34 +406,67 @@ func TestWhatASchemaCannotSay(t *testing.T) {
 		payload string
 		field   string
 	}{
-		"events out of order":         {schema.TypeEpisodic, `{"kind":"episodic","timeline":[{` + at + `},{"t":"2026-01-01T00:00:00Z","event_kind":"e","ref":"r"}]}`, "payload.timeline[1].t"},
-		"an artifact that is no hash": {schema.TypeEpisodic, `{"kind":"episodic","timeline":[],"artifacts":["file:///x","sha256:ABC"]}`, "payload.artifacts[1]"},
-		"a tool that is not there":    {schema.TypeEpisodic, `{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t","depends_on":["z"]}]}`, "payload.tool_graph[0].depends_on[0]"},
-		"tools in a circle":           {schema.TypeEpisodic, `{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t","depends_on":["b"]},{"id":"b","tool":"t","depends_on":["a"]}]}`, "payload.tool_graph"},
-		"two tools of one id":         {schema.TypeEpisodic, `{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t"},{"id":"a","tool":"t"}]}`, "payload.tool_graph[1].id"},
-		"no thread and no task":       {schema.TypeWorking, `{"kind":"working","state":"done"}`, "payload.thread_id"},
-		"an object that is null":      {schema.TypeSemantic, `{"kind":"semantic","subject":"s","predicate":"p","object":null,"validity":{"mode":"global"}}`, "payload.object"},
-		"a blank subject":             {schema.TypeSemantic, `{"kind":"semantic","subject":" \n","predicate":"p","object":1,"validity":{"mode":"global"}}`, "payload.subject"},
-		"conditional on nothing":      {schema.TypeSemantic, semantic(`{"mode":"conditional"}`), "payload.validity.conditions"},
-		"conditional on no condition": {schema.TypeSemantic, semantic(`{"mode":"conditional","conditions":{}}`), "payload.validity.conditions"},
-		"conditions that are a list":  {schema.TypeSemantic, semantic(`{"mode":"conditional","conditions":["a"]}`), "payload.validity.conditions"},
-		"timeboxed for ever":          {schema.TypeSemantic, semantic(`{"mode":"timeboxed"}`), "payload.validity.start"},
-		"a window that ends early":    {schema.TypeSemantic, semantic(`{"mode":"timeboxed","start":"2026-01-02T00:00:00Z","end":"2026-01-02T00:00:00Z"}`), "payload.validity.end"},
-		"global, but conditional":     {schema.TypeSemantic, semantic(`{"mode":"global","conditions":{"a":1}}`), "payload.validity.conditions"},
-		"global, but for a while":     {schema.TypeSemantic, semantic(`{"mode":"global","end":"2026-01-02T00:00:00Z"}`), "payload.validity.end"},
-		"no trigger":                  {schema.TypeCompetence, `{"kind":"competence","skill_name":"s","triggers":[],"recipe":[{"step":"s"}]}`, "payload.triggers"},
-		"no step":                     {schema.TypeCompetence, `{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[]}`, "payload.recipe"},
-		"a detail of nothing":         {schema.TypeCompetence, `{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[{"step":"s"}],"fallback_steps":[{"step":"x"}]}`, "payload.fallback_steps[0].step"},
-		"a rate over one":             {schema.TypeCompetence, `{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[{"step":"s"}],"performance":{"success_rate":1.5}}`, "payload.performance.success_rate"},
-		"no node":                     {schema.TypePlanGraph, plan(``, ``), "payload.nodes"},
-		"two nodes of one id":         {schema.TypePlanGraph, plan(`{"id":"a","op":"o"},{"id":"a","op":"p"}`, ``), "payload.nodes[1].id"},
-		"an edge from nowhere":        {schema.TypePlanGraph, plan(ab, `{"from":"z","to":"a","kind":"data"}`), "payload.edges[0].from"},
-		"an edge to nowhere":          {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"z","kind":"data"}`), "payload.edges[0].to"},
-		"an edge to itself":           {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"a","kind":"data"}`), "payload.edges"},
-		"nodes in a circle":           {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"b","kind":"data"},{"from":"b","to":"a","kind":"control"}`), "payload.edges"},
-		"an edge twice":               {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"b","kind":"data"},{"from":"a","to":"b","kind":"data"}`), "payload.edges[1]"},
-		"an unknown field":            {schema.TypePlanGraph, `{"kind":"plan_graph","plan_id":"p","version":"1","nodes":[{"id":"a","op":"o","colour":1}],"edges":[]}`, "payload.nodes[0].colour"},
-		"another case":                {schema.TypeWorking, `{"kind":"working","thread_id":"t","State":"done","state":"done"}`, "payload.State"},
+		"events out of order": {schema.TypeEpisodic,
+			`{"kind":"episodic","timeline":[{` + at + `},{"t":"2026-01-01T00:00:00Z","event_kind":"e","ref":"r"}]}`,
+			"payload.timeline[1].t"},
+		"an artifact that is no hash": {schema.TypeEpisodic,
+			`{"kind":"episodic","timeline":[],"artifacts":["file:///x","sha256:ABC"]}`, "payload.artifacts[1]"},
+		"a tool that is not there": {schema.TypeEpisodic,
+			`{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t","depends_on":["z"]}]}`,
+			"payload.tool_graph[0].depends_on[0]"},
+		"tools in a circle": {schema.TypeEpisodic,
+			`{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t","depends_on":["b"]},{"id":"b","tool":"t","depends_on":["a"]}]}`, "payload.tool_graph"},
+		"two tools of one id": {schema.TypeEpisodic,
+			`{"kind":"episodic","timeline":[],"tool_graph":[{"id":"a","tool":"t"},{"id":"a","tool":"t"}]}`,
+			"payload.tool_graph[1].id"},
+		"no thread and no task": {schema.TypeWorking, `{"kind":"working","state":"done"}`, "payload.thread_id"},
+		"an object that is null": {schema.TypeSemantic,
+			`{"kind":"semantic","subject":"s","predicate":"p","object":null,"validity":{"mode":"global"}}`,
+			"payload.object"},
+		"a blank subject": {schema.TypeSemantic,
+			`{"kind":"semantic","subject":" \n","predicate":"p","object":1,"validity":{"mode":"global"}}`,
+			"payload.subject"},
+		"conditional on nothing": {schema.TypeSemantic, semantic(`{"mode":"conditional"}`),
+			"payload.validity.conditions"},
+		"conditional on no condition": {schema.TypeSemantic, semantic(`{"mode":"conditional","conditions":{}}`),
+			"payload.validity.conditions"},
+		"conditions that are a list": {schema.TypeSemantic, semantic(`{"mode":"conditional","conditions":["a"]}`),
+			"payload.validity.conditions"},
+		"timeboxed for ever": {schema.TypeSemantic, semantic(`{"mode":"timeboxed"}`),
+			"payload.validity.start"},
+		"a window that ends early": {schema.TypeSemantic,
+			semantic(`{"mode":"timeboxed","start":"2026-01-02T00:00:00Z","end":"2026-01-02T00:00:00Z"}`),
+			"payload.validity.end"},
+		"global, but conditional": {schema.TypeSemantic, semantic(`{"mode":"global","conditions":{"a":1}}`),
+			"payload.validity.conditions"},
+		"global, but for a while": {schema.TypeSemantic, semantic(`{"mode":"global","end":"2026-01-02T00:00:00Z"}`),
+			"payload.validity.end"},
+		"no trigger": {schema.TypeCompetence,
+			`{"kind":"competence","skill_name":"s","triggers":[],"recipe":[{"step":"s"}]}`, "payload.triggers"},
+		"no step": {schema.TypeCompetence,
+			`{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[]}`, "payload.recipe"},
+		"a detail of nothing": {schema.TypeCompetence,
+			`{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[{"step":"s"}],"fallback_steps":[{"step":"x"}]}`, "payload.fallback_steps[0].step"},
+		"a rate over one": {schema.TypeCompetence,
+			`{"kind":"competence","skill_name":"s","triggers":[{"signal":"s"}],"recipe":[{"step":"s"}],"performance":{"success_rate":1.5}}`, "payload.performance.success_rate"},
+		"no node": {schema.TypePlanGraph, plan(``, ``), "payload.nodes"},
+		"two nodes of one id": {schema.TypePlanGraph, plan(`{"id":"a","op":"o"},{"id":"a","op":"p"}`, ``),
+			"payload.nodes[1].id"},
+		"an edge from nowhere": {schema.TypePlanGraph, plan(ab, `{"from":"z","to":"a","kind":"data"}`),
+			"payload.edges[0].from"},
+		"an edge to nowhere": {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"z","kind":"data"}`),
+			"payload.edges[0].to"},
+		"an edge to itself": {schema.TypePlanGraph, plan(ab, `{"from":"a","to":"a","kind":"data"}`),
+			"payload.edges"},
+		"nodes in a circle": {schema.TypePlanGraph,
+			plan(ab, `{"from":"a","to":"b","kind":"data"},{"from":"b","to":"a","kind":"control"}`), "payload.edges"},
+		"an edge twice": {schema.TypePlanGraph,
+			plan(ab, `{"from":"a","to":"b","kind":"data"},{"from":"a","to":"b","kind":"data"}`), "payload.edges[1]"},
+		"an unknown field": {schema.TypePlanGraph,
+			`{"kind":"plan_graph","plan_id":"p","version":"1","nodes":[{"id":"a","op":"o","colour":1}],"edges":[]}`,
+			"payload.nodes[0].colour"},
+		"another case": {schema.TypeWorking,
+			`{"kind":"working","thread_id":"t","State":"done","state":"done"}`, "payload.State"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -429,7 +479,8 @@ func TestWhatASchemaCannotSay(t *testing.T) {
 		semantic(`{"mode":"conditional","conditions":{"a":[1,2]},"end":"2026-01-02T00:00:00Z"}`)} {
 		require.NoError(t, schema.ValidatePayload(schema.TypeSemantic, json.RawMessage(ok)))
 	}
-	require.NoError(t, schema.ValidatePayload(schema.TypePlanGraph, json.RawMessage(plan(ab, `{"from":"a","to":"b","kind":"data"},{"from":"a","to":"b","kind":"control"}`))))
+	require.NoError(t, schema.ValidatePayload(schema.TypePlanGraph,
+		json.RawMessage(plan(ab, `{"from":"a","to":"b","kind":"data"},{"from":"a","to":"b","kind":"control"}`))))
 	requireFields(t, schema.ValidatePayload("dream", json.RawMessage(`{}`)), "type")
 	requireFields(t, schema.ValidatePayload(schema.TypeWorking, nil), "payload")
 	requireFields(t, schema.ValidatePayload(schema.TypeWorking, json.RawMessage(`[]`)), "payload")
@@ -440,19 +491,25 @@ func TestWhatASchemaCannotSay(t *testing.T) {
 func TestARecordNamesEveryBadField(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*schema.MemoryRecord){
-		"id":                                 func(m *schema.MemoryRecord) { m.ID = canary },
-		"external_id":                        func(m *schema.MemoryRecord) { m.ExternalID = long(schema.MaxRefLength) },
-		"type":                               func(m *schema.MemoryRecord) { m.Type = canary },
-		"sensitivity":                        func(m *schema.MemoryRecord) { m.Sensitivity = canary },
-		"confidence":                         func(m *schema.MemoryRecord) { m.Confidence = 1.01 },
-		"salience":                           func(m *schema.MemoryRecord) { m.Salience = -0.01 },
-		"scope":                              func(m *schema.MemoryRecord) { m.Scope = canary + "\x00" },
-		"tags[0]":                            func(m *schema.MemoryRecord) { m.Tags = []string{" "} },
-		"tags":                               func(m *schema.MemoryRecord) { m.Tags = slices.Repeat([]string{"t"}, schema.MaxTags+1) },
-		"created_at":                         func(m *schema.MemoryRecord) { m.CreatedAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"lifecycle.decay.curve":              func(m *schema.MemoryRecord) { m.Lifecycle.Decay.Curve = canary },
-		"lifecycle.decay.half_life_seconds":  func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = -1 },
-		"lifecycle.decay.max_age_seconds":    func(m *schema.MemoryRecord) { m.Lifecycle.Decay.MaxAgeSeconds = schema.MaxDurationSeconds + 1 },
+		"id":          func(m *schema.MemoryRecord) { m.ID = canary },
+		"external_id": func(m *schema.MemoryRecord) { m.ExternalID = long(schema.MaxRefLength) },
+		"type":        func(m *schema.MemoryRecord) { m.Type = canary },
+		"sensitivity": func(m *schema.MemoryRecord) { m.Sensitivity = canary },
+		"confidence":  func(m *schema.MemoryRecord) { m.Confidence = 1.01 },
+		"salience":    func(m *schema.MemoryRecord) { m.Salience = -0.01 },
+		"scope":       func(m *schema.MemoryRecord) { m.Scope = canary + "\x00" },
+		"tags[0]":     func(m *schema.MemoryRecord) { m.Tags = []string{" "} },
+		"tags": func(m *schema.MemoryRecord) {
+			m.Tags = slices.Repeat([]string{"t"}, schema.MaxTags+1)
+		},
+		"created_at": func(m *schema.MemoryRecord) {
+			m.CreatedAt = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+		},
+		"lifecycle.decay.curve":             func(m *schema.MemoryRecord) { m.Lifecycle.Decay.Curve = canary },
+		"lifecycle.decay.half_life_seconds": func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = -1 },
+		"lifecycle.decay.max_age_seconds": func(m *schema.MemoryRecord) {
+			m.Lifecycle.Decay.MaxAgeSeconds = schema.MaxDurationSeconds + 1
+		},
 		"lifecycle.decay.floor":              func(m *schema.MemoryRecord) { m.Lifecycle.Decay.Floor = 2 },
 		"lifecycle.decay.min_salience":       func(m *schema.MemoryRecord) { m.Lifecycle.Decay.MinSalience = 2 },
 		"lifecycle.decay.reinforcement_gain": func(m *schema.MemoryRecord) { m.Lifecycle.Decay.ReinforcementGain = 2 },
@@ -462,25 +519,41 @@ func TestARecordNamesEveryBadField(t *testing.T) {
 		"lifecycle.decay.points[0].share": func(m *schema.MemoryRecord) {
 			m.Lifecycle.Decay.Curve, m.Lifecycle.Decay.Points = schema.CurveCustom, []schema.DecayPoint{{AfterSeconds: 1, Share: 2}}
 		},
-		"lifecycle.deletion_policy":  func(m *schema.MemoryRecord) { m.Lifecycle.DeletionPolicy = canary },
-		"provenance.sources[0].kind": func(m *schema.MemoryRecord) { m.Provenance.Sources = []schema.Ref{{Kind: canary, Ref: "r"}} },
-		"provenance.sources[0].ref":  func(m *schema.MemoryRecord) { m.Provenance.Sources = []schema.Ref{{Kind: "event"}} },
-		"provenance.sources":         func(m *schema.MemoryRecord) { m.Provenance.Sources = make([]schema.Ref, schema.MaxRecordRefs+1) },
-		"relations[0].predicate":     func(m *schema.MemoryRecord) { m.Relations = []schema.Relation{{Predicate: "No Good", TargetID: "x"}} },
-		"relations[0].target_id":     func(m *schema.MemoryRecord) { m.Relations = []schema.Relation{{Predicate: "supports", TargetID: m.ID}} },
+		"lifecycle.deletion_policy": func(m *schema.MemoryRecord) { m.Lifecycle.DeletionPolicy = canary },
+		"provenance.sources[0].kind": func(m *schema.MemoryRecord) {
+			m.Provenance.Sources = []schema.Ref{{Kind: canary, Ref: "r"}}
+		},
+		"provenance.sources[0].ref": func(m *schema.MemoryRecord) {
+			m.Provenance.Sources = []schema.Ref{{Kind: "event"}}
+		},
+		"provenance.sources": func(m *schema.MemoryRecord) {
+			m.Provenance.Sources = make([]schema.Ref, schema.MaxRecordRefs+1)
+		},
+		"relations[0].predicate": func(m *schema.MemoryRecord) {
+			m.Relations = []schema.Relation{{Predicate: "No Good", TargetID: "x"}}
+		},
+		"relations[0].target_id": func(m *schema.MemoryRecord) {
+			m.Relations = []schema.Relation{{Predicate: "supports", TargetID: m.ID}}
+		},
 		"relations[0].weight": func(m *schema.MemoryRecord) {
 			m.Relations = []schema.Relation{{Predicate: "supports", TargetID: "x", Weight: 2}}
 		},
 		"relations[1]": func(m *schema.MemoryRecord) {
 			m.Relations = slices.Repeat([]schema.Relation{{Predicate: "supports", TargetID: "x"}}, 2)
 		},
-		"relations":           func(m *schema.MemoryRecord) { m.Relations = make([]schema.Relation, schema.MaxRelations+1) },
-		"visibility":          func(m *schema.MemoryRecord) { m.Visibility = canary },
-		"version":             func(m *schema.MemoryRecord) { m.Version = -1 },
-		"category":            func(m *schema.MemoryRecord) { m.Category = canary },
-		"tier":                func(m *schema.MemoryRecord) { m.Tier, m.Typology = schema.TierPersistent, schema.TypologyEpisodic },
-		"typology":            func(m *schema.MemoryRecord) { m.Typology = canary },
-		"content":             func(m *schema.MemoryRecord) { m.Content = strings.Repeat("é", schema.MaxContentBytes/2+1) },
+		"relations": func(m *schema.MemoryRecord) {
+			m.Relations = make([]schema.Relation, schema.MaxRelations+1)
+		},
+		"visibility": func(m *schema.MemoryRecord) { m.Visibility = canary },
+		"version":    func(m *schema.MemoryRecord) { m.Version = -1 },
+		"category":   func(m *schema.MemoryRecord) { m.Category = canary },
+		"tier": func(m *schema.MemoryRecord) {
+			m.Tier, m.Typology = schema.TierPersistent, schema.TypologyEpisodic
+		},
+		"typology": func(m *schema.MemoryRecord) { m.Typology = canary },
+		"content": func(m *schema.MemoryRecord) {
+			m.Content = strings.Repeat("é", schema.MaxContentBytes/2+1)
+		},
 		"importance":          func(m *schema.MemoryRecord) { m.Importance = 3 },
 		"status":              func(m *schema.MemoryRecord) { m.Status = canary },
 		"source_trust":        func(m *schema.MemoryRecord) { m.SourceTrust = 3 },
@@ -507,18 +580,26 @@ func TestARecordNamesEveryBadField(t *testing.T) {
 func TestDecodingReportsWhatItCannotKeep(t *testing.T) {
 	t.Parallel()
 	spoil := map[string]func(map[string]any){
-		"colour":                       func(r map[string]any) { r["colour"] = canary },
-		"lifecycle.colour":             func(r map[string]any) { r["lifecycle"].(map[string]any)["colour"] = canary },
-		"lifecycle.last_reinforced_at": func(r map[string]any) { r["lifecycle"].(map[string]any)["last_reinforced_at"] = canary },
-		"created_at":                   func(r map[string]any) { r["created_at"] = 17 },
-		"updated_at":                   func(r map[string]any) { r["updated_at"] = "2026-02-30T00:00:00Z" },
-		"version":                      func(r map[string]any) { r["version"] = 1.5 },
-		"decay_profile":                func(r map[string]any) { r["decay_profile"] = map[string]any{"function": "linear", "half_life": 1} },
-		"relationships":                func(r map[string]any) { r["relationships"], r["relations"] = []any{}, []any{} },
-		"payload.procedure":            func(r map[string]any) { r["payload"].(map[string]any)["procedure"] = []any{"x"} },
-		"payload.colour":               func(r map[string]any) { r["payload"].(map[string]any)["colour"] = canary },
-		"tags[1]":                      func(r map[string]any) { r["tags"] = []any{"a", 7} },
-		"(other)":                      func(r map[string]any) { r[canary+" secret"] = canary },
+		"colour":           func(r map[string]any) { r["colour"] = canary },
+		"lifecycle.colour": func(r map[string]any) { r["lifecycle"].(map[string]any)["colour"] = canary },
+		"lifecycle.last_reinforced_at": func(r map[string]any) {
+			r["lifecycle"].(map[string]any)["last_reinforced_at"] = canary
+		},
+		"created_at": func(r map[string]any) { r["created_at"] = 17 },
+		"updated_at": func(r map[string]any) { r["updated_at"] = "2026-02-30T00:00:00Z" },
+		"version":    func(r map[string]any) { r["version"] = 1.5 },
+		"decay_profile": func(r map[string]any) {
+			r["decay_profile"] = map[string]any{"function": "linear", "half_life": 1}
+		},
+		"relationships": func(r map[string]any) {
+			r["relationships"], r["relations"] = []any{}, []any{}
+		},
+		"payload.procedure": func(r map[string]any) {
+			r["payload"].(map[string]any)["procedure"] = []any{"x"}
+		},
+		"payload.colour": func(r map[string]any) { r["payload"].(map[string]any)["colour"] = canary },
+		"tags[1]":        func(r map[string]any) { r["tags"] = []any{"a", 7} },
+		"(other)":        func(r map[string]any) { r[canary+" secret"] = canary },
 	}
 	for field, put := range spoil {
 		t.Run(field, func(t *testing.T) {
@@ -559,9 +640,10 @@ func TestThePointsOfACurve(t *testing.T) {
 		points points
 		wrong  string // under lifecycle.decay.points; "ok" where nothing is
 	}{
-		"one":              {points{{AfterSeconds: 5, Share: 0.5}}, "ok"},
-		"from the start":   {points{{Share: 1}, {AfterSeconds: 5, Share: 0.5}}, "ok"},
-		"level, to nought": {points{{AfterSeconds: 5, Share: 0.5}, {AfterSeconds: 6, Share: 0.5}, {AfterSeconds: most}}, "ok"},
+		"one":            {points{{AfterSeconds: 5, Share: 0.5}}, "ok"},
+		"from the start": {points{{Share: 1}, {AfterSeconds: 5, Share: 0.5}}, "ok"},
+		"level, to nought": {points{{AfterSeconds: 5, Share: 0.5}, {AfterSeconds: 6, Share: 0.5}, {AfterSeconds: most}},
+			"ok"},
 		"as many as may":   {line(schema.MaxDecayPoints), "ok"},
 		"one too many":     {line(schema.MaxDecayPoints + 1), ""},
 		"before the start": {points{{AfterSeconds: -1, Share: 1}}, "[0].after_seconds"},
@@ -647,7 +729,8 @@ func TestDurations(t *testing.T) {
 func bomb(object string) []byte {
 	return []byte(`{"id":"7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1c03","type":"semantic","sensitivity":"low","confidence":0.8,"salience":0.5,"created_at":"2026-01-28T00:00:00Z",
 		"updated_at":"2026-01-28T00:00:00Z","lifecycle":{"decay":{"curve":"linear","half_life_seconds":1},"last_reinforced_at":"2026-01-28T00:00:00Z"},"provenance":{"sources":[]},
-		"payload":{"kind":"semantic","subject":"s","predicate":"p","validity":{"mode":"global"},"object":` + object + `}}`)
+		"payload":{"kind":"semantic","subject":"s","predicate":"p","validity":{"mode":"global"},"object":` + object +
+		`}}`)
 }
 
 func TestPayloadBombsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
@@ -659,9 +742,10 @@ func TestPayloadBombsAreRefusedBeforeAnythingIsBuilt(t *testing.T) {
 		fmt.Fprintf(&names, `"k%d":0,`, i)
 	}
 	cases := map[string]struct{ object, field string }{
-		"deep":               {nested(1_000_000), "payload.object" + strings.Repeat("[0]", schema.MaxPayloadDepth-1)},
-		"deep, unclosed":     {strings.Repeat(`[{"a":`, 500_000), ""},
-		"one too deep":       {nested(schema.MaxPayloadDepth), "payload.object" + strings.Repeat("[0]", schema.MaxPayloadDepth-1)},
+		"deep":           {nested(1_000_000), "payload.object" + strings.Repeat("[0]", schema.MaxPayloadDepth-1)},
+		"deep, unclosed": {strings.Repeat(`[{"a":`, 500_000), ""},
+		"one too deep": {nested(schema.MaxPayloadDepth),
+			"payload.object" + strings.Repeat("[0]", schema.MaxPayloadDepth-1)},
 		"long":               {"[" + many(schema.MaxPayloadItems+1, "0") + "]", "payload.object"},
 		"wide":               {"{" + strings.TrimSuffix(names.String(), ",") + "}", "payload.object"},
 		"large":              {`"` + strings.Repeat("x", schema.MaxPayloadBytes) + `"`, "payload"},
@@ -740,7 +824,8 @@ func TestDecodingNeverPanicsAndNeverQuotes(t *testing.T) {
 				encoded = append(bytes.Clone(encoded[:at]), encoded[to:]...)
 			default:
 				encoded = bytes.Replace(encoded, []byte(`"`+hidden+`"`),
-					rapid.SampledFrom([][]byte{[]byte(`null`), []byte(`[]`), []byte(`{}`), []byte(`-1`), []byte(`1e400`)}).Draw(t, "value"), at%5+1)
+					rapid.SampledFrom([][]byte{[]byte(`null`), []byte(`[]`), []byte(`{}`), []byte(`-1`),
+						[]byte(`1e400`)}).Draw(t, "value"), at%5+1)
 			}
 			if len(encoded) == 0 {
 				return

@@ -35,19 +35,23 @@ func TestDecodeInput(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{}`: nil,
 		`{"tenant":"t","n":1,"on":true,"items":[{"name":"a","at":"2026-01-02T03:04:05Z","score":1}],"one":null,"any":{"x":[1]},"words":{"a":"b"}}`: nil,
-		`{"TENANT":"t"}`:                           nil, // as encoding/json reads it
-		`{"state":{"name":1,"unknown":2}}`:         {"state.name: must be of another type"},
-		`{"state":{"unknown":2}}`:                  nil,
-		`{"items":[{"name":"a"},{"nam":"b"}]}`:     {"items[1].nam: unknown field"},
-		`{"one":{"at":"noon","score":"high"}}`:     {"one.at: must be a time in RFC 3339", "one.score: must be a number"},
-		`{"n":1.5}`:                                {"n: must be a whole number"},
-		`{"n":"1","on":1,"tenant":[]}`:             {"n: must be a whole number", "on: must be true or false", "tenant: must be a string"},
-		`{"items":{},"one":[],"words":["a"]}`:      {"items: must be a list", "one: must be an object", "words: must be an object"},
-		`{"n":1,"N":2}`:                            {"N: is given twice"},
-		`{"Out":"x","out":"y","two words":1}`:      {"Out: unknown field", "out: is given twice", "(other): unknown field"},
-		`null`:                                     {"(json): must be an object"},
-		`"x"`:                                      {"(json): must be an object"},
-		`[{"tenant":"t"}]`:                         {"(json): must be an object"},
+		`{"TENANT":"t"}`:                       nil, // as encoding/json reads it
+		`{"state":{"name":1,"unknown":2}}`:     {"state.name: must be of another type"},
+		`{"state":{"unknown":2}}`:              nil,
+		`{"items":[{"name":"a"},{"nam":"b"}]}`: {"items[1].nam: unknown field"},
+		`{"one":{"at":"noon","score":"high"}}`: {"one.at: must be a time in RFC 3339",
+			"one.score: must be a number"},
+		`{"n":1.5}`: {"n: must be a whole number"},
+		`{"n":"1","on":1,"tenant":[]}`: {"n: must be a whole number", "on: must be true or false",
+			"tenant: must be a string"},
+		`{"items":{},"one":[],"words":["a"]}`: {"items: must be a list", "one: must be an object",
+			"words: must be an object"},
+		`{"n":1,"N":2}`: {"N: is given twice"},
+		`{"Out":"x","out":"y","two words":1}`: {"Out: unknown field", "out: is given twice",
+			"(other): unknown field"},
+		`null`:             {"(json): must be an object"},
+		`"x"`:              {"(json): must be an object"},
+		`[{"tenant":"t"}]`: {"(json): must be an object"},
 		`{"items":["secret"],"one":{"name":null}}`: {"items[0]: must be an object"},
 	} {
 		var in input
@@ -68,14 +72,18 @@ func TestDecodeInput(t *testing.T) {
 func TestDropUnread(t *testing.T) {
 	t.Parallel()
 	var req schema.IngestRequest
-	require.NoError(t, json.Unmarshal([]byte(`{"principal":{"tenant":"t","agent":"a"},"candidates":[{"content":"x","colour":"red"}]}`), &req))
+	require.NoError(t,
+		json.Unmarshal([]byte(`{"principal":{"tenant":"t","agent":"a"},"candidates":[{"content":"x","colour":"red"}]}`),
+			&req))
 	require.EqualError(t, req.Validate(), "invalid request: candidates[0].colour: unknown field")
 	require.True(t, req.DropUnread())
 	require.NoError(t, req.Validate())
 	require.Equal(t, "x", req.Candidates[0].Content)
 	require.False(t, req.DropUnread())
 
-	require.NoError(t, json.Unmarshal([]byte(`{"principal":{"tenant":"t","agent":"a"},"candidates":[{"content":7,"colour":"red"}]}`), &req))
+	require.NoError(t,
+		json.Unmarshal([]byte(`{"principal":{"tenant":"t","agent":"a"},"candidates":[{"content":7,"colour":"red"}]}`),
+			&req))
 	require.True(t, req.DropUnread())
 	require.EqualError(t, req.Validate(), "invalid request: candidates[0].content: must be a string")
 }
@@ -84,8 +92,10 @@ func TestDropUnread(t *testing.T) {
 func TestRequestsRoundTrip(t *testing.T) {
 	t.Parallel()
 	at, half, yes := time.Now().UTC().Truncate(time.Second), 0.5, true
-	ingest := schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g"}, Visibility: schema.VisibilityGroup,
-		Candidates: []schema.Candidate{{Content: "x", SourceKind: schema.SourceMemory, Speaker: "s", Session: "s", OccurredAt: &at, Refs: []schema.Ref{{Kind: "event", Ref: "r", Hash: "h", Timestamp: &at}},
+	ingest := schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s",
+		PolicyGroup: "g"}, Visibility: schema.VisibilityGroup,
+		Candidates: []schema.Candidate{{Content: "x", SourceKind: schema.SourceMemory, Speaker: "s", Session: "s",
+			OccurredAt: &at, Refs: []schema.Ref{{Kind: "event", Ref: "r", Hash: "h", Timestamp: &at}},
 			Category: "fact", Tags: []string{"t"}, Sensitivity: "low", Importance: &half, IdempotencyKey: "k"}},
 		IdempotencyKey: "k", Mode: schema.ModeShadow, NoUpdateDelete: true, MinFactConfidence: &half}
 	encoded, err := json.Marshal(ingest)
@@ -97,9 +107,12 @@ func TestRequestsRoundTrip(t *testing.T) {
 
 	recall := schema.RecallRequest{Principal: ingest.Principal, ReadPolicy: schema.ReadGroup, Query: "q", Limit: 3,
 		Types: []schema.MemoryType{schema.TypeEpisodic}, Categories: []schema.Category{"fact"},
-		Tags: []string{"t"}, Who: "w", Pinned: &yes, ImportanceMin: 0.5, Since: &at, MaxSensitivity: "low", Context: json.RawMessage(`{"a":1}`), ValidAt: &at, Superseded: true,
-		Task: &schema.Task{Intent: "i", BudgetTokens: 5}, Layers: true, Expand: true, KeywordQuery: "k", Traversal: schema.TraversalFlat, Without: []string{"text"}, With: []string{"dampen"},
-		Explain: true, Trust: &schema.TrustContext{Authenticated: true, Scopes: []string{"s"}}, IDsOnly: true, Payload: true}
+		Tags: []string{"t"}, Who: "w", Pinned: &yes, ImportanceMin: 0.5, Since: &at, MaxSensitivity: "low",
+		Context: json.RawMessage(`{"a":1}`), ValidAt: &at, Superseded: true,
+		Task: &schema.Task{Intent: "i", BudgetTokens: 5}, Layers: true, Expand: true, KeywordQuery: "k",
+		Traversal: schema.TraversalFlat, Without: []string{"text"}, With: []string{"dampen"},
+		Explain: true, Trust: &schema.TrustContext{Authenticated: true, Scopes: []string{"s"}}, IDsOnly: true,
+		Payload: true}
 	encoded, err = json.Marshal(recall)
 	require.NoError(t, err)
 	var asked schema.RecallRequest

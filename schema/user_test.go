@@ -32,7 +32,8 @@ func TestUserAndScopeAreNotGivenTogether(t *testing.T) {
 	op := schema.Operation{Principal: p, Reason: "asked"}
 	const id = "0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b"
 	for name, err := range map[string]error{
-		"ingest":   (&schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: "I live in Lyon."}}}).Validate(),
+		"ingest": (&schema.IngestRequest{Principal: p,
+			Candidates: []schema.Candidate{{Content: "I live in Lyon."}}}).Validate(),
 		"recall":   (&schema.RecallRequest{Principal: p, Query: "where"}).Validate(),
 		"put":      (&schema.PutRequest{Operation: op}).Validate(),
 		"modify":   (&schema.ModifyRequest{Operation: op}).Validate(),
@@ -51,7 +52,8 @@ func TestUserAndScopeAreNotGivenTogether(t *testing.T) {
 func TestUserNames(t *testing.T) {
 	t.Parallel()
 	problem := func(name string) string {
-		r := schema.RecallRequest{Principal: schema.Principal{Tenant: "acme", Agent: "support", User: name}, Query: "where"}
+		r := schema.RecallRequest{Principal: schema.Principal{Tenant: "acme", Agent: "support", User: name},
+			Query: "where"}
 		return problemsOf(t, r.Validate())["principal.user"]
 	}
 	for _, name := range []string{"maya", "Maya", "maya@acme.example", "auth0|64f0c1", "6f1c…", "李雷", "user:17",
@@ -98,16 +100,19 @@ func TestWhatAUserReadsAndChanges(t *testing.T) {
 // A principal without a user is the same JSON as before there were users: ids and digests are made of it.
 func TestPrincipalWithoutUserIsUnchanged(t *testing.T) {
 	t.Parallel()
-	encoded, err := json.Marshal(schema.Principal{Tenant: "acme", Agent: "support", Project: "p", Scope: "s", PolicyGroup: "g"})
+	encoded, err := json.Marshal(schema.Principal{Tenant: "acme", Agent: "support", Project: "p", Scope: "s",
+		PolicyGroup: "g"})
 	require.NoError(t, err)
-	require.JSONEq(t, `{"tenant":"acme","agent":"support","project":"p","scope":"s","policy_group":"g"}`, string(encoded))
+	require.JSONEq(t, `{"tenant":"acme","agent":"support","project":"p","scope":"s","policy_group":"g"}`,
+		string(encoded))
 }
 
 // A record that is put for a user is the user's: it names no other scope.
 func TestPutForAUserNamesNoOtherScope(t *testing.T) {
 	t.Parallel()
 	for scope, refused := range map[string]bool{"": false, "user/maya": false, "user/tom": true, "kitchen": true} {
-		r := schema.PutRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: "acme", Agent: "support", User: "maya"}},
+		r := schema.PutRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: "acme", Agent: "support",
+			User: "maya"}},
 			Records: []schema.MemoryRecord{{Scope: scope}}}
 		require.Equal(t, refused, problemsOf(t, r.Validate())["records[0].scope"] != "", scope)
 	}

@@ -201,7 +201,8 @@ func (m *MemoryRecord) checkWorth(p *check.Problems) {
 		field string
 		value float64
 	}{
-		{"confidence", m.Confidence}, {"salience", m.Salience}, {"importance", m.Importance}, {"source_trust", m.SourceTrust},
+		{"confidence", m.Confidence}, {"salience", m.Salience}, {"importance", m.Importance},
+		{"source_trust", m.SourceTrust},
 		{"lifecycle.decay.min_salience", d.MinSalience}, {"lifecycle.decay.floor", d.Floor},
 		{"lifecycle.decay.reinforcement_gain", d.ReinforcementGain},
 	} {
@@ -231,7 +232,8 @@ func (m *MemoryRecord) checkTimes(p *check.Problems) {
 	}{
 		{"created_at", &m.CreatedAt}, {"updated_at", &m.UpdatedAt},
 		{"lifecycle.last_reinforced_at", &m.Lifecycle.LastReinforcedAt},
-		{"lifecycle.decay_due_at", m.Lifecycle.DecayDueAt}, {"salience_at", &m.SalienceAt}, {"occurred_at", &m.OccurredAt},
+		{"lifecycle.decay_due_at", m.Lifecycle.DecayDueAt}, {"salience_at", &m.SalienceAt},
+		{"occurred_at", &m.OccurredAt},
 		{"last_accessed_at", m.LastAccessed}, {"deleted_at", m.DeletedAt}, {"archived_at", m.ArchivedAt},
 		{"superseded_at", m.SupersededAt}, {"erased_at", m.ErasedAt},
 	} {

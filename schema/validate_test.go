@@ -26,9 +26,12 @@ func goodRequest() schema.IngestRequest {
 		Visibility:     schema.VisibilityGroup,
 		IdempotencyKey: "key", Mode: schema.ModeFrozen, MinFactConfidence: ptr(1.0),
 		Candidates: []schema.Candidate{{Content: "first"}, {
-			Content: "second", SourceKind: schema.SourceOutcome, Speaker: "bob", Session: "1", OccurredAt: ptr(time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)),
-			Refs: []schema.Ref{{Kind: "event", Ref: "r"}, {Kind: "human", Ref: "r2", Hash: "h"}}, Category: schema.CategoryRule,
-			Tags: []string{"one", "two"}, Sensitivity: schema.SensitivityHyper, Importance: ptr(0.0), IdempotencyKey: "k2",
+			Content: "second", SourceKind: schema.SourceOutcome, Speaker: "bob", Session: "1",
+			OccurredAt: ptr(time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)),
+			Refs:       []schema.Ref{{Kind: "event", Ref: "r"}, {Kind: "human", Ref: "r2", Hash: "h"}},
+			Category:   schema.CategoryRule,
+			Tags:       []string{"one", "two"}, Sensitivity: schema.SensitivityHyper, Importance: ptr(0.0),
+			IdempotencyKey: "k2",
 		}},
 	}
 }
@@ -61,30 +64,66 @@ func TestIngestRequestNamesEveryBadField(t *testing.T) {
 		put   func(*schema.IngestRequest)
 	}
 	cases := map[string]bad{
-		"visibility unknown":  {"visibility", func(r *schema.IngestRequest) { r.Visibility = canary }},
-		"group without group": {"principal.policy_group", func(r *schema.IngestRequest) { r.Principal.PolicyGroup = "" }},
-		"mode unknown":        {"mode", func(r *schema.IngestRequest) { r.Mode = canary }},
-		"confidence below":    {"min_fact_confidence", func(r *schema.IngestRequest) { r.MinFactConfidence = ptr(-0.1) }},
-		"confidence above":    {"min_fact_confidence", func(r *schema.IngestRequest) { r.MinFactConfidence = ptr(1.1) }},
-		"confidence NaN":      {"min_fact_confidence", func(r *schema.IngestRequest) { r.MinFactConfidence = ptr(math.NaN()) }},
-		"no candidates":       {"candidates", func(r *schema.IngestRequest) { r.Candidates = nil }},
-		"too many candidates": {"candidates", func(r *schema.IngestRequest) { r.Candidates = many(schema.MaxBatch+1, "x") }},
-		"too much content":    {"candidates", func(r *schema.IngestRequest) { r.Candidates = many(5, strings.Repeat("x", schema.MaxContentBytes)) }},
-		"content empty":       {"candidates[1].content", func(r *schema.IngestRequest) { r.Candidates[1].Content = "" }},
-		"content blank":       {"candidates[1].content", func(r *schema.IngestRequest) { r.Candidates[1].Content = " \n\t\u00a0\u2003" }},
-		"content BOM only":    {"candidates[1].content", func(r *schema.IngestRequest) { r.Candidates[1].Content = "\ufeff \ufeff" }},
+		"visibility unknown": {"visibility", func(r *schema.IngestRequest) { r.Visibility = canary }},
+		"group without group": {"principal.policy_group", func(r *schema.IngestRequest) {
+			r.Principal.PolicyGroup = ""
+		}},
+		"mode unknown": {"mode", func(r *schema.IngestRequest) { r.Mode = canary }},
+		"confidence below": {"min_fact_confidence", func(r *schema.IngestRequest) {
+			r.MinFactConfidence = ptr(-0.1)
+		}},
+		"confidence above": {"min_fact_confidence", func(r *schema.IngestRequest) {
+			r.MinFactConfidence = ptr(1.1)
+		}},
+		"confidence NaN": {"min_fact_confidence", func(r *schema.IngestRequest) {
+			r.MinFactConfidence = ptr(math.NaN())
+		}},
+		"no candidates": {"candidates", func(r *schema.IngestRequest) { r.Candidates = nil }},
+		"too many candidates": {"candidates", func(r *schema.IngestRequest) {
+			r.Candidates = many(schema.MaxBatch+1, "x")
+		}},
+		"too much content": {"candidates", func(r *schema.IngestRequest) {
+			r.Candidates = many(5, strings.Repeat("x", schema.MaxContentBytes))
+		}},
+		"content empty": {"candidates[1].content", func(r *schema.IngestRequest) {
+			r.Candidates[1].Content = ""
+		}},
+		"content blank": {"candidates[1].content", func(r *schema.IngestRequest) {
+			r.Candidates[1].Content = " \n\t\u00a0\u2003"
+		}},
+		"content BOM only": {"candidates[1].content", func(r *schema.IngestRequest) {
+			r.Candidates[1].Content = "\ufeff \ufeff"
+		}},
 		"content too large": {"candidates[1].content", func(r *schema.IngestRequest) {
 			r.Candidates[1].Content = canary + strings.Repeat("x", schema.MaxContentBytes)
 		}},
-		"content not UTF-8":   {"candidates[1].content", func(r *schema.IngestRequest) { r.Candidates[1].Content = canary + "\xc3" }},
-		"content NUL":         {"candidates[1].content", func(r *schema.IngestRequest) { r.Candidates[1].Content = canary + "\x00" }},
-		"source kind":         {"candidates[1].source_kind", func(r *schema.IngestRequest) { r.Candidates[1].SourceKind = canary }},
-		"category":            {"candidates[1].category", func(r *schema.IngestRequest) { r.Candidates[1].Category = canary }},
-		"sensitivity":         {"candidates[1].sensitivity", func(r *schema.IngestRequest) { r.Candidates[1].Sensitivity = canary }},
-		"importance below":    {"candidates[1].importance", func(r *schema.IngestRequest) { r.Candidates[1].Importance = ptr(-0.01) }},
-		"importance above":    {"candidates[1].importance", func(r *schema.IngestRequest) { r.Candidates[1].Importance = ptr(1.01) }},
-		"importance NaN":      {"candidates[1].importance", func(r *schema.IngestRequest) { r.Candidates[1].Importance = ptr(math.NaN()) }},
-		"importance infinite": {"candidates[1].importance", func(r *schema.IngestRequest) { r.Candidates[1].Importance = ptr(math.Inf(1)) }},
+		"content not UTF-8": {"candidates[1].content", func(r *schema.IngestRequest) {
+			r.Candidates[1].Content = canary + "\xc3"
+		}},
+		"content NUL": {"candidates[1].content", func(r *schema.IngestRequest) {
+			r.Candidates[1].Content = canary + "\x00"
+		}},
+		"source kind": {"candidates[1].source_kind", func(r *schema.IngestRequest) {
+			r.Candidates[1].SourceKind = canary
+		}},
+		"category": {"candidates[1].category", func(r *schema.IngestRequest) {
+			r.Candidates[1].Category = canary
+		}},
+		"sensitivity": {"candidates[1].sensitivity", func(r *schema.IngestRequest) {
+			r.Candidates[1].Sensitivity = canary
+		}},
+		"importance below": {"candidates[1].importance", func(r *schema.IngestRequest) {
+			r.Candidates[1].Importance = ptr(-0.01)
+		}},
+		"importance above": {"candidates[1].importance", func(r *schema.IngestRequest) {
+			r.Candidates[1].Importance = ptr(1.01)
+		}},
+		"importance NaN": {"candidates[1].importance", func(r *schema.IngestRequest) {
+			r.Candidates[1].Importance = ptr(math.NaN())
+		}},
+		"importance infinite": {"candidates[1].importance", func(r *schema.IngestRequest) {
+			r.Candidates[1].Importance = ptr(math.Inf(1))
+		}},
 		"occurred at year 0": {"candidates[1].occurred_at", func(r *schema.IngestRequest) {
 			r.Candidates[1].OccurredAt = ptr(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
 		}},
@@ -102,29 +141,59 @@ func TestIngestRequestNamesEveryBadField(t *testing.T) {
 			r.Candidates[1].Refs = make([]schema.Ref, schema.MaxRefs+1)
 			fillRefs(r.Candidates[1].Refs)
 		}},
-		"ref kind":         {"candidates[1].refs[1].kind", func(r *schema.IngestRequest) { r.Candidates[1].Refs[1].Kind = canary }},
-		"ref kind missing": {"candidates[1].refs[1].kind", func(r *schema.IngestRequest) { r.Candidates[1].Refs[1].Kind = "" }},
-		"ref empty":        {"candidates[1].refs[1].ref", func(r *schema.IngestRequest) { r.Candidates[1].Refs[1].Ref = "" }},
-		"tenant missing":   {"principal.tenant", func(r *schema.IngestRequest) { r.Principal.Tenant = "" }},
-		"tenant blank":     {"principal.tenant", func(r *schema.IngestRequest) { r.Principal.Tenant = " \t" }},
-		"agent missing":    {"principal.agent", func(r *schema.IngestRequest) { r.Principal.Agent = "" }},
+		"ref kind": {"candidates[1].refs[1].kind", func(r *schema.IngestRequest) {
+			r.Candidates[1].Refs[1].Kind = canary
+		}},
+		"ref kind missing": {"candidates[1].refs[1].kind", func(r *schema.IngestRequest) {
+			r.Candidates[1].Refs[1].Kind = ""
+		}},
+		"ref empty": {"candidates[1].refs[1].ref", func(r *schema.IngestRequest) {
+			r.Candidates[1].Refs[1].Ref = ""
+		}},
+		"tenant missing": {"principal.tenant", func(r *schema.IngestRequest) { r.Principal.Tenant = "" }},
+		"tenant blank":   {"principal.tenant", func(r *schema.IngestRequest) { r.Principal.Tenant = " \t" }},
+		"agent missing":  {"principal.agent", func(r *schema.IngestRequest) { r.Principal.Agent = "" }},
 	}
 	short := map[string]struct {
 		limit int
 		put   func(*schema.IngestRequest, string)
 	}{
-		"principal.tenant":              {schema.MaxNameLength, func(r *schema.IngestRequest, v string) { r.Principal.Tenant = v }},
-		"principal.agent":               {schema.MaxNameLength, func(r *schema.IngestRequest, v string) { r.Principal.Agent = v }},
-		"principal.project":             {schema.MaxNameLength, func(r *schema.IngestRequest, v string) { r.Principal.Project = v }},
-		"principal.scope":               {schema.MaxNameLength, func(r *schema.IngestRequest, v string) { r.Principal.Scope = v }},
-		"principal.policy_group":        {schema.MaxNameLength, func(r *schema.IngestRequest, v string) { r.Principal.PolicyGroup = v }},
-		"idempotency_key":               {schema.MaxIdempotencySize, func(r *schema.IngestRequest, v string) { r.IdempotencyKey = v }},
-		"candidates[1].speaker":         {schema.MaxNameLength, func(r *schema.IngestRequest, v string) { r.Candidates[1].Speaker = v }},
-		"candidates[1].session":         {schema.MaxNameLength, func(r *schema.IngestRequest, v string) { r.Candidates[1].Session = v }},
-		"candidates[1].idempotency_key": {schema.MaxIdempotencySize, func(r *schema.IngestRequest, v string) { r.Candidates[1].IdempotencyKey = v }},
-		"candidates[1].tags[0]":         {schema.MaxTagLength, func(r *schema.IngestRequest, v string) { r.Candidates[1].Tags[0] = v }},
-		"candidates[1].refs[0].ref":     {schema.MaxRefLength, func(r *schema.IngestRequest, v string) { r.Candidates[1].Refs[0].Ref = v }},
-		"candidates[1].refs[0].hash":    {schema.MaxNameLength, func(r *schema.IngestRequest, v string) { r.Candidates[1].Refs[0].Hash = v }},
+		"principal.tenant": {schema.MaxNameLength, func(r *schema.IngestRequest, v string) {
+			r.Principal.Tenant = v
+		}},
+		"principal.agent": {schema.MaxNameLength, func(r *schema.IngestRequest, v string) {
+			r.Principal.Agent = v
+		}},
+		"principal.project": {schema.MaxNameLength, func(r *schema.IngestRequest, v string) {
+			r.Principal.Project = v
+		}},
+		"principal.scope": {schema.MaxNameLength, func(r *schema.IngestRequest, v string) {
+			r.Principal.Scope = v
+		}},
+		"principal.policy_group": {schema.MaxNameLength, func(r *schema.IngestRequest, v string) {
+			r.Principal.PolicyGroup = v
+		}},
+		"idempotency_key": {schema.MaxIdempotencySize, func(r *schema.IngestRequest, v string) {
+			r.IdempotencyKey = v
+		}},
+		"candidates[1].speaker": {schema.MaxNameLength, func(r *schema.IngestRequest, v string) {
+			r.Candidates[1].Speaker = v
+		}},
+		"candidates[1].session": {schema.MaxNameLength, func(r *schema.IngestRequest, v string) {
+			r.Candidates[1].Session = v
+		}},
+		"candidates[1].idempotency_key": {schema.MaxIdempotencySize, func(r *schema.IngestRequest, v string) {
+			r.Candidates[1].IdempotencyKey = v
+		}},
+		"candidates[1].tags[0]": {schema.MaxTagLength, func(r *schema.IngestRequest, v string) {
+			r.Candidates[1].Tags[0] = v
+		}},
+		"candidates[1].refs[0].ref": {schema.MaxRefLength, func(r *schema.IngestRequest, v string) {
+			r.Candidates[1].Refs[0].Ref = v
+		}},
+		"candidates[1].refs[0].hash": {schema.MaxNameLength, func(r *schema.IngestRequest, v string) {
+			r.Candidates[1].Refs[0].Hash = v
+		}},
 	}
 	for field, s := range short {
 		for how, value := range texts(s.limit) {
@@ -182,7 +251,8 @@ func TestRecallRequestNamesEveryBadField(t *testing.T) {
 	good := func() schema.RecallRequest {
 		return schema.RecallRequest{Principal: schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "g"},
 			ReadPolicy: schema.ReadGroup, Query: "q", Limit: 1_000_000,
-			Types: []schema.MemoryType{schema.TypeSemantic}, Categories: []schema.Category{schema.CategoryFact}, Tags: []string{"x"}, ImportanceMin: 1,
+			Types: []schema.MemoryType{schema.TypeSemantic}, Categories: []schema.Category{schema.CategoryFact},
+			Tags: []string{"x"}, ImportanceMin: 1,
 			Since: &since, Until: ptr(since.Add(time.Second)), MaxSensitivity: schema.SensitivityHigh}
 	}
 	g := good()
@@ -199,7 +269,9 @@ func TestRecallRequestNamesEveryBadField(t *testing.T) {
 		"query NUL":       {"query", func(r *schema.RecallRequest) { r.Query = canary + "\x00" }},
 		"query not UTF-8": {"query", func(r *schema.RecallRequest) { r.Query = canary + "\xff" }},
 		"query too long":  {"query", func(r *schema.RecallRequest) { r.Query = long(schema.MaxQueryBytes) }},
-		"types":           {"types", func(r *schema.RecallRequest) { r.Types = []schema.MemoryType{schema.TypeWorking, canary} }},
+		"types": {"types", func(r *schema.RecallRequest) {
+			r.Types = []schema.MemoryType{schema.TypeWorking, canary}
+		}},
 		"categories":      {"categories", func(r *schema.RecallRequest) { r.Categories = []schema.Category{canary} }},
 		"tags":            {"tags", func(r *schema.RecallRequest) { r.Tags = []string{canary + "\x00"} }},
 		"who":             {"who", func(r *schema.RecallRequest) { r.Who = long(schema.MaxNameLength) }},
@@ -221,8 +293,9 @@ func TestRecallRequestNamesEveryBadField(t *testing.T) {
 func TestDecodeCandidateRefusesWithoutQuoting(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ in, field string }{
-		"unknown field":       {`{"content":"` + canary + `","colour":"` + canary + `"}`, "colour"},
-		"unknown in ref":      {`{"content":"x","refs":[{"kind":"event","ref":"r","` + "size" + `":"` + canary + `"}]}`, "size"},
+		"unknown field": {`{"content":"` + canary + `","colour":"` + canary + `"}`, "colour"},
+		"unknown in ref": {`{"content":"x","refs":[{"kind":"event","ref":"r","` + "size" + `":"` + canary + `"}]}`,
+			"size"},
 		"content a number":    {`{"content":12345678901234567890}`, "content"},
 		"content an object":   {`{"content":{"text":"` + canary + `"}}`, "content"},
 		"importance a string": {`{"content":"x","importance":"` + canary + `"}`, "importance"},
@@ -267,7 +340,8 @@ func TestDecodeCandidateReadsEveryField(t *testing.T) {
 func TestDecodeCandidateNeverQuotesContent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		encoded := []byte(`{"content":"` + canary + `","tags":["` + canary + `"],"refs":[{"kind":"event","ref":"` + canary + `"}],"occurred_at":"2024-01-01T00:00:00Z","importance":0.5}`)
+		encoded := []byte(`{"content":"` + canary + `","tags":["` + canary + `"],"refs":[{"kind":"event","ref":"` +
+			canary + `"}],"occurred_at":"2024-01-01T00:00:00Z","importance":0.5}`)
 		for range rapid.IntRange(1, 4).Draw(t, "edits") {
 			at := rapid.IntRange(0, len(encoded)-1).Draw(t, "at")
 			if rapid.Bool().Draw(t, "cut") {

@@ -20,7 +20,8 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	a, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "text/plain", "", w.now)
 	require.NoError(t, err)
 	require.Regexp(t, "^sha256:[0-9a-f]{64}$", a.Address)
-	require.Equal(t, pipeline.Artifact{Address: a.Address, MediaType: "text/plain", Size: int64(len(body)), CreatedAt: a.CreatedAt}, a)
+	require.Equal(t, pipeline.Artifact{Address: a.Address, MediaType: "text/plain", Size: int64(len(body)),
+		CreatedAt: a.CreatedAt}, a)
 	again, err := w.PutArtifact(ctx, w.p, strings.NewReader(body), "", a.Address, w.now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, a, again, "stored once")
@@ -35,7 +36,9 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	_, err = w.PutArtifact(ctx, w.p, strings.NewReader(strings.Repeat("x", pipeline.MaxArtifactBytes+1)), "", "", w.now)
 	require.ErrorIs(t, err, pipeline.ErrArtifactTooLarge)
 	// The database enforces it too.
-	_, err = w.owner.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', sha256('a'), 'x', 1, 'b', 'a', now())`)
+	_, err = w.owner.Exec(ctx,
+		`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+			VALUES ('t', sha256('a'), 'x', 1, 'b', 'a', now())`)
 	require.ErrorContains(t, err, "check constraint")
 
 	got, data, err := w.GetArtifact(ctx, w.p, a.Address)
@@ -49,7 +52,8 @@ func TestArtifactsAreAddressedByContent(t *testing.T) {
 	}
 	// Knowing an address is not having the bytes.
 	naming := episode(t, "", "saw it")
-	naming.Payload = json.RawMessage(strings.Replace(string(naming.Payload), "{", `{"artifacts": ["`+a.Address+`"],`, 1))
+	naming.Payload = json.RawMessage(strings.Replace(string(naming.Payload), "{", `{"artifacts": ["`+a.Address+`"],`,
+		1))
 	mine := w.p
 	w.p = stranger
 	require.Equal(t, schema.PutBadRef, w.putAll(naming)[0].Status)

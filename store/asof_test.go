@@ -19,9 +19,11 @@ import (
 // step changes a memory at a time, past the store, as an operation would: a version more.
 func (w *world) step(id uuid.UUID, at time.Time, set string, args ...any) {
 	w.t.Helper()
-	w.exec(`UPDATE memories SET version = version + 1, updated_at = $2`+set+` WHERE id = $1`, append([]any{id, at}, args...)...)
+	w.exec(`UPDATE memories SET version = version + 1, updated_at = $2`+set+` WHERE id = $1`,
+		append([]any{id, at}, args...)...)
 	w.exec(`INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, created_at, action, version)
-		SELECT tenant, gen_random_uuid(), id, 'modified', 'human:dana', 'a step', $2, 'modify', version FROM memories WHERE id = $1`, id, at)
+		SELECT tenant, gen_random_uuid(), id, 'modified', 'human:dana', 'a step', $2, 'modify', version FROM memories
+			WHERE id = $1`, id, at)
 }
 
 func (w *world) asOf(id uuid.UUID, at time.Time) schema.MemoryRecord {
@@ -74,8 +76,10 @@ func TestWhatWasBelievedThen(t *testing.T) {
 	}{
 		0: {"Dana drinks tea", schema.StatusActive, 1, 0, 1, []string{"Dana drinks tea"}},
 		1: {"Dana drinks green tea", schema.StatusActive, 2, 0, 2, []string{"Dana drinks green tea"}},
-		2: {"Dana drinks green tea", schema.StatusActive, 2, 0, 2, []string{"Dana drinks coffee", "Dana drinks green tea"}},
-		3: {"Dana drinks green tea", schema.StatusContested, 3, 1, 3, []string{"Dana drinks coffee", "Dana drinks green tea"}},
+		2: {"Dana drinks green tea", schema.StatusActive, 2, 0, 2,
+			[]string{"Dana drinks coffee", "Dana drinks green tea"}},
+		3: {"Dana drinks green tea", schema.StatusContested, 3, 1, 3,
+			[]string{"Dana drinks coffee", "Dana drinks green tea"}},
 		4: {"Dana drinks green tea", schema.StatusActive, 4, 1, 4, []string{"Dana drinks green tea"}},
 		5: {"Dana drinks green tea", schema.StatusRetracted, 5, 1, 5, []string{}},
 		6: {"Dana drinks green tea", schema.StatusActive, 6, 1, 6, []string{"Dana drinks green tea"}},
@@ -110,7 +114,8 @@ func TestWhatWasBelievedThen(t *testing.T) {
 	stranger := schema.Principal{Tenant: "t", Agent: "b"}
 	_, err = w.GetAsOf(ctx, stranger, id, day(1))
 	require.ErrorIs(t, err, pg.ErrNotFound)
-	w.exec(`UPDATE memories SET visibility = 'global', version = version + 1, updated_at = $2 WHERE id = $1`, id, day(9))
+	w.exec(`UPDATE memories SET visibility = 'global', version = version + 1, updated_at = $2 WHERE id = $1`, id,
+		day(9))
 	m, err := w.GetAsOf(ctx, stranger, id, day(1))
 	require.NoError(t, err)
 	require.Equal(t, schema.VisibilityPrivate, m.Visibility)
@@ -123,7 +128,8 @@ func TestWhatWasBelievedThen(t *testing.T) {
 	}
 
 	// What is erased is gone from the past too.
-	w.exec(`UPDATE memories SET erased_at = $2, deleted_at = $2, content = '', payload = '{}', version = version + 1, updated_at = $2 WHERE id = $1`, id, day(10))
+	w.exec(`UPDATE memories SET erased_at = $2, deleted_at = $2, content = '', payload = '{}', version = version + 1,
+		updated_at = $2 WHERE id = $1`, id, day(10))
 	w.exec(`DELETE FROM memory_versions WHERE memory_id = $1`, id)
 	_, err = w.GetAsOf(ctx, w.p, id, day(1))
 	require.ErrorIs(t, err, pg.ErrNotFound)
@@ -143,7 +149,8 @@ func TestWhatWasThenBelievedToHold(t *testing.T) {
 		believed, valid time.Time
 		want            []string
 	}{
-		{day(1), day(15), closed}, {day(1), day(25), []string{}}, {day(6), day(25), closed}, {day(6), day(9), []string{}}, {day(25), day(1), []string{}},
+		{day(1), day(15), closed}, {day(1), day(25), []string{}}, {day(6), day(25), closed},
+		{day(6), day(9), []string{}}, {day(25), day(1), []string{}},
 	} {
 		require.Equal(t, c.want, w.listAsOf(c.believed, c.valid), "believed at %s of %s", c.believed, c.valid)
 	}
@@ -164,9 +171,12 @@ func TestAsOfIsWhatWasRead(t *testing.T) {
 		var ids []uuid.UUID
 		var past []captured
 		steps := []string{
-			`, content = content || ' more'`, `, tags = '{a,b}'`, `, pinned = NOT pinned`, `, importance = 0.123456789`, `, status = 'contested'`, `, status = 'active'`,
-			`, status = 'retracted'`, `, deleted_at = updated_at`, `, deleted_at = NULL`, `, archived_at = updated_at`, `, archived_at = NULL`,
-			`, valid_from = updated_at, validity = 'timeboxed'`, `, conditions = '{"k": [1, "x"]}', validity = 'conditional'`, `, max_age = '90 s'`,
+			`, content = content || ' more'`, `, tags = '{a,b}'`, `, pinned = NOT pinned`, `, importance = 0.123456789`,
+			`, status = 'contested'`, `, status = 'active'`,
+			`, status = 'retracted'`, `, deleted_at = updated_at`, `, deleted_at = NULL`, `, archived_at = updated_at`,
+			`, archived_at = NULL`,
+			`, valid_from = updated_at, validity = 'timeboxed'`,
+			`, conditions = '{"k": [1, "x"]}', validity = 'conditional'`, `, max_age = '90 s'`,
 			`, payload = payload || '{"evidence": [{"kind": "event", "ref": "é\"\\"}]}'`,
 		}
 		for n := range rapid.IntRange(1, 8).Draw(rt, "moments") {
@@ -245,7 +255,8 @@ func TestHistoryIsCompleteAndPaged(t *testing.T) {
 	audit := w.get(id).AuditLog
 	require.Len(t, audit, 10)
 	for n := range audit {
-		require.Equal(t, schema.AuditEntry{Action: all[n].Action, Actor: all[n].ChangedBy, Timestamp: audit[n].Timestamp, Rationale: all[n].Reason}, audit[n])
+		require.Equal(t, schema.AuditEntry{Action: all[n].Action, Actor: all[n].ChangedBy,
+			Timestamp: audit[n].Timestamp, Rationale: all[n].Reason}, audit[n])
 		require.True(t, all[n].CreatedAt.Equal(audit[n].Timestamp))
 	}
 }

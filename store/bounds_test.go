@@ -37,20 +37,28 @@ const (
 
 // bounds has every table. A new table fails the test until it says what bounds it. docs/forgetting.md lists the same.
 var bounds = map[string]bound{
-	"memories": steady, "memory_history": steady, "memory_versions": steady, "memory_candidates": steady, "proposals": steady,
-	"ingest_batches": steady, "jobs": steady, "operations": steady, "events": steady, "event_ids": steady, "event_streams": steady, "sessions": steady, "session_episodes": steady, "retrievals": steady, "retrieval_feedback": steady,
-	"forget_runs": steady, "forget_items": steady, "forget_echoes": steady, "sweep_runs": steady, "retention_policy_changes": steady,
-	"artifacts": steady, "artifact_holders": steady, "staged_requests": steady, "index_outbox": steady, "lexeme_stats": steady,
-	"entities": steady, "entity_relations": steady,
+	"memories": steady, "memory_history": steady, "memory_versions": steady, "memory_candidates": steady,
+	"proposals":      steady,
+	"ingest_batches": steady, "jobs": steady, "operations": steady, "events": steady, "event_ids": steady,
+	"event_streams": steady, "sessions": steady, "session_episodes": steady, "retrievals": steady,
+	"retrieval_feedback": steady,
+	"forget_runs":        steady, "forget_items": steady, "forget_echoes": steady, "sweep_runs": steady,
+	"retention_policy_changes": steady,
+	"artifacts":                steady, "artifact_holders": steady, "staged_requests": steady, "index_outbox": steady,
+	"lexeme_stats": steady,
+	"entities":     steady, "entity_relations": steady,
 
-	"memory_access": perMemory, "memory_embeddings": perMemory, "memory_links": perMemory, "memory_provenance": perMemory,
-	"memory_hints": perMemory, "memory_artifacts": perMemory, "memory_entity_mentions": perMemory, "entity_relation_sources": perMemory,
-	"entity_claims": perMemory, "memory_source_kinds": perMemory,
+	"memory_access": perMemory, "memory_embeddings": perMemory, "memory_links": perMemory,
+	"memory_provenance": perMemory,
+	"memory_hints":      perMemory, "memory_artifacts": perMemory, "memory_entity_mentions": perMemory,
+	"entity_relation_sources": perMemory,
+	"entity_claims":           perMemory, "memory_source_kinds": perMemory,
 
 	"event_marks": steady, "event_vectors": steady, "token_budgets": steady, "token_reservations": steady,
 
-	"learning_attempts": perMemory, "learned": perMemory, "solution_outcomes": perMemory, "outcome_reports": perMemory, "duplicate_keys": perMemory,
-	"advice": steady, "learning_watermarks": few, "learning_groups": few, "learning_drafts": few,
+	"learning_attempts": perMemory, "learned": perMemory, "solution_outcomes": perMemory, "outcome_reports": perMemory,
+	"duplicate_keys": perMemory,
+	"advice":         steady, "learning_watermarks": few, "learning_groups": few, "learning_drafts": few,
 
 	"topics": few, "topic_answers": few, "topic_drafts": few,
 	"corpus_stats": few, "retention_policies": few, "sweep_holds": few, "tenant_secrets": few, "index_generations": few,
@@ -64,12 +72,14 @@ func TestAYearBoundsEveryTable(t *testing.T) {
 	y := &steadyYear{world: newWorld(t)}
 	y.now = time.Now().UTC().Truncate(time.Second).Add(-380 * day) // requests are swept by the database's clock
 	rows, err := y.owner.Query(ctx, `SELECT table_name::text FROM information_schema.tables
-		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND table_name !~ '^events_([0-9_]+|rest)$'`)
+		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'
+			AND table_name !~ '^events_([0-9_]+|rest)$'`)
 	require.NoError(t, err)
 	y.tables, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	for _, table := range y.tables {
-		require.Contains(t, bounds, table, "%s is a new table: give it a bound, and say it in docs/forgetting.md", table)
+		require.Contains(t, bounds, table, "%s is a new table: give it a bound, and say it in docs/forgetting.md",
+			table)
 	}
 	require.Len(t, y.tables, len(bounds), "a table is gone")
 
@@ -140,7 +150,8 @@ func (y *steadyYear) week(n int) {
 	// The pipeline: a memory with a key, links and a vector; the same again; a fact that waits for a review and
 	// expires; a job that is given up; a batch in shadow mode.
 	y.linked(name+" knows Alice and brought the blue folder.", knows)
-	keyed := schema.Candidate{Content: name + " handed the report in.", SourceKind: schema.SourceUserInput, Session: "s" + name,
+	keyed := schema.Candidate{Content: name + " handed the report in.", SourceKind: schema.SourceUserInput,
+		Session:        "s" + name,
 		IdempotencyKey: "key-" + name}
 	ack, r := y.stage(keyed)
 	y.decided(r, uuid.MustParse(ack.MemoryIDs[0]))
@@ -169,15 +180,19 @@ func (y *steadyYear) week(n int) {
 	require.NoError(y.t, err)
 	shown, err := y.PutArtifact(ctx, y.p, strings.NewReader("shown "+name), "text/plain", "", y.now)
 	require.NoError(y.t, err)
-	m := record(y.t, `{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [{"t": "2026-01-01T00:00:00Z",
-		"event_kind": "note", "ref": "evt://1", "summary": %q}], "artifacts": [%q]}}`, uuid.NewString(), name+" showed a picture", shown.Address)
+	m := record(y.t,
+		`{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [{"t": "2026-01-01T00:00:00Z",
+		"event_kind": "note", "ref": "evt://1", "summary": %q}], "artifacts": [%q]}}`, uuid.NewString(),
+		name+" showed a picture", shown.Address)
 	y.created(m)
-	require.NoError(y.t, y.Accept(ctx, schema.OperationRef{Tenant: y.p.Tenant, ID: "later" + name}, "put", schema.PutRequest{}, y.now))
+	require.NoError(y.t, y.Accept(ctx, schema.OperationRef{Tenant: y.p.Tenant, ID: "later" + name}, "put",
+		schema.PutRequest{}, y.now))
 
 	// A session that becomes an episode.
 	key := sessionKey("ann", name, "run/"+name)
 	key.Principal.Tenant = y.p.Tenant
-	_, err = y.Store.Append(ctx, events.AppendInput{Tenant: y.p.Tenant, Events: []ledger.Event{said("session"+name, "run/"+name, "ann", ledger.KindAgentThought)}, Now: y.now})
+	_, err = y.Store.Append(ctx, events.AppendInput{Tenant: y.p.Tenant,
+		Events: []ledger.Event{said("session"+name, "run/"+name, "ann", ledger.KindAgentThought)}, Now: y.now})
 	require.NoError(y.t, err)
 	_, err = y.TakeIn(ctx, key, y.now)
 	require.NoError(y.t, err)
@@ -189,24 +204,31 @@ func (y *steadyYear) week(n int) {
 	seen := said("seen"+name, "run/"+name, "ann", ledger.KindWorldObserved)
 	_, err = y.Store.Append(ctx, events.AppendInput{Tenant: y.p.Tenant, Events: []ledger.Event{seen}, Now: y.now})
 	require.NoError(y.t, err)
-	require.NoError(y.t, y.PutVectors(ctx, y.p.Tenant, hash, []string{seen.ID}, [][]float32{make([]float32, hash.Dimensions)}, y.now))
+	require.NoError(y.t, y.PutVectors(ctx, y.p.Tenant, hash, []string{seen.ID},
+		[][]float32{make([]float32, hash.Dimensions)}, y.now))
 	topic := y.asks(y.p, "Who knows Alice?")
 	draft, _ := y.drafts(topic, y.pinned, fades)
 	y.publishes(topic, draft)
 	// What learning keeps of a memory, and of the problem that it is about.
 	require.NoError(y.t, y.SaveAdvice(ctx, advising.Advice{ID: uuid.New(), Principal: y.p}, y.now))
 	for _, sql := range []string{
-		`INSERT INTO learning_attempts (tenant, memory_id, ordinal, at) SELECT tenant, id, 0, now() FROM memories WHERE tenant = $1 AND id = $2`,
-		`INSERT INTO solution_outcomes (tenant, memory_id, stats, updated_at) SELECT tenant, id, '{}', now() FROM memories WHERE tenant = $1 AND id = $2`,
-		`INSERT INTO outcome_reports (tenant, memory_id, advice_id, at) SELECT tenant, id, gen_random_uuid(), now() FROM memories WHERE tenant = $1 AND id = $2`,
-		`INSERT INTO duplicate_keys (tenant, memory_id, version, key) SELECT tenant, id, 1, sha256('x') FROM memories WHERE tenant = $1 AND id = $2`,
-		`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at) SELECT tenant, id, 'competence', id, 'error:x', now()
+		`INSERT INTO learning_attempts (tenant, memory_id, ordinal, at) SELECT tenant, id, 0, now() FROM memories
+			WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO solution_outcomes (tenant, memory_id, stats, updated_at) SELECT tenant, id, '{}', now()
+			FROM memories WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO outcome_reports (tenant, memory_id, advice_id, at) SELECT tenant, id, gen_random_uuid(), now()
+			FROM memories WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO duplicate_keys (tenant, memory_id, version, key) SELECT tenant, id, 1, sha256('x') FROM memories
+			WHERE tenant = $1 AND id = $2`,
+		`INSERT INTO learned (tenant, memory_id, kind, group_id, key, updated_at)
+			SELECT tenant, id, 'competence', id, 'error:x', now()
 			FROM memories WHERE tenant = $1 AND id = $2`,
 	} {
 		_, err = y.owner.Exec(ctx, sql, y.p.Tenant, fades)
 		require.NoError(y.t, err)
 	}
-	require.NoError(y.t, y.ReserveTokens(ctx, budgets.Reservation{Tenant: y.p.Tenant, Key: name, Purpose: "topic", Tokens: 30}, y.now))
+	require.NoError(y.t, y.ReserveTokens(ctx, budgets.Reservation{Tenant: y.p.Tenant, Key: name, Purpose: "topic",
+		Tokens: 30}, y.now))
 
 	// Forgetting of each kind, and a policy that goes back and forth.
 	for i, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
@@ -215,20 +237,26 @@ func (y *steadyYear) week(n int) {
 		require.NotEqual(y.t, source, facts[0])
 		y.forgetAll(y.forgets(mode, named(facts[0])))
 	}
-	_, err = y.SetRetention(ctx, y.p.Tenant, schema.RetentionPolicy{Domain: schema.RetainRetrievals, Tier: schema.Any, Typology: schema.Any,
-		KeepSeconds: int64(20+n%2) * 86_400, OnExpiry: schema.ExpiryPurge, UpdatedBy: "ops", Reason: "a test"}, nil, nil, y.now)
+	_, err = y.SetRetention(ctx, y.p.Tenant,
+		schema.RetentionPolicy{Domain: schema.RetainRetrievals, Tier: schema.Any, Typology: schema.Any,
+			KeepSeconds: int64(20+n%2) * 86_400, OnExpiry: schema.ExpiryPurge, UpdatedBy: "ops", Reason: "a test"}, nil,
+		nil, y.now)
 	require.NoError(y.t, err)
 }
 
 // keepUp is what schedules do in a day, and what runs do at their end.
 func (y *steadyYear) keepUp() {
 	y.t.Helper()
-	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM proposals WHERE state = 'blocked' AND expires_at <= $1`) {
-		_, err := y.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: y.p.Tenant, BatchID: batch, Before: y.now, Policy: y.policy, Now: y.now})
+	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM proposals WHERE state = 'blocked'
+		AND expires_at <= $1`) {
+		_, err := y.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: y.p.Tenant, BatchID: batch, Before: y.now,
+			Policy: y.policy, Now: y.now})
 		require.NoError(y.t, err)
 	}
-	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM jobs WHERE state NOT IN ('completed', 'dead') AND created_at <= $1`) {
-		require.NoError(y.t, y.AdvanceJobs(ctx, schema.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done", y.now))
+	for _, batch := range y.batches(`SELECT DISTINCT batch_id FROM jobs WHERE state NOT IN ('completed', 'dead')
+		AND created_at <= $1`) {
+		require.NoError(y.t, y.AdvanceJobs(ctx, schema.Range{Tenant: y.p.Tenant, BatchID: batch, To: 10}, "done",
+			y.now))
 	}
 	for { // the index learns of what has changed
 		entries, err := y.Outbox(ctx, y.p.Tenant, hash, nil, 100)
@@ -244,7 +272,8 @@ func (y *steadyYear) keepUp() {
 	for _, step := range lifecycle.PurgeSteps {
 		var after schema.HistoryCursor
 		for more := true; more; {
-			b, err := y.Purge(ctx, sweeping.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now), Step: step, After: after,
+			b, err := y.Purge(ctx, sweeping.PurgeInput{Tenant: y.p.Tenant, Run: fmt.Sprintf("purge %s", y.now),
+				Step: step, After: after,
 				Limit: 7, At: y.now, Now: y.now})
 			require.NoError(y.t, err)
 			require.LessOrEqual(y.t, b.Removed, 7, "%s: the cap holds", step)

@@ -17,8 +17,10 @@ func TestALargeBatchIsStoredLikeSingleCandidates(t *testing.T) {
 	odd := []string{`a,b`, `say "so"`, `back\slash`, `{braces}`, `null`, `new line`, `ünïcode`}
 	candidates := make([]schema.Candidate, 250)
 	for i := range candidates {
-		candidates[i] = schema.Candidate{Content: fmt.Sprintf("machine %d was restarted", i%240), SourceKind: schema.SourceToolOutput,
-			Tags: []string{odd[i%len(odd)], fmt.Sprint("n", i)}, Refs: []schema.Ref{{Kind: "tool_call", Ref: fmt.Sprint("call-", i)}, {Kind: "event", Ref: "e"}}}
+		candidates[i] = schema.Candidate{Content: fmt.Sprintf("machine %d was restarted", i%240),
+			SourceKind: schema.SourceToolOutput,
+			Tags:       []string{odd[i%len(odd)], fmt.Sprint("n", i)},
+			Refs:       []schema.Ref{{Kind: "tool_call", Ref: fmt.Sprint("call-", i)}, {Kind: "event", Ref: "e"}}}
 	}
 	ack, _ := w.stage(candidates...)
 	require.Len(t, ack.Deduped, 10)
@@ -29,7 +31,8 @@ func TestALargeBatchIsStoredLikeSingleCandidates(t *testing.T) {
 		require.ElementsMatch(t, want.Tags, m.Tags)
 		require.Equal(t, want.Refs, m.Provenance.Sources)
 	}
-	alone, _ := w.stage(schema.Candidate{Content: "alone", SourceKind: schema.SourceToolOutput, Tags: candidates[2].Tags})
+	alone, _ := w.stage(schema.Candidate{Content: "alone", SourceKind: schema.SourceToolOutput,
+		Tags: candidates[2].Tags})
 	require.Equal(t, w.get(uuid.MustParse(ack.MemoryIDs[2])).Tags, w.get(uuid.MustParse(alone.MemoryIDs[0])).Tags)
 	require.Equal(t, 240, w.count("jobs", "batch_id = $1", uuid.MustParse(ack.BatchID)))
 	require.Equal(t, 250, w.count("memory_candidates", "batch_id = $1", uuid.MustParse(ack.BatchID)))

@@ -30,8 +30,10 @@ func TestVectorsOfEveryClassAreFound(t *testing.T) {
 	vec := pg.Embedding{Model: hash, Vector: axis()}
 	for class := range classIndexes {
 		tier, typology, _ := strings.Cut(class, " ")
-		m := record(t, `{"type": "semantic", "confidence": 0.9, "tier": %q, "typology": %q, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": %q,
-			"predicate": "nests_in", "object": "the tower", "validity": {"mode": "global"}}}`, tier, typology, "kestrel "+class)
+		m := record(t,
+			`{"type": "semantic", "confidence": 0.9, "tier": %q, "typology": %q, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": %q,
+			"predicate": "nests_in", "object": "the tower", "validity": {"mode": "global"}}}`, tier, typology,
+			"kestrel "+class)
 		if typology == string(schema.TypologyEpisodic) {
 			m = episode(t, "", "the kestrel of "+class)
 			m.Tier = schema.Tier(tier)
@@ -47,7 +49,8 @@ func TestVectorsOfEveryClassAreFound(t *testing.T) {
 		near, err := w.NearestEmbedded(ctx, "t", vec, 50)
 		require.NoError(t, err)
 		require.Contains(t, hitIDs(t, near, err), id, class)
-		found, err := w.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: fact("something in other words"), Embedding: &vec}})
+		found, err := w.Neighbors(ctx, w.p,
+			[]search.NeighborQuery{{Fact: fact("something in other words"), Embedding: &vec}})
 		require.NoError(t, err)
 		require.Equal(t, []string{id.String()}, ids(found[0]), class)
 		w.forget(id)
@@ -67,14 +70,18 @@ func TestVectorsOfEveryClassAreSearchedByTheirIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, built, "they are there already")
 	var prefix string
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT replace(mneme_vector_index_name($1, 384, '', ''), '__', '_')`, model.Name).Scan(&prefix))
+	require.NoError(t, w.owner.QueryRow(ctx, `SELECT replace(mneme_vector_index_name($1, 384, '', ''), '__', '_')`,
+		model.Name).Scan(&prefix))
 	id := w.memory("the kestrel nests in the tower")
-	w.exec(`ALTER TABLE memory_embeddings DROP CONSTRAINT memory_embeddings_pkey, DROP CONSTRAINT memory_embeddings_tenant_memory_id_fkey`)
+	w.exec(`ALTER TABLE memory_embeddings DROP CONSTRAINT memory_embeddings_pkey,
+		DROP CONSTRAINT memory_embeddings_tenant_memory_id_fkey`)
 	for class := range classIndexes {
 		tier, typology, _ := strings.Cut(class, " ")
 		for _, name := range []string{hash.Name, model.Name} {
-			w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-				SELECT 't', gen_random_uuid(), $1, $2, 384, (SELECT array_agg(random() - 0.5)::vector FROM generate_series(1, 384) WHERE g > 0), $3, $4, '', now()
+			w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology,
+				content_hash, created_at)
+				SELECT 't', gen_random_uuid(), $1, $2, 384, (SELECT array_agg(random() - 0.5)::vector
+				FROM generate_series(1, 384) WHERE g > 0), $3, $4, '', now()
 				FROM generate_series(1, 60) g`, id, name, tier, typology)
 		}
 	}
@@ -98,7 +105,9 @@ func TestVectorsOfEveryClassAreSearchedByTheirIndex(t *testing.T) {
 		} {
 			sent, err := listen.of(run)
 			require.NoError(t, err)
-			sent = slices.DeleteFunc(sent, func(st statement) bool { return !strings.Contains(st.sql, "memory_embeddings") })
+			sent = slices.DeleteFunc(sent, func(st statement) bool {
+				return !strings.Contains(st.sql, "memory_embeddings")
+			})
 			require.Len(t, sent, 1)
 			plan := explain(t, s, sent[0], false)
 			for class, index := range classIndexes {

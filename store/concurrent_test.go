@@ -113,7 +113,8 @@ func newArena(t *testing.T) *arena {
 		a.working[agent], a.grown[agent] = []string{uuid.NewString(), uuid.NewString()}, []string{uuid.NewString()}
 	}
 	w.p = a.agents[0]
-	for i, vis := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared, schema.VisibilityShared} {
+	for i, vis := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared,
+		schema.VisibilityShared} {
 		w.vis = vis
 		a.ids = append(a.ids, w.memory(notes[i]), w.created(claims(people[i%len(people)], places[i], "")))
 	}
@@ -124,9 +125,12 @@ func newArena(t *testing.T) *arena {
 var (
 	people  = []string{"Ana", "Bob"}
 	places  = []string{"Lisbon", "Porto", "Rome"}
-	grounds = []string{`{"mode":"global"}`, `{"mode":"global"}`, `{"mode":"conditional","conditions":{"k":1}}`, `{"mode":"conditional","conditions":{"k":2}}`,
-		`{"mode":"timeboxed","start":"2026-01-01T00:00:00Z","end":"2026-03-01T00:00:00Z"}`, `{"mode":"timeboxed","start":"2026-02-01T00:00:00Z"}`}
-	notes = []string{"The office has a green door.", "The kettle is never empty.", "The meeting is on Monday.", "The key is under the mat."}
+	grounds = []string{`{"mode":"global"}`, `{"mode":"global"}`, `{"mode":"conditional","conditions":{"k":1}}`,
+		`{"mode":"conditional","conditions":{"k":2}}`,
+		`{"mode":"timeboxed","start":"2026-01-01T00:00:00Z","end":"2026-03-01T00:00:00Z"}`,
+		`{"mode":"timeboxed","start":"2026-02-01T00:00:00Z"}`}
+	notes = []string{"The office has a green door.", "The kettle is never empty.", "The meeting is on Monday.",
+		"The key is under the mat."}
 )
 
 // now passes with every operation. Who takes it first need not be first at the locks.
@@ -238,7 +242,8 @@ func (c *caller) step() (string, error) {
 		weight int
 		do     func() error
 	}{
-		{"ingest", 4, c.ingest}, {"put", 3, c.put}, {"revise", 5, c.revises}, {"modify", 3, c.modifies}, {"forget", 3, c.forgets},
+		{"ingest", 4, c.ingest}, {"put", 3, c.put}, {"revise", 5, c.revises}, {"modify", 3, c.modifies},
+		{"forget", 3, c.forgets},
 		{"recover", 2, c.recovers}, {"review", 3, c.reviews}, {"index", 1, c.index},
 	}
 	total := 0
@@ -256,7 +261,8 @@ func (c *caller) step() (string, error) {
 
 // ingest takes a text through the whole pipeline.
 func (c *caller) ingest() error {
-	candidate := schema.Candidate{Content: one(c, notes), SourceKind: one(c, []schema.SourceKind{schema.SourceUserInput, schema.SourceMemory})}
+	candidate := schema.Candidate{Content: one(c, notes),
+		SourceKind: one(c, []schema.SourceKind{schema.SourceUserInput, schema.SourceMemory})}
 	if c.chance(60) {
 		candidate.Content = fmt.Sprintf("Letter %d of %s.", c.IntN(1000), one(c, people))
 	}
@@ -267,7 +273,8 @@ func (c *caller) ingest() error {
 	policy.AllowUpdateDelete = c.chance(60)
 	now := c.tick()
 	in := pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
-		Request: schema.IngestRequest{Principal: c.p, Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),
+		Request: schema.IngestRequest{Principal: c.p,
+			Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),
 			Candidates: []schema.Candidate{candidate}}}
 	ack, err := carry(c, "stage", func() (schema.IngestAck, error) { return c.Stage(ctx, in) })
 	if err != nil {
@@ -284,8 +291,10 @@ func (c *caller) ingest() error {
 		who, where := one(c, people), one(c, places)
 		facts = append(facts, lives(who+" lives in "+where+".", who, where))
 	}
-	extraction := memory.Extraction{Facts: facts, Triples: []memory.Triple{triple(one(c, people), "lives in", one(c, places))}}
-	if err := c.SaveExtractions(ctx, r.Tenant, []pipeline.Extracted{{CandidateID: source, Extraction: extraction}}, c.tick()); err != nil {
+	extraction := memory.Extraction{Facts: facts,
+		Triples: []memory.Triple{triple(one(c, people), "lives in", one(c, places))}}
+	if err := c.SaveExtractions(ctx, r.Tenant, []pipeline.Extracted{{CandidateID: source, Extraction: extraction}},
+		c.tick()); err != nil {
 		return err
 	}
 	for round := 1; ; round++ {
@@ -306,7 +315,8 @@ func (c *caller) ingest() error {
 		}
 		if counts.Stale == 0 || round == 2 {
 			again := in
-			again.Sources = nil // a source that was changed and changed back lacks an embedding, and would rightly get it
+			// a source that was changed and changed back lacks an embedding, and would rightly get it
+			again.Sources = nil
 			c.keepDelivery(delivery{what: "write", deliver: func() (any, error) { return c.Write(ctx, again) }})
 			break
 		}
@@ -331,7 +341,8 @@ func (c *caller) ingest() error {
 func (c *caller) decides(r schema.Range, source uuid.UUID, facts []memory.Fact) error {
 	var decided []pipeline.Decided
 	for i, f := range facts {
-		d := pipeline.Decided{CandidateID: source, Ordinal: i, Fact: f, Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "because"},
+		d := pipeline.Decided{CandidateID: source, Ordinal: i, Fact: f,
+			Proposal:  memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "because"},
 			Embedding: &pg.Embedding{Model: hash, Vector: axis()}}
 		known, err := c.pickLive()
 		if err != nil {
@@ -339,7 +350,8 @@ func (c *caller) decides(r schema.Range, source uuid.UUID, facts []memory.Fact) 
 		}
 		if known.ID != "" && known.ID != source.String() {
 			d.Offered = []memory.Neighbor{{ID: known.ID, Version: known.Version, Content: known.Content, Score: 0.5}}
-			if action := one(c, []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionUpdate, schema.ActionDelete, schema.ActionNone}); action != schema.ActionAdd {
+			if action := one(c, []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionUpdate,
+				schema.ActionDelete, schema.ActionNone}); action != schema.ActionAdd {
 				d.Proposal.Action, d.Proposal.TargetID = action, known.ID
 			}
 		}
@@ -353,7 +365,8 @@ func (c *caller) put() error {
 	record := semantic("", one(c, people), "lives_in", one(c, places), one(c, grounds))
 	switch {
 	case c.chance(20):
-		record = task(c.t, one(c, c.working[c.p.Agent]), one(c, []string{"planning", "planning", "executing", "done"}), one(c, notes))
+		record = task(c.t, one(c, c.working[c.p.Agent]), one(c, []string{"planning", "planning", "executing", "done"}),
+			one(c, notes))
 	case c.chance(20):
 		record = episode(c.t, one(c, c.grown[c.p.Agent]), []string{"one", "two", "three", "four"}[:1+c.IntN(4)]...)
 	}
@@ -369,12 +382,15 @@ func (c *caller) put() error {
 	}
 	if c.chance(20) {
 		if source := c.pick(1)[0].String(); source != record.ID {
-			record.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: source, Weight: 1, Reason: "drawn from it"}}
+			record.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: source, Weight: 1,
+				Reason: "drawn from it"}}
 		}
 	}
-	in := edit.PutInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Embeddings: []*pg.Embedding{{Model: hash, Vector: axis()}},
-		Request: schema.PutRequest{Operation: c.asks("put"), Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),
-			Records: []schema.MemoryRecord{record}}}
+	in := edit.PutInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(),
+		Embeddings: []*pg.Embedding{{Model: hash, Vector: axis()}},
+		Request: schema.PutRequest{Operation: c.asks("put"),
+			Visibility: one(c, []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityShared}),
+			Records:    []schema.MemoryRecord{record}}}
 	if err := in.Request.Validate(); err != nil {
 		return err
 	}
@@ -395,7 +411,8 @@ func (c *caller) put() error {
 func (c *caller) revises() error {
 	record := semantic("", one(c, people), "lives_in", one(c, places), one(c, grounds))
 	req := schema.ReviseRequest{Operation: c.asks("heard otherwise"), Record: &record, Evidence: slices.Clone(heard),
-		Action: one(c, []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFork, schema.ReviseRetract, schema.ReviseMerge, schema.ReviseContest,
+		Action: one(c, []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFork, schema.ReviseRetract,
+			schema.ReviseMerge, schema.ReviseContest,
 			schema.ReviseContest, schema.ReviseResolve, schema.ReviseResolve, schema.ReviseReconcile})}
 	n := 1
 	if req.Action == schema.ReviseMerge || req.Action == schema.ReviseResolve {
@@ -406,7 +423,8 @@ func (c *caller) revises() error {
 		return err
 	}
 	known = slices.DeleteFunc(known, func(m schema.MemoryRecord) bool {
-		return m.Type != schema.TypeSemantic && c.chance(90) || req.Action == schema.ReviseResolve && m.Status != schema.StatusContested && c.chance(90)
+		return m.Type != schema.TypeSemantic && c.chance(90) || req.Action == schema.ReviseResolve &&
+			m.Status != schema.StatusContested && c.chance(90)
 	})
 	for range n {
 		id := c.pick(1)[0]
@@ -437,7 +455,8 @@ func (c *caller) revises() error {
 	if req.Validate() != nil {
 		return nil // one target twice, or itself
 	}
-	in := edit.ReviseInput{Operation: c.operation(), Request: req, Policy: c.policy, Embedding: &pg.Embedding{Model: hash, Vector: axis()}, Now: c.tick()}
+	in := edit.ReviseInput{Operation: c.operation(), Request: req, Policy: c.policy,
+		Embedding: &pg.Embedding{Model: hash, Vector: axis()}, Now: c.tick()}
 	result, err := carry(c, "revise", func() (schema.ReviseResult, error) { return c.Revise(ctx, in) })
 	c.met(result.Created...)
 	return err
@@ -517,7 +536,8 @@ func (c *caller) forgets() error {
 		end = one(c, []schema.ForgetState{schema.ForgetExpired, schema.ForgetCancelled})
 	default:
 		for range 1 + c.IntN(2) {
-			if _, err := c.ConfirmForget(ctx, c.p.Tenant, run, schema.ForgetConfirmation{Token: token, Actor: "operator"}, c.tick()); err != nil {
+			if _, err := c.ConfirmForget(ctx, c.p.Tenant, run,
+				schema.ForgetConfirmation{Token: token, Actor: "operator"}, c.tick()); err != nil {
 				return err
 			}
 		}
@@ -529,17 +549,22 @@ func (c *caller) forgets() error {
 			return err
 		}
 		if out.Receipt.Remaining == 0 || end != schema.ForgetDone {
-			c.keepDelivery(delivery{what: "forget", deliver: func() (any, error) { return c.ForgetBatch(ctx, c.p.Tenant, run, 1, in) }})
+			c.keepDelivery(delivery{what: "forget", deliver: func() (any, error) {
+				return c.ForgetBatch(ctx, c.p.Tenant, run, 1, in)
+			}})
 			break
 		}
 	}
 	closing := c.tick()
-	_, err = carry(c, "close", func() (schema.ForgetReceipt, error) { return c.CloseForget(ctx, c.p.Tenant, run, end, closing) })
+	_, err = carry(c, "close", func() (schema.ForgetReceipt, error) {
+		return c.CloseForget(ctx, c.p.Tenant, run, end, closing)
+	})
 	return err
 }
 
 func (c *caller) recovers() error {
-	in := edit.RecoverInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(), Request: schema.RecoverRequest{Operation: c.asks("by mistake")}}
+	in := edit.RecoverInput{Operation: c.operation(), Policy: c.policy, Now: c.tick(),
+		Request: schema.RecoverRequest{Operation: c.asks("by mistake")}}
 	for _, id := range c.pick(1 + c.IntN(3)) {
 		target := schema.Target{ID: id.String()}
 		if c.chance(30) {
@@ -561,8 +586,10 @@ func (c *caller) reviews() error {
 		return err
 	}
 	item := one(c, waiting)
-	in := pipeline.DecideInput{Principal: c.p, BatchID: uuid.MustParse(item.BatchID), ProposalID: uuid.MustParse(item.ProposalID),
-		Decision: schema.DecisionApprove, By: "operator", Reason: "looked at both", Policy: c.policy, Now: c.tick(), Embedding: &pg.Embedding{Model: hash, Vector: axis()}}
+	in := pipeline.DecideInput{Principal: c.p, BatchID: uuid.MustParse(item.BatchID),
+		ProposalID: uuid.MustParse(item.ProposalID),
+		Decision:   schema.DecisionApprove, By: "operator", Reason: "looked at both", Policy: c.policy, Now: c.tick(),
+		Embedding: &pg.Embedding{Model: hash, Vector: axis()}}
 	if c.chance(25) {
 		in.Decision = schema.DecisionReject
 	} else if item.TargetNow != nil {
@@ -643,8 +670,11 @@ func (w *world) interrupted(text string, do func() error) (s *store.Store, done 
 				return nil
 			}
 			var held bool
-			err := watch.QueryRow(waiting, `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid
-				WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND c.relnamespace = current_schema()::regnamespace
+			err := watch.QueryRow(waiting,
+				`SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+					JOIN pg_stat_activity a ON a.pid = l.pid
+				WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+				AND c.relnamespace = current_schema()::regnamespace
 					AND a.wait_event_type = 'Lock' AND cardinality(pg_blocking_pids(l.pid)) > 0)`).Scan(&held)
 			if err == nil && !held {
 				err = errors.New("it neither ends nor waits")
@@ -728,12 +758,14 @@ func TestReplayedKeyOfWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []schema.ForgetMode{schema.ForgetErase, schema.ForgetForce} {
 		w := newWorld(t)
-		keyed := schema.Candidate{Content: "Ana likes tea", IdempotencyKey: "key", Speaker: "Ana", Tags: []string{"tea"}, Refs: []schema.Ref{{Kind: "event", Ref: "evt://tea"}}}
+		keyed := schema.Candidate{Content: "Ana likes tea", IdempotencyKey: "key", Speaker: "Ana",
+			Tags: []string{"tea"}, Refs: []schema.Ref{{Kind: "event", Ref: "evt://tea"}}}
 		first, _ := w.stage(keyed)
 		w.forgetAll(w.forgets(mode, named(uuid.MustParse(first.MemoryIDs[0]))))
 		again, _ := w.stage(keyed)
 		require.Equal(t, first.MemoryIDs, again.MemoryIDs)
-		require.Equal(t, 2, w.count("memory_candidates", "content = '' AND speaker = '' AND tags = '{}' AND refs = '[]'"))
+		require.Equal(t, 2, w.count("memory_candidates",
+			"content = '' AND speaker = '' AND tags = '{}' AND refs = '[]'"))
 		testkit.CheckInvariants(t, w.owner)
 	}
 }

@@ -42,7 +42,8 @@ func evidenceOf(m schema.MemoryRecord) []string {
 func TestAFactInTheWordsOfItsSourceLasts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	source, record := w.said(schema.Candidate{Content: planned, Speaker: "Maya", Session: "s1"}, idea{fact: fact(planned), action: schema.ActionAdd})
+	source, record := w.said(schema.Candidate{Content: planned, Speaker: "Maya", Session: "s1"},
+		idea{fact: fact(planned), action: schema.ActionAdd})
 	require.NotEqual(t, source, record)
 	m := w.get(record)
 	require.Equal(t, schema.TypeSemantic, m.Type)
@@ -50,7 +51,8 @@ func TestAFactInTheWordsOfItsSourceLasts(t *testing.T) {
 	require.Equal(t, planned, m.Content)
 	require.Equal(t, "Maya", m.Who)
 	require.Equal(t, []schema.Relation{{Predicate: "derived_from", TargetID: source.String(), Weight: 1}}, m.Relations)
-	require.Equal(t, []string{"observation memory:" + source.String()}, evidenceOf(m), "it keeps where it comes from when the source is gone")
+	require.Equal(t, []string{"observation memory:" + source.String()}, evidenceOf(m),
+		"it keeps where it comes from when the source is gone")
 	require.True(t, w.now.Equal(*m.Provenance.Sources[0].Timestamp))
 	require.Equal(t, schema.TypeEpisodic, w.get(source).Type)
 	require.Equal(t, 2, w.count("memories", "live AND content = $1", planned))
@@ -62,14 +64,16 @@ func TestTheSourcesReferencesAreTheFactsEvidence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	refs := []schema.Ref{{Kind: "event", Ref: "chat:17"}}
-	_, record := w.said(schema.Candidate{Content: planned, Refs: refs}, idea{fact: fact(planned), action: schema.ActionAdd})
+	_, record := w.said(schema.Candidate{Content: planned, Refs: refs},
+		idea{fact: fact(planned), action: schema.ActionAdd})
 	require.Equal(t, refs, w.get(record).Provenance.Sources)
 }
 
 func TestAPinHoldsForTheRecordInTheSameWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, record := w.said(schema.Candidate{Content: "critical: " + planned}, idea{fact: fact(planned), action: schema.ActionAdd})
+	_, record := w.said(schema.Candidate{Content: "critical: " + planned},
+		idea{fact: fact(planned), action: schema.ActionAdd})
 	m := w.get(record)
 	require.True(t, m.Lifecycle.Pinned)
 	require.Equal(t, schema.DeleteManualOnly, m.Lifecycle.DeletionPolicy)
@@ -89,9 +93,11 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			first, record := w.said(schema.Candidate{Content: planned}, idea{fact: fact(planned), action: schema.ActionAdd})
+			first, record := w.said(schema.Candidate{Content: planned},
+				idea{fact: fact(planned), action: schema.ActionAdd})
 			w.now = w.now.Add(90 * 24 * time.Hour)
-			ack, r := w.stage(schema.Candidate{Content: "As I said, the launch is planned for May 3.", Session: "s2", Refs: []schema.Ref{{Kind: "event", Ref: "chat:99"}}})
+			ack, r := w.stage(schema.Candidate{Content: "As I said, the launch is planned for May 3.", Session: "s2",
+				Refs: []schema.Ref{{Kind: "event", Ref: "chat:99"}}})
 			second := uuid.MustParse(ack.MemoryIDs[0])
 			i := again(record)
 			w.decided(r, second, i, i) // twice in one text
@@ -99,7 +105,8 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 			w.write(r) // delivered again
 
 			m := w.get(record)
-			require.ElementsMatch(t, []schema.Relation{{Predicate: "derived_from", TargetID: first.String(), Weight: 1}, {Predicate: "derived_from", TargetID: second.String(), Weight: 1}}, m.Relations)
+			require.ElementsMatch(t, []schema.Relation{{Predicate: "derived_from", TargetID: first.String(), Weight: 1},
+				{Predicate: "derived_from", TargetID: second.String(), Weight: 1}}, m.Relations)
 			require.Equal(t, []string{"observation memory:" + first.String(), "event chat:99"}, evidenceOf(m))
 			require.Equal(t, 1, m.Version, "it says what it said")
 			require.InDelta(t, 0.6, m.Salience, 1e-9, "half after a half-life, and what one success adds")
@@ -109,7 +116,8 @@ func TestWhatIsSaidAgainIsTiedToWhatIsKnown(t *testing.T) {
 			require.Equal(t, schema.AuditReinforce, h[1].Action)
 			require.Equal(t, second.String(), metadata(t, h[1])["parentId"])
 			require.InDelta(t, 0.5, metadata(t, h[1])["salience_before"], 1e-9)
-			require.Equal(t, 2, w.count("memories", "live AND content = $1", planned), "the record and its first source: nothing is doubled")
+			require.Equal(t, 2, w.count("memories", "live AND content = $1", planned),
+				"the record and its first source: nothing is doubled")
 			w.requireExactDue()
 			w.requireExactStats()
 			testkit.CheckInvariants(t, w.owner)
@@ -126,7 +134,8 @@ func TestAFrozenPipelineTiesNothing(t *testing.T) {
 		before := w.get(record)
 		w.policy.Mode = mode
 		w.now = w.now.Add(time.Hour)
-		_, r := w.source("As I said, the launch is planned for May 3.", idea{fact: fact(planned), action: schema.ActionNone, target: record})
+		_, r := w.source("As I said, the launch is planned for May 3.",
+			idea{fact: fact(planned), action: schema.ActionNone, target: record})
 		w.write(r)
 		require.Equal(t, proposals.ReasonAlreadyKnown, w.outcomes(r)[0].Skipped)
 		require.Equal(t, before, w.get(record), mode)
@@ -138,13 +147,15 @@ func TestALesserSourceRestatesTheRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, record := w.said(schema.Candidate{Content: planned}, idea{fact: fact(planned), action: schema.ActionAdd})
-	ack, r := w.stage(schema.Candidate{Content: "The launch is on May 3, a tool says.", SourceKind: schema.SourceToolOutput, Sensitivity: schema.SensitivityHigh})
+	ack, r := w.stage(schema.Candidate{Content: "The launch is on May 3, a tool says.",
+		SourceKind: schema.SourceToolOutput, Sensitivity: schema.SensitivityHigh})
 	lesser := uuid.MustParse(ack.MemoryIDs[0])
 	w.decided(r, lesser, idea{fact: fact(planned), action: schema.ActionNone, target: record})
 	w.write(r)
 	require.Len(t, w.get(record).Relations, 1)
 	require.Len(t, w.get(record).Provenance.Sources, 1, "what is more sensitive is not named where less is asked for")
-	require.Equal(t, []schema.Relation{{Predicate: proposals.RelationRestates, TargetID: record.String(), Weight: 1}}, w.get(lesser).Relations)
+	require.Equal(t, []schema.Relation{{Predicate: proposals.RelationRestates, TargetID: record.String(), Weight: 1}},
+		w.get(lesser).Relations)
 	testkit.CheckInvariants(t, w.owner)
 }
 
@@ -176,9 +187,12 @@ func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	prefers := fact("Maya prefers Python.")
-	first, record := w.said(schema.Candidate{Content: "I prefer Python.", Speaker: "Maya", Session: "s1"}, idea{fact: prefers, action: schema.ActionAdd})
-	second, _ := w.said(schema.Candidate{Content: "I really prefer Python.", Speaker: "Maya", Session: "s2"}, idea{fact: prefers, action: schema.ActionNone, target: record})
-	secret, _ := w.said(schema.Candidate{Content: "Python is what I prefer.", Speaker: "Maya", Session: "s3", Sensitivity: schema.SensitivityMedium},
+	first, record := w.said(schema.Candidate{Content: "I prefer Python.", Speaker: "Maya", Session: "s1"},
+		idea{fact: prefers, action: schema.ActionAdd})
+	second, _ := w.said(schema.Candidate{Content: "I really prefer Python.", Speaker: "Maya", Session: "s2"},
+		idea{fact: prefers, action: schema.ActionNone, target: record})
+	secret, _ := w.said(schema.Candidate{Content: "Python is what I prefer.", Speaker: "Maya", Session: "s3",
+		Sensitivity: schema.SensitivityMedium},
 		idea{fact: prefers, action: schema.ActionNone, target: record})
 	all := []uuid.UUID{first, second, secret}
 	marks := func() map[uuid.UUID]schema.Currentness {
@@ -191,11 +205,13 @@ func TestEverySourceOfASupersededRecordIsMarked(t *testing.T) {
 		return out
 	}
 	require.Empty(t, marks())
-	fourth, item := w.proposed("Maya: I prefer Go now.", idea{fact: fact("Maya prefers Go now."), action: schema.ActionUpdate, target: record})
+	fourth, item := w.proposed("Maya: I prefer Go now.",
+		idea{fact: fact("Maya prefers Go now."), action: schema.ActionUpdate, target: record})
 	require.Equal(t, proposals.ReasonRevisionPolicy, item.Outcome, "three speak for the one, and one for the other")
 	result := w.settle(item, schema.DecisionApprove)
 	require.Equal(t, result.MemoryID, w.get(record).SupersededBy)
-	require.Equal(t, map[uuid.UUID]schema.Currentness{first: schema.CurrentnessSuperseded, second: schema.CurrentnessSuperseded, secret: schema.CurrentnessSuperseded}, marks())
+	require.Equal(t, map[uuid.UUID]schema.Currentness{first: schema.CurrentnessSuperseded,
+		second: schema.CurrentnessSuperseded, secret: schema.CurrentnessSuperseded}, marks())
 	require.NotContains(t, marks(), fourth)
 }
 
@@ -216,7 +232,8 @@ func TestEpisodesThatRecordsSpeakForAreNoNeighbours(t *testing.T) {
 	}
 	require.Equal(t, []string{record.String()}, ids(planned))
 	require.Equal(t, []string{bare.String()}, ids("Rain fell on Tuesday."), "of which nothing was drawn")
-	w.said(schema.Candidate{Content: "It is planned for June 10."}, idea{fact: fact("The launch is planned for June 10."), action: schema.ActionUpdate, target: record})
+	w.said(schema.Candidate{Content: "It is planned for June 10."},
+		idea{fact: fact("The launch is planned for June 10."), action: schema.ActionUpdate, target: record})
 	require.Equal(t, schema.StatusSuperseded, w.get(record).Status)
 	require.NotContains(t, ids(planned), source.String(), "what the source says was replaced with the record")
 	w.forget(record)

@@ -25,7 +25,8 @@ func (w *world) fading(content string, change ...func(*schema.MemoryRecord)) uui
 	w.t.Helper()
 	m := episode(w.t, uuid.NewString(), content)
 	m.Content, m.Lifecycle.DeletionPolicy = content, schema.DeleteAutoPrune
-	m.Lifecycle.Decay = schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 3600, MinSalience: 0.5, ReinforcementGain: 0.1}
+	m.Lifecycle.Decay = schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 3600, MinSalience: 0.5,
+		ReinforcementGain: 0.1}
 	m.Lifecycle.LastReinforcedAt = w.now
 	m.Salience = 1
 	for _, c := range change {
@@ -38,10 +39,12 @@ func (w *world) sweepDecay(run string, limit int) sweeping.DecayBatch {
 	w.t.Helper()
 	var sum sweeping.DecayBatch
 	for {
-		b, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: w.p.Tenant, Run: run, After: sum.Next, Until: w.now, Limit: limit, Now: w.now})
+		b, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: w.p.Tenant, Run: run, After: sum.Next, Until: w.now,
+			Limit: limit, Now: w.now})
 		require.NoError(w.t, err)
 		require.LessOrEqual(w.t, b.Pruned+b.Archived+b.Kept+b.NotDue, limit, "a batch is capped")
-		sum = sweeping.DecayBatch{Pruned: sum.Pruned + b.Pruned, Archived: sum.Archived + b.Archived, Kept: sum.Kept + b.Kept, NotDue: sum.NotDue + b.NotDue, Next: b.Next}
+		sum = sweeping.DecayBatch{Pruned: sum.Pruned + b.Pruned, Archived: sum.Archived + b.Archived,
+			Kept: sum.Kept + b.Kept, NotDue: sum.NotDue + b.NotDue, Next: b.Next}
 		if !b.More {
 			return sum
 		}
@@ -75,17 +78,23 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 		return func(m *schema.MemoryRecord) { m.Lifecycle.DeletionPolicy = p }
 	}
 	world := func(m *schema.MemoryRecord) { m.WorldID = "world" }
-	auto, manual, never := w.fading("It goes."), w.fading("It is put away.", policy(schema.DeleteManualOnly)), w.fading("It stays.", policy(schema.DeleteNever))
+	auto, manual, never := w.fading("It goes."), w.fading("It is put away.",
+		policy(schema.DeleteManualOnly)), w.fading("It stays.", policy(schema.DeleteNever))
 	pinned := w.fading("It is pinned.", func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
-	ofWorld, young := w.fading("It is of a world.", world), w.fading("It is not due.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = 7200 })
+	ofWorld, young := w.fading("It is of a world.", world), w.fading("It is not due.", func(m *schema.MemoryRecord) {
+		m.Lifecycle.Decay.HalfLifeSeconds = 7200
+	})
 	aged := w.fading("It is old.", func(m *schema.MemoryRecord) {
 		m.Lifecycle.Decay.HalfLifeSeconds, m.Lifecycle.Decay.MaxAgeSeconds = 1e9, 3600
 	})
 	decision := w.fading("It was decided.", func(m *schema.MemoryRecord) { m.Lifecycle.Decay.HalfLifeSeconds = 1e9 })
 	acted := w.fading("It was acted on.")
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'promoted_to', $2, now())`, acted, decision)
-	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any, KeepSeconds: 86400,
-		OnExpiry: schema.ExpiryPurge, DecayExempt: false, UpdatedBy: "alice", Reason: "a test"}, nil, nil, w.now)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'promoted_to', $2, now())`, acted, decision)
+	_, err := w.SetRetention(ctx, "t",
+		schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any,
+			KeepSeconds: 86400,
+			OnExpiry:    schema.ExpiryPurge, DecayExempt: false, UpdatedBy: "alice", Reason: "a test"}, nil, nil, w.now)
 	require.NoError(t, err)
 
 	w.now = w.now.Add(time.Hour - time.Millisecond)
@@ -99,22 +108,27 @@ func TestDecayDoesWhatThePolicySays(t *testing.T) {
 		action schema.AuditAction
 		reason string
 	}{
-		auto:    {schema.EventDeleted, schema.AuditDelete, "decay: faded (salience 0.500, threshold 0.500)"},
-		aged:    {schema.EventDeleted, schema.AuditDelete, "decay: max_age (salience 1.000, threshold 0.500)"},
-		manual:  {schema.EventModified, schema.AuditArchive, "decay: archived, not deleted: manual_only (salience 0.500, threshold 0.500)"},
-		ofWorld: {schema.EventModified, schema.AuditArchive, "decay: archived, not deleted: world (salience 0.500, threshold 0.500)"},
-		acted:   {schema.EventModified, schema.AuditArchive, "decay: archived, not deleted: action_linked (salience 0.500, threshold 0.500)"},
-		never:   {schema.EventNone, schema.AuditKeep, "decay: kept: never (salience 0.500, threshold 0.500)"},
+		auto: {schema.EventDeleted, schema.AuditDelete, "decay: faded (salience 0.500, threshold 0.500)"},
+		aged: {schema.EventDeleted, schema.AuditDelete, "decay: max_age (salience 1.000, threshold 0.500)"},
+		manual: {schema.EventModified, schema.AuditArchive,
+			"decay: archived, not deleted: manual_only (salience 0.500, threshold 0.500)"},
+		ofWorld: {schema.EventModified, schema.AuditArchive,
+			"decay: archived, not deleted: world (salience 0.500, threshold 0.500)"},
+		acted: {schema.EventModified, schema.AuditArchive,
+			"decay: archived, not deleted: action_linked (salience 0.500, threshold 0.500)"},
+		never: {schema.EventNone, schema.AuditKeep, "decay: kept: never (salience 0.500, threshold 0.500)"},
 	} {
 		h := w.last(id)
-		require.Equal(t, []any{want.event, want.action, want.reason, "decay"}, []any{h.Event, h.Action, h.Reason, h.ChangedBy})
+		require.Equal(t, []any{want.event, want.action, want.reason, "decay"},
+			[]any{h.Event, h.Action, h.Reason, h.ChangedBy})
 	}
 	for _, id := range []uuid.UUID{pinned, young, decision, never} {
 		require.Equal(t, 1, w.count("memories", "live AND id = $1", id))
 	}
 	require.Equal(t, "It goes.", *w.last(auto).OldContent)
 	require.Equal(t, 5, w.count("index_outbox", "op = 'delete'"))
-	require.Zero(t, w.count("memories", "id = $1 AND decay_due_at IS NOT NULL", never), "no one looks at it again before it changes")
+	require.Zero(t, w.count("memories", "id = $1 AND decay_due_at IS NOT NULL", never),
+		"no one looks at it again before it changes")
 	w.requireExactStats()
 	testkit.CheckInvariants(t, w.owner)
 
@@ -141,7 +155,8 @@ func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.fading("It is exempt.")
-	exempt := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 86400, OnExpiry: schema.ExpiryPurge,
+	exempt := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: 86400, OnExpiry: schema.ExpiryPurge,
 		DecayExempt: true, UpdatedBy: "alice", Reason: "a test"}
 	_, err := w.SetRetention(ctx, "t", exempt, nil, &exempt.DecayExempt, w.now)
 	require.NoError(t, err)
@@ -158,7 +173,8 @@ func TestDecayLooksAgainAtWhatIsExempt(t *testing.T) {
 	changes, err := w.RetentionChanges(ctx, "t", uuid.Nil, 10)
 	require.NoError(t, err)
 	require.Len(t, changes, 2)
-	require.Equal(t, []any{true, false, "alice", "a test"}, []any{changes[0].Before.DecayExempt, changes[0].After.DecayExempt, changes[0].ChangedBy, changes[0].Reason})
+	require.Equal(t, []any{true, false, "alice", "a test"},
+		[]any{changes[0].Before.DecayExempt, changes[0].After.DecayExempt, changes[0].ChangedBy, changes[0].Reason})
 	require.Nil(t, changes[1].Before)
 }
 
@@ -174,7 +190,8 @@ func TestDecayInterruptedAnywhere(t *testing.T) {
 	for range (n + 1) / 2 {
 		before := w.snapshot()
 		w.failing("memory_history", func() {
-			_, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2, Now: w.now})
+			_, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Until: w.now, Limit: 2,
+				Now: w.now})
 			require.Error(t, err)
 		})
 		require.Equal(t, before, w.snapshot(), "a batch is all or nothing")
@@ -204,7 +221,8 @@ func TestTwoDecaySweepsAtOnce(t *testing.T) {
 		wg.Go(func() {
 			at := schema.DueCursor{}
 			for {
-				b, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: fmt.Sprint(i), After: at, Until: w.now, Limit: 5, Now: w.now})
+				b, err := w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: fmt.Sprint(i), After: at,
+					Until: w.now, Limit: 5, Now: w.now})
 				errs[i] = err
 				if err != nil || !b.More && b.Pruned == 0 {
 					break
@@ -241,7 +259,9 @@ func TestDecayLeavesWhatIsBusy(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, w.sweepDecay("run", 1).Pruned)
 	require.NoError(t, tx.Rollback(ctx))
-	require.Equal(t, []int{0, 1, 1}, []int{w.count("memories", "live AND id = $1", free), w.count("memories", "live AND id = $1", held), w.count("memories", "live AND id = $1", busy)})
+	require.Equal(t, []int{0, 1, 1},
+		[]int{w.count("memories", "live AND id = $1", free), w.count("memories", "live AND id = $1", held),
+			w.count("memories", "live AND id = $1", busy)})
 	require.Equal(t, 1, w.sweepDecay("run", 500).Pruned)
 }
 
@@ -276,7 +296,8 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	const n = lifecycle.SweepFree + 20
 	w.crowd(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
-	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`, w.now)
+	w.exec(`UPDATE memories SET half_life = '1 hour', min_salience = 0.5, salience_at = $1,
+		decay_due_at = $1::timestamptz + interval '1 hour'`, w.now)
 	begin := func() *schema.SweepHold {
 		t.Helper()
 		begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now)
@@ -294,7 +315,8 @@ func TestDecayAsksBeforeItTakesMuch(t *testing.T) {
 	w.now = w.now.Add(24 * time.Hour)
 	for range 2 { // it asks once
 		held := begin()
-		require.Equal(t, []any{int64(lifecycle.SweepFree + 1), int64(n), w.now}, []any{held.WouldTake, held.Stored, held.AskedAt.UTC()})
+		require.Equal(t, []any{int64(lifecycle.SweepFree + 1), int64(n), w.now},
+			[]any{held.WouldTake, held.Stored, held.AskedAt.UTC()})
 		require.Zero(t, batch(), "a run that began before the question was asked takes nothing either")
 	}
 	holds, err := w.SweepHolds(ctx)
@@ -332,13 +354,16 @@ func TestDecayDoesNotAskAboutWhatStays(t *testing.T) {
 	w.crowd(n)
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = now()`)
 	due := `half_life = '1 hour', min_salience = 0.5, salience_at = $1, decay_due_at = $1::timestamptz + interval '1 hour'`
-	for _, stays := range []string{`deletion_policy = 'never'`, `world_id = 'w', tier = 'persistent', typology = 'semantic', deletion_policy = 'auto_prune'`, `typology = 'procedural'`} {
+	for _, stays := range []string{`deletion_policy = 'never'`,
+		`world_id = 'w', tier = 'persistent', typology = 'semantic', deletion_policy = 'auto_prune'`,
+		`typology = 'procedural'`} {
 		w.exec(`UPDATE memories SET `+stays+`, `+due, w.now)
 		begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
 		require.NoError(t, err)
 		require.Nil(t, begun.Held, stays)
 	}
-	w.exec(`UPDATE memories SET valid_until = $1::timestamptz + interval '2 hours', typology = 'semantic', world_id = 'w'`, w.now)
+	w.exec(`UPDATE memories SET valid_until = $1::timestamptz + interval '2 hours', typology = 'semantic',
+		world_id = 'w'`, w.now)
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, w.now.Add(day))
 	require.NoError(t, err)
 	require.NotNil(t, begun.Held, "what held, and holds no more, goes")
@@ -355,7 +380,8 @@ func TestDecayCountsWhatTheRuleTakes(t *testing.T) {
 		decay_due_at = $1::timestamptz + interval '1 hour', decay_curve = 'exponential', decay_floor = 0`, w.now)
 	at, past, future := w.now.Add(day), w.now.Add(2*time.Hour), w.now.Add(2*day)
 	taken := map[bool]int{}
-	for _, policy := range []schema.DeletionPolicy{schema.DeleteNever, schema.DeleteManualOnly, schema.DeleteAutoPrune} {
+	for _, policy := range []schema.DeletionPolicy{schema.DeleteNever, schema.DeleteManualOnly,
+		schema.DeleteAutoPrune} {
 		for _, world := range []bool{false, true} {
 			for _, class := range []struct {
 				Tier     schema.Tier
@@ -366,8 +392,10 @@ func TestDecayCountsWhatTheRuleTakes(t *testing.T) {
 				{Tier: schema.TierSession, Typology: schema.TypologySemantic},
 			} {
 				for _, until := range []*time.Time{nil, &past, &future} {
-					m := lifecycle.Decayed{Decay: memory.Decay{Curve: schema.CurveExponential, HalfLife: time.Hour, MinSalience: 0.5},
-						Salience: 1, SalienceAt: w.now, CreatedAt: w.now, DeletionPolicy: policy, World: world, Tier: class.Tier,
+					m := lifecycle.Decayed{Decay: memory.Decay{Curve: schema.CurveExponential, HalfLife: time.Hour,
+						MinSalience: 0.5},
+						Salience: 1, SalienceAt: w.now, CreatedAt: w.now, DeletionPolicy: policy, World: world,
+						Tier:     class.Tier,
 						Typology: class.Typology, ValidUntil: until}
 					domain := schema.RetainMemory
 					if world {
@@ -375,11 +403,13 @@ func TestDecayCountsWhatTheRuleTakes(t *testing.T) {
 					}
 					v := lifecycle.JudgeDue(m, lifecycle.DefaultRetention(domain, class.Tier, class.Typology), at)
 					takes := v.Outcome == lifecycle.SweepPrune || v.Outcome == lifecycle.SweepArchive
-					w.exec(`UPDATE memories SET deletion_policy = $1, world_id = CASE WHEN $2 THEN 'w' END, tier = $3, typology = $4,
+					w.exec(`UPDATE memories SET deletion_policy = $1, world_id = CASE WHEN $2 THEN 'w' END, tier = $3,
+						typology = $4,
 						valid_until = $5`, policy, world, class.Tier, class.Typology, until)
 					begun, err := w.BeginSweep(ctx, "t", schema.SweepDecay, 0.5, at)
 					require.NoError(t, err)
-					require.Equal(t, takes, begun.Held != nil, "%s %s %s world %t until %v: %s", policy, class.Tier, class.Typology,
+					require.Equal(t, takes, begun.Held != nil, "%s %s %s world %t until %v: %s", policy, class.Tier,
+						class.Typology,
 						world, until, v.Why)
 					taken[takes]++
 				}
@@ -406,8 +436,10 @@ func TestWorthIsComputedForNow(t *testing.T) {
 	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8 * 0.95, 0.8}, worth(id), 1e-9)
 	require.InDeltaSlice(t, []float64{1, 1, 1}, worth(pinned), 1e-9)
 	due := w.get(id).Lifecycle.DecayDueAt
-	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, w.now))
-	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8, 0.8}, worth(id), 1e-9, "to be read resets the importance, and nothing else")
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1},
+		MemoryIDs: []uuid.UUID{id}}, w.now))
+	require.InDeltaSlice(t, []float64{math.Exp2(-24), 0.8, 0.8}, worth(id), 1e-9,
+		"to be read resets the importance, and nothing else")
 	require.Equal(t, due, w.get(id).Lifecycle.DecayDueAt)
 	w.now = w.now.Add(-2 * day)
 	require.InDeltaSlice(t, []float64{1, 0.8, 0.8}, worth(id), 1e-9, "a clock that was put back decays nothing")

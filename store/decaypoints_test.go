@@ -14,7 +14,8 @@ import (
 
 // curved gives a record a curve of its own; of no points, one that reads as exponential.
 func curved(m schema.MemoryRecord, points ...schema.DecayPoint) schema.MemoryRecord {
-	m.Lifecycle.Decay = schema.DecayProfile{Curve: schema.CurveCustom, HalfLifeSeconds: 86400, MinSalience: 0.25, ReinforcementGain: 0.1, Points: points}
+	m.Lifecycle.Decay = schema.DecayProfile{Curve: schema.CurveCustom, HalfLifeSeconds: 86400, MinSalience: 0.25,
+		ReinforcementGain: 0.1, Points: points}
 	return m
 }
 
@@ -29,16 +30,20 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 	plain := w.now
 
 	w.now = w.now.Add(time.Hour)
-	slope := []schema.DecayPoint{{AfterSeconds: 3600, Share: 1}, {AfterSeconds: 7200, Share: 0.5}, {AfterSeconds: 10800, Share: 0}}
-	require.Equal(t, schema.PutUpdated, w.putAll(curved(task(t, "curve", "planning", "set the project up"), slope...))[0].Status)
+	slope := []schema.DecayPoint{{AfterSeconds: 3600, Share: 1}, {AfterSeconds: 7200, Share: 0.5},
+		{AfterSeconds: 10800, Share: 0}}
+	require.Equal(t, schema.PutUpdated,
+		w.putAll(curved(task(t, "curve", "planning", "set the project up"), slope...))[0].Status)
 	require.Equal(t, slope, w.get(id).Lifecycle.Decay.Points)
 	require.Equal(t, 150*time.Minute, due(id))
 	sloped := w.now
 
 	w.now = w.now.Add(time.Hour)
-	require.Equal(t, schema.PutUnchanged, w.putAll(curved(task(t, "curve", "planning", "set the project up"), slope...))[0].Status)
+	require.Equal(t, schema.PutUnchanged,
+		w.putAll(curved(task(t, "curve", "planning", "set the project up"), slope...))[0].Status)
 	cliff := []schema.DecayPoint{{AfterSeconds: 60, Share: 1}, {AfterSeconds: 61, Share: 0.3}}
-	require.Equal(t, schema.PutUpdated, w.putAll(curved(task(t, "curve", "planning", "set the project up"), cliff...))[0].Status)
+	require.Equal(t, schema.PutUpdated,
+		w.putAll(curved(task(t, "curve", "planning", "set the project up"), cliff...))[0].Status)
 	require.Equal(t, cliff, w.get(id).Lifecycle.Decay.Points)
 	require.Nil(t, w.get(id).Lifecycle.DecayDueAt, "it never fades so far")
 
@@ -61,13 +66,15 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 	pinned, loose := true, false
 	w.modify(schema.Patch{ID: tea.String(), Pinned: &pinned})
 	w.modify(schema.Patch{ID: tea.String(), Pinned: &loose})
-	want, ok := memory.DecayOf(w.get(tea).Lifecycle.Decay).DueAt(w.get(tea).Salience, w.get(tea).SalienceAt, w.get(tea).CreatedAt, false)
+	want, ok := memory.DecayOf(w.get(tea).Lifecycle.Decay).DueAt(w.get(tea).Salience, w.get(tea).SalienceAt,
+		w.get(tea).CreatedAt, false)
 	require.True(t, ok)
 	require.Equal(t, want, w.get(tea).Lifecycle.DecayDueAt.UTC())
 	require.Less(t, due(tea), 3*time.Hour, "not the days of an exponential curve")
 
 	// The copy of a fork's target that holds on narrower ground fades as the target does.
-	fork := w.revision(schema.ReviseFork, same(likes(t, "", "water", `{"mode":"conditional","conditions":{"at":"night"}}`)), w.as(tea)...)
+	fork := w.revision(schema.ReviseFork,
+		same(likes(t, "", "water", `{"mode":"conditional","conditions":{"at":"night"}}`)), w.as(tea)...)
 	fork.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: []byte(`{"at":"day"}`)}
 	narrowed := uuid.MustParse(w.applied(fork).Created[1])
 	require.Equal(t, slope, w.get(narrowed).Lifecycle.Decay.Points)
@@ -82,9 +89,11 @@ func TestACurveOfARecordsOwn(t *testing.T) {
 func TestARuleGivesACurve(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := policyOf(t, `rules: [{name: fade, when: "true", set: {decay: {curve: custom, min_salience: 0.5, points: [{after: 1d, share: 1}, {after: 3d, share: 0}]}}}]`)
+	p := policyOf(t,
+		`rules: [{name: fade, when: "true", set: {decay: {curve: custom, min_salience: 0.5, points: [{after: 1d, share: 1}, {after: 3d, share: 0}]}}}]`)
 	ack, _ := w.stageUnder(p, schema.Candidate{Content: "The kettle is on."})
 	m := w.get(uuid.MustParse(ack.MemoryIDs[0]))
-	require.Equal(t, []schema.DecayPoint{{AfterSeconds: 86400, Share: 1}, {AfterSeconds: 3 * 86400}}, m.Lifecycle.Decay.Points)
+	require.Equal(t, []schema.DecayPoint{{AfterSeconds: 86400, Share: 1}, {AfterSeconds: 3 * 86400}},
+		m.Lifecycle.Decay.Points)
 	require.Equal(t, w.now.AddDate(0, 0, 2), m.Lifecycle.DecayDueAt.UTC())
 }

@@ -19,8 +19,10 @@ import (
 // holding lists the columns of the schema in which some row holds the word, whatever their type.
 func (w *world) holding(word string) []string {
 	w.t.Helper()
-	rows, err := w.owner.Query(ctx, `SELECT c.relname::text, a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped`)
+	rows, err := w.owner.Query(ctx,
+		`SELECT c.relname::text, a.attname::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+			AND NOT a.attisdropped`)
 	require.NoError(w.t, err)
 	var columns [][2]string
 	for rows.Next() {
@@ -33,8 +35,11 @@ func (w *world) holding(word string) []string {
 	out := []string{}
 	for _, c := range columns {
 		var n int
-		require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT count(*) FROM "`+c[0]+`" WHERE lower("`+c[1]+`"::text) LIKE ANY($1)`,
-			[]string{"%" + strings.ToLower(word) + "%", fmt.Sprintf("%%%x%%", word), fmt.Sprintf("%%%x%%", strings.ToLower(word))}).Scan(&n)) // bytea shows as hex
+		require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT count(*) FROM "`+c[0]+`" WHERE lower("`+c[1]+
+			`"::text) LIKE ANY($1)`,
+			// bytea shows as hex
+			[]string{"%" + strings.ToLower(word) + "%", fmt.Sprintf("%%%x%%", word),
+				fmt.Sprintf("%%%x%%", strings.ToLower(word))}).Scan(&n))
 		if n > 0 {
 			out = append(out, c[0]+"."+c[1])
 		}
@@ -48,13 +53,19 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			claim := memory.Fact{Content: "The XyzzyCanary lives in Lisbon now", Category: schema.CategoryFact, Confidence: 0.9,
-				Claim: memory.Claim{Subject: "XyzzyCanary", Predicate: "lives_in", Object: "Lisbon", Functional: true}}
-			ack, r := w.stage(schema.Candidate{Content: "I am the XyzzyCanary of Lisbon", SourceKind: schema.SourceUserInput, Speaker: "XyzzyCanary", Tags: []string{"XyzzyCanary"},
-				Refs: []schema.Ref{{Kind: "event", Ref: "ref-XyzzyCanary"}}}, schema.Candidate{Content: "Bob lives in Porto"})
+			claim := memory.Fact{Content: "The XyzzyCanary lives in Lisbon now", Category: schema.CategoryFact,
+				Confidence: 0.9,
+				Claim: memory.Claim{Subject: "XyzzyCanary", Predicate: "lives_in", Object: "Lisbon",
+					Functional: true}}
+			ack, r := w.stage(schema.Candidate{Content: "I am the XyzzyCanary of Lisbon",
+				SourceKind: schema.SourceUserInput, Speaker: "XyzzyCanary", Tags: []string{"XyzzyCanary"},
+				Refs: []schema.Ref{{Kind: "event", Ref: "ref-XyzzyCanary"}}},
+				schema.Candidate{Content: "Bob lives in Porto"})
 			parent, bystander := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
 			require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: parent,
-				Extraction: memory.Extraction{Facts: []memory.Fact{claim}, Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob"), triple("XyzzyCanary", "is", "XyzzyCanary")}}}}, w.now))
+				Extraction: memory.Extraction{Facts: []memory.Fact{claim},
+					Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob"),
+						triple("XyzzyCanary", "is", "XyzzyCanary")}}}}, w.now))
 			w.decide(r, parent, idea{fact: claim, action: schema.ActionAdd, vector: axis()})
 			require.Equal(t, 1, w.write(r).Added)
 			w.link(r)
@@ -62,15 +73,20 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			// A proposal about it, from another source, that waits for review; its reason quotes.
 			derived := w.derived(parent)
 			w.policy.AllowUpdateDelete = false
-			_, r2 := w.source("Somebody moved to Faro", idea{fact: fact("Somebody lives in Faro"), action: schema.ActionUpdate, target: derived})
+			_, r2 := w.source("Somebody moved to Faro",
+				idea{fact: fact("Somebody lives in Faro"), action: schema.ActionUpdate, target: derived})
 			w.exec(`UPDATE proposals SET reason = 'replaces what XyzzyCanary said' WHERE batch_id = $1`, r2.BatchID)
 			w.write(r2)
-			w.exec(`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) SELECT 't', sha256(b), 'text/plain', octet_length(b), b, 'a', now()
+			w.exec(`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+				SELECT 't', sha256(b), 'text/plain', octet_length(b), b, 'a', now()
 				FROM (VALUES ('XyzzyCanary in bytes'::bytea), ('shared bytes'::bytea)) v(b)`)
 			w.exec(`INSERT INTO memory_artifacts SELECT 't', $1, sha256 FROM artifacts`, parent)
 			w.exec(`INSERT INTO memory_artifacts VALUES ('t', $1, sha256('shared bytes'))`, bystander)
-			w.exec(`INSERT INTO staged_requests VALUES ('t', 'old', 'modify', jsonb_build_object('id', $1::text, 'content', 'XyzzyCanary'), $2)`, parent.String(), w.now.Add(-2*time.Hour))
-			w.exec(`UPDATE memories SET payload = payload || '{"environment": {"note": "XyzzyCanary"}}', external_id = 'XyzzyCanary-1', version = version + 1 WHERE id = $1`, parent)
+			w.exec(`INSERT INTO staged_requests
+				VALUES ('t', 'old', 'modify', jsonb_build_object('id', $1::text, 'content', 'XyzzyCanary'), $2)`,
+				parent.String(), w.now.Add(-2*time.Hour))
+			w.exec(`UPDATE memories SET payload = payload || '{"environment": {"note": "XyzzyCanary"}}',
+				external_id = 'XyzzyCanary-1', version = version + 1 WHERE id = $1`, parent)
 			require.Greater(t, len(w.holding("XyzzyCanary")), 15, "it is everywhere")
 
 			sel := named(parent)
@@ -80,7 +96,8 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			_, err := w.SweepLexemes(ctx, "t", w.now)
 			require.NoError(t, err)
 			require.Empty(t, w.holding("XyzzyCanary"))
-			for _, place := range []string{"memories", "memory_history", "memory_candidates", "proposals", "memory_embeddings", "memory_provenance", "memory_versions",
+			for _, place := range []string{"memories", "memory_history", "memory_candidates", "proposals",
+				"memory_embeddings", "memory_provenance", "memory_versions",
 				"entities", "entity_claims", "artifacts", "staged_requests", "memory_relations"} {
 				require.NotZero(t, receipt.Removed[place], place)
 			}
@@ -90,12 +107,16 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 
 			// What happened, and who did it, is still told.
 			for _, id := range []uuid.UUID{parent, derived} {
-				rows := w.count("memory_history", "memory_id = $1 AND event = 'deleted' AND changed_by = 'operator:bob' AND reason = 'no longer wanted' AND old_content IS NULL", id)
+				rows := w.count("memory_history",
+					"memory_id = $1 AND event = 'deleted' AND changed_by = 'operator:bob' AND reason = 'no longer "+
+						"wanted' AND old_content IS NULL", id)
 				require.Equal(t, 1, rows)
-				require.Equal(t, 1, w.count("memory_history", "memory_id = $1 AND event = 'created' AND erased_at IS NOT NULL AND changed_by <> ''", id))
+				require.Equal(t, 1, w.count("memory_history",
+					"memory_id = $1 AND event = 'created' AND erased_at IS NOT NULL AND changed_by <> ''", id))
 			}
 			require.Equal(t, "Bob lives in Porto", w.get(bystander).Content)
-			require.Equal(t, 1, w.count("proposals", "state = 'skipped' AND outcome = 'forgotten'"), "nothing waits to replace what is gone")
+			require.Equal(t, 1, w.count("proposals", "state = 'skipped' AND outcome = 'forgotten'"),
+				"nothing waits to replace what is gone")
 			if mode == schema.ForgetForce {
 				require.Zero(t, w.count("memories", "id IN ($1, $2)", parent, derived))
 				return
@@ -105,8 +126,11 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 			require.NotNil(t, m.DeletedAt)
 			require.Empty(t, m.Content)
 			require.JSONEq(t, "{}", string(m.Payload))
-			require.Equal(t, 1, w.count("memory_links", "predicate = 'derived_from' AND source_id = $1 AND target_id = $2 AND reason = ''", derived, parent), "lineage stays")
-			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("I am the XyzzyCanary of Lisbon").Hash))
+			require.Equal(t, 1, w.count("memory_links",
+				"predicate = 'derived_from' AND source_id = $1 AND target_id = $2 AND reason = ''", derived, parent),
+				"lineage stays")
+			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent,
+				normalize.Normalize("I am the XyzzyCanary of Lisbon").Hash))
 			require.Zero(t, w.count("memories", "content_hash = $2 AND id = $1", parent, normalize.Normalize("").Hash))
 
 			// It can be learned again, and be erased no second time.
@@ -122,7 +146,9 @@ func TestEraseLeavesNoWordAndKeepsTheAudit(t *testing.T) {
 func (w *world) derived(parent uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	var id uuid.UUID
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT source_id FROM memory_links WHERE predicate = 'derived_from' AND target_id = $1`, parent).Scan(&id))
+	require.NoError(w.t,
+		w.owner.QueryRow(ctx, `SELECT source_id FROM memory_links WHERE predicate = 'derived_from' AND target_id = $1`,
+			parent).Scan(&id))
 	return id
 }
 
@@ -131,10 +157,13 @@ func (w *world) derived(parent uuid.UUID) uuid.UUID {
 func TestEraseOfAFactAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	parent, r := w.source("Somebody said two things", idea{fact: fact("The XyzzyCanary sings"), action: schema.ActionAdd}, idea{fact: fact("Bob is asleep"), action: schema.ActionAdd})
+	parent, r := w.source("Somebody said two things",
+		idea{fact: fact("The XyzzyCanary sings"), action: schema.ActionAdd},
+		idea{fact: fact("Bob is asleep"), action: schema.ActionAdd})
 	require.Equal(t, 2, w.write(r).Added)
 	var id uuid.UUID
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT id FROM memories WHERE content = 'The XyzzyCanary sings'`).Scan(&id))
+	require.NoError(t, w.owner.QueryRow(ctx,
+		`SELECT id FROM memories WHERE content = 'The XyzzyCanary sings'`).Scan(&id))
 	w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(id)))
 	_, err := w.SweepLexemes(ctx, "t", w.now)
 	require.NoError(t, err)
@@ -155,7 +184,8 @@ func TestLateEmbeddingOfAnErasedMemory(t *testing.T) {
 	require.NoError(t, err)
 	tx, err := w.owner.Begin(ctx) // as an erasure that has not committed yet
 	require.NoError(t, err)
-	_, err = tx.Exec(ctx, `UPDATE memories SET deleted_at = now(), erased_at = now(), content = '', version = 2 WHERE id = $1`, id)
+	_, err = tx.Exec(ctx,
+		`UPDATE memories SET deleted_at = now(), erased_at = now(), content = '', version = 2 WHERE id = $1`, id)
 	require.NoError(t, err)
 	kept := make(chan error, 1)
 	go func() {
@@ -164,7 +194,9 @@ func TestLateEmbeddingOfAnErasedMemory(t *testing.T) {
 	watcher := testkit.Owner(t, w.url)
 	for {
 		var waiting bool
-		require.NoError(t, watcher.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%memory_embeddings%'
+		require.NoError(t, watcher.QueryRow(ctx,
+			`SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+				AND query LIKE '%memory_embeddings%'
 			AND pg_blocking_pids(pid) @> ARRAY[$1::int])`, int(w.owner.PgConn().PID())).Scan(&waiting))
 		if waiting {
 			break
@@ -196,7 +228,8 @@ func TestSweepOfManyLexemes(t *testing.T) {
 
 func TestWhatIsBuriedKeepsItsWords(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[schema.ForgetMode]bool{schema.ForgetSoft: false, schema.ForgetErase: true, schema.ForgetForce: true} {
+	for mode, want := range map[schema.ForgetMode]bool{schema.ForgetSoft: false, schema.ForgetErase: true,
+		schema.ForgetForce: true} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

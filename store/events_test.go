@@ -18,7 +18,8 @@ import (
 // ledger lists what events say: kind, session, and whether they refer to a candidate and a memory.
 func (w *world) ledger() []string {
 	w.t.Helper()
-	rows, err := w.owner.Query(ctx, `SELECT concat_ws(' ', kind, nullif(session, ''), CASE WHEN candidate_id IS NOT NULL THEN 'candidate' END,
+	rows, err := w.owner.Query(ctx,
+		`SELECT concat_ws(' ', kind, nullif(session, ''), CASE WHEN candidate_id IS NOT NULL THEN 'candidate' END,
 			CASE WHEN memory_id IS NOT NULL THEN 'memory' END)
 		FROM events ORDER BY seq`)
 	require.NoError(w.t, err)
@@ -49,12 +50,14 @@ func TestErasureReachesTheLedger(t *testing.T) {
 		w.hear("The bus was late.", "bus")
 		w.now = w.now.AddDate(0, 0, c.after)
 		w.purge(500)
-		require.Equal(t, []string{"user_input clinic-visit candidate memory", "user_input second-visit candidate memory",
+		require.Equal(t, []string{"user_input clinic-visit candidate memory",
+			"user_input second-visit candidate memory",
 			"user_input bus candidate memory"}, w.ledger())
 
 		receipt := w.forgetAll(w.forgets(c.mode, named(secret)))
 		require.Equal(t, 1, receipt.Forgotten)
-		require.Equal(t, []string{"user_input", "user_input", "user_input bus candidate memory"}, w.ledger(), "%s after %d days", c.mode, c.after)
+		require.Equal(t, []string{"user_input", "user_input", "user_input bus candidate memory"}, w.ledger(),
+			"%s after %d days", c.mode, c.after)
 		require.Equal(t, 2, receipt.Removed["events"])
 		require.NotContains(t, w.holding("clinic-visit"), "events.session")
 		testkit.CheckInvariants(t, w.owner)
@@ -114,7 +117,8 @@ func TestEventsAreExportedAndRestored(t *testing.T) {
 	require.Equal(t, ledger, w.ledger(), "the file still names the session")
 	elsewhere := newWorld(t)
 	elsewhere.explicit("The tap drips.")
-	elsewhere.exec(`UPDATE memories SET type = 'episodic', payload = '{"kind": "episodic", "timeline": []}' WHERE content = 'The tap drips.'`)
+	elsewhere.exec(`UPDATE memories SET type = 'episodic', payload = '{"kind": "episodic", "timeline": []}'
+		WHERE content = 'The tap drips.'`)
 	elsewhere.restore("t", own, 100)
 	require.Contains(t, elsewhere.ledger(), "user_input", "its memory is not there")
 	require.Contains(t, elsewhere.ledger(), "user_input s1 candidate memory")
@@ -125,14 +129,17 @@ func TestTheLedgerRefusesOtherChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.hear("The pump leaks.", "s1")
-	for _, sql := range []string{`UPDATE events SET session = 's2'`, `UPDATE events SET session = '', candidate_id = NULL, memory_id = NULL, kind = 'x'`,
+	for _, sql := range []string{`UPDATE events SET session = 's2'`,
+		`UPDATE events SET session = '', candidate_id = NULL, memory_id = NULL, kind = 'x'`,
 		`UPDATE events SET session = 's2', candidate_id = NULL, memory_id = NULL`, `UPDATE events SET session = ''`,
-		`UPDATE events SET session = '', candidate_id = NULL, memory_id = NULL, occurred_at = now()`, `DELETE FROM events`} {
+		`UPDATE events SET session = '', candidate_id = NULL, memory_id = NULL, occurred_at = now()`,
+		`DELETE FROM events`} {
 		_, err := w.owner.Exec(ctx, sql)
 		require.ErrorContains(t, err, "append-only", sql)
 	}
 	var n int
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT set_config('mneme.tenant', 't', false) IS NULL,
-		mneme_purge_events(array(SELECT stream FROM events), array(SELECT seq FROM events), now() - interval '100 years')`).Scan(nil, &n))
+		mneme_purge_events(array(SELECT stream FROM events), array(SELECT seq
+			FROM events), now() - interval '100 years')`).Scan(nil, &n))
 	require.Zero(t, n)
 }

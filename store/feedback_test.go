@@ -34,7 +34,8 @@ func (w *world) feedbackInput(retrieval uuid.UUID, items ...schema.FeedbackItem)
 	op := w.modification()
 	op.WorkflowID = "feedback/t/a/1"
 	return pipeline.FeedbackInput{Operation: op, Policy: w.policy, Now: w.now,
-		Request: schema.FeedbackRequest{Operation: schema.Operation{Principal: w.p}, RetrievalID: retrieval.String(), Items: items}}
+		Request: schema.FeedbackRequest{Operation: schema.Operation{Principal: w.p}, RetrievalID: retrieval.String(),
+			Items: items}}
 }
 
 func (w *world) feedback(retrieval uuid.UUID, items ...schema.FeedbackItem) schema.FeedbackResult {
@@ -66,12 +67,15 @@ func (w *world) feedbackOn(retrieval, id uuid.UUID, v schema.Verdict) schema.Fee
 // requireExactDue computes from what is stored when every memory falls due.
 func (w *world) requireExactDue() {
 	w.t.Helper()
-	memories, err := w.List(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, pg.Page{Limit: 500})
+	memories, err := w.List(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper},
+		pg.Page{Limit: 500})
 	require.NoError(w.t, err)
 	for _, m := range memories {
 		l := m.Lifecycle
-		d := memory.Decay{Curve: l.Decay.Curve, HalfLife: time.Duration(l.Decay.HalfLifeSeconds) * time.Second, MinSalience: l.Decay.MinSalience,
-			MaxAge: time.Duration(l.Decay.MaxAgeSeconds) * time.Second, Floor: l.Decay.Floor, ReinforcementGain: l.Decay.ReinforcementGain}
+		d := memory.Decay{Curve: l.Decay.Curve, HalfLife: time.Duration(l.Decay.HalfLifeSeconds) * time.Second,
+			MinSalience: l.Decay.MinSalience,
+			MaxAge:      time.Duration(l.Decay.MaxAgeSeconds) * time.Second, Floor: l.Decay.Floor,
+			ReinforcementGain: l.Decay.ReinforcementGain}
 		due, falls := d.DueAt(m.Salience, m.SalienceAt, m.CreatedAt, l.Pinned)
 		require.Equal(w.t, falls, l.DecayDueAt != nil, m.ID)
 		require.True(w.t, !falls || due.Equal(*l.DecayDueAt), "%s is due %s, stored %s", m.ID, due, l.DecayDueAt)
@@ -80,8 +84,10 @@ func (w *world) requireExactDue() {
 
 func (w *world) procedure(name string) uuid.UUID {
 	w.t.Helper()
-	return w.keep(schema.MemoryRecord{Type: schema.TypeCompetence, Confidence: 0.7, Importance: 0.5, Salience: 0.5, SourceTrust: 1, Content: "how to " + name,
-		Payload: json.RawMessage(`{"kind":"competence","skill_name":"` + name + `","triggers":[{"signal":"ld: cache mismatch"}],"recipe":[{"step":"` + name + `"}],
+	return w.keep(schema.MemoryRecord{Type: schema.TypeCompetence, Confidence: 0.7, Importance: 0.5, Salience: 0.5,
+		SourceTrust: 1, Content: "how to " + name,
+		Payload: json.RawMessage(`{"kind":"competence","skill_name":"` + name +
+			`","triggers":[{"signal":"ld: cache mismatch"}],"recipe":[{"step":"` + name + `"}],
 			"performance":{"avg_latency_ms":12.5}}`)})
 }
 
@@ -96,20 +102,23 @@ func (w *world) performance(id uuid.UUID) schema.Performance {
 func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	helped, inVain, failed, procedure := w.explicit("Tea is served hot."), w.explicit("Coffee is served black."), w.explicit("Milk goes first."), w.procedure("rebuild")
+	helped, inVain, failed, procedure := w.explicit("Tea is served hot."), w.explicit("Coffee is served "+
+		"black."), w.explicit("Milk goes first."), w.procedure("rebuild")
 	w.exec(`UPDATE memories SET salience = 0.5`)
 	w.now = w.now.Add(30 * 24 * time.Hour)
 	retrieval := w.retrieved(helped, inVain, failed, procedure)
 	before := map[uuid.UUID]schema.MemoryRecord{}
 	for _, id := range []uuid.UUID{helped, inVain, failed, procedure} {
 		before[id] = w.get(id)
-		require.True(t, before[id].SalienceAt.Before(w.now) && before[id].Salience == 0.5, "to be returned moves nothing")
+		require.True(t, before[id].SalienceAt.Before(w.now) && before[id].Salience == 0.5,
+			"to be returned moves nothing")
 		require.True(t, w.now.Equal(*before[id].LastAccessed), "but the time of the last access")
 	}
 	w.now = w.now.Add(time.Hour)
 	outbox := w.count("index_outbox", "true")
 
-	in := w.feedbackInput(retrieval, says(procedure, schema.VerdictSucceeded), says(helped, schema.VerdictPartly), says(failed, schema.VerdictFailed))
+	in := w.feedbackInput(retrieval, says(procedure, schema.VerdictSucceeded), says(helped, schema.VerdictPartly),
+		says(failed, schema.VerdictFailed))
 	in.Request.AllOthersUnused, in.Request.Reason, in.Request.Actor = true, "the build is green", "person:mia"
 	out := w.feed(in)
 	require.Equal(t, "ok", out.Summary())
@@ -120,31 +129,37 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 		verdict schema.Verdict
 		weight  float64
 	}{
-		{procedure, schema.FeedbackReinforced, schema.VerdictSucceeded, 1}, {helped, schema.FeedbackReinforced, schema.VerdictPartly, 0.5},
-		{failed, schema.FeedbackPenalised, schema.VerdictFailed, -1}, {inVain, schema.FeedbackPenalised, schema.VerdictUnused, -0.25},
+		{procedure, schema.FeedbackReinforced, schema.VerdictSucceeded, 1},
+		{helped, schema.FeedbackReinforced, schema.VerdictPartly, 0.5},
+		{failed, schema.FeedbackPenalised, schema.VerdictFailed, -1},
+		{inVain, schema.FeedbackPenalised, schema.VerdictUnused, -0.25},
 	}
 	require.Len(t, out.Items, len(want))
 	for i, expected := range want {
 		got, was, m := out.Items[i], before[expected.id], w.get(expected.id)
-		require.Equal(t, []any{expected.id.String(), expected.status, expected.verdict}, []any{got.MemoryID, got.Status, got.Verdict})
+		require.Equal(t, []any{expected.id.String(), expected.status, expected.verdict},
+			[]any{got.MemoryID, got.Status, got.Verdict})
 		faded := memory.DefaultDecay(m.Type).Salience(0.5, w.now.Sub(was.SalienceAt))
 		require.InDelta(t, faded, *got.SalienceBefore, 1e-12)
 		require.InDelta(t, faded+0.1*expected.weight, *got.SalienceAfter, 1e-12)
-		require.InDelta(t, *got.SalienceAfter, memory.DefaultDecay(m.Type).Salience(m.Salience, w.now.Sub(m.SalienceAt)), 1e-12)
+		require.InDelta(t, *got.SalienceAfter,
+			memory.DefaultDecay(m.Type).Salience(m.Salience, w.now.Sub(m.SalienceAt)), 1e-12)
 		if expected.weight > 0 {
 			require.True(t, m.SalienceAt.Equal(w.now), "the curve begins")
 		} else {
 			require.True(t, m.SalienceAt.Equal(was.SalienceAt), "the curve goes on")
 		}
 		require.Equal(t, expected.weight > 0, m.Lifecycle.LastReinforcedAt.Equal(w.now))
-		require.Equal(t, []any{was.Version, was.UpdatedAt, was.Content, was.Importance}, []any{m.Version, m.UpdatedAt, m.Content, m.Importance}, "not what it says")
+		require.Equal(t, []any{was.Version, was.UpdatedAt, was.Content, was.Importance},
+			[]any{m.Version, m.UpdatedAt, m.Content, m.Importance}, "not what it says")
 		h := w.history(expected.id)
 		last := h[len(h)-1]
 		action := schema.AuditPenalise
 		if expected.weight > 0 {
 			action = schema.AuditReinforce
 		}
-		require.Equal(t, []any{schema.EventModified, action, "person:mia", "the build is green", 0}, []any{last.Event, last.Action, last.ChangedBy, last.Reason, last.Version})
+		require.Equal(t, []any{schema.EventModified, action, "person:mia", "the build is green", 0},
+			[]any{last.Event, last.Action, last.ChangedBy, last.Reason, last.Version})
 		require.Nil(t, last.OldContent)
 		require.Nil(t, last.NewContent)
 		told := metadataOf(t, last)
@@ -155,10 +170,12 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 
 	// The procedure has counted.
 	p := w.performance(procedure)
-	require.Equal(t, []any{int64(1), int64(0), 1.0, 0.0, 12.5}, []any{p.SuccessCount, p.FailureCount, *p.SuccessRate, *p.FailureRate, *p.AvgLatencyMS})
+	require.Equal(t, []any{int64(1), int64(0), 1.0, 0.0, 12.5},
+		[]any{p.SuccessCount, p.FailureCount, *p.SuccessRate, *p.FailureRate, *p.AvgLatencyMS})
 	require.True(t, p.LastUsedAt.Equal(w.now))
 	require.InDelta(t, (3*0.7+1)/4, w.get(procedure).Confidence, 1e-12)
-	require.Equal(t, []any{int64(1), int64(0), w.get(procedure).Confidence}, []any{*out.Items[0].SuccessCount, *out.Items[0].FailureCount, *out.Items[0].Confidence})
+	require.Equal(t, []any{int64(1), int64(0), w.get(procedure).Confidence},
+		[]any{*out.Items[0].SuccessCount, *out.Items[0].FailureCount, *out.Items[0].Confidence})
 	require.Nil(t, out.Items[1].SuccessCount)
 	require.Equal(t, before[helped].Confidence, w.get(helped).Confidence)
 
@@ -166,7 +183,8 @@ func TestFeedbackReinforcesAndPenalises(t *testing.T) {
 	read, err := w.Retrieved(ctx, w.p, retrieval)
 	require.NoError(t, err)
 	require.Len(t, read.Items, 4)
-	require.Equal(t, []any{helped.String(), schema.VerdictPartly, "person:mia", 0}, []any{read.Items[0].MemoryID, read.Items[0].Verdict, read.Items[0].Actor, read.Items[0].Corrections})
+	require.Equal(t, []any{helped.String(), schema.VerdictPartly, "person:mia", 0},
+		[]any{read.Items[0].MemoryID, read.Items[0].Verdict, read.Items[0].Actor, read.Items[0].Corrections})
 	testkit.CheckInvariants(t, w.owner)
 }
 
@@ -192,27 +210,33 @@ func TestFeedbackIsCorrected(t *testing.T) {
 	// Weeks later it turns out that it had failed.
 	w.now = w.now.Add(20 * 24 * time.Hour)
 	item := w.feedbackOn(first, id, schema.VerdictFailed)
-	require.Equal(t, []any{schema.FeedbackCorrected, schema.VerdictSucceeded, int64(1), int64(1)}, []any{item.Status, item.Corrects, *item.SuccessCount, *item.FailureCount})
+	require.Equal(t, []any{schema.FeedbackCorrected, schema.VerdictSucceeded, int64(1), int64(1)},
+		[]any{item.Status, item.Corrects, *item.SuccessCount, *item.FailureCount})
 	d := memory.DefaultDecay(schema.TypeCompetence)
 	once := d.Salience(start.Salience, 24*time.Hour) + 0.1 // had the first not been said
 	require.InDelta(t, d.Salience(once, 20*24*time.Hour)-0.1, *item.SalienceAfter, 1e-9)
 	require.InDelta(t, *item.SalienceAfter, d.Salience(w.get(id).Salience, w.now.Sub(w.get(id).SalienceAt)), 1e-9)
 	require.InDelta(t, (3*0.7+1)/5, w.get(id).Confidence, 1e-9)
-	require.Equal(t, 1, w.count("retrieval_feedback", "retrieval_id = $1 AND corrections = 1 AND verdict = 'failed' AND counted = 'failure'", first))
+	require.Equal(t, 1, w.count("retrieval_feedback",
+		"retrieval_id = $1 AND corrections = 1 AND verdict = 'failed' AND counted = 'failure'", first))
 	h := w.history(id)
-	require.Equal(t, []any{schema.AuditPenalise, "succeeded"}, []any{h[len(h)-1].Action, metadataOf(t, h[len(h)-1])["corrects"]})
+	require.Equal(t, []any{schema.AuditPenalise, "succeeded"},
+		[]any{h[len(h)-1].Action, metadataOf(t, h[len(h)-1])["corrects"]})
 
 	// "All others" is said of no memory in particular, and corrects none.
 	in := w.feedbackInput(first)
 	in.Request.AllOthersUnused = true
 	out := w.feed(in)
-	require.Equal(t, []any{schema.FeedbackUnchanged, schema.VerdictFailed}, []any{out.Items[0].Status, out.Items[0].Verdict})
-	require.Equal(t, []any{schema.FeedbackPenalised, schema.VerdictUnused}, []any{out.Items[1].Status, out.Items[1].Verdict})
+	require.Equal(t, []any{schema.FeedbackUnchanged, schema.VerdictFailed},
+		[]any{out.Items[0].Status, out.Items[0].Verdict})
+	require.Equal(t, []any{schema.FeedbackPenalised, schema.VerdictUnused},
+		[]any{out.Items[1].Status, out.Items[1].Verdict})
 	// The outcome of everything is.
 	in = w.feedbackInput(first)
 	in.Request.Outcome = schema.OutcomeSuccess
 	out = w.feed(in)
-	require.Equal(t, []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused}, []schema.Verdict{out.Items[0].Corrects, out.Items[1].Corrects})
+	require.Equal(t, []schema.Verdict{schema.VerdictFailed, schema.VerdictUnused},
+		[]schema.Verdict{out.Items[0].Corrects, out.Items[1].Corrects})
 	require.Equal(t, int64(2), w.performance(id).SuccessCount)
 	require.Zero(t, w.performance(id).FailureCount)
 	testkit.CheckInvariants(t, w.owner)
@@ -222,7 +246,8 @@ func TestFeedbackStatuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	fine, never := w.explicit("Tea is served hot."), w.explicit("Not among the results.")
-	deleted, archived, retracted, erased := w.explicit("This goes."), w.explicit("This is put away."), w.explicit("This was wrong."), w.explicit("This is erased.")
+	deleted, archived, retracted, erased := w.explicit("This goes."), w.explicit("This is put "+
+		"away."), w.explicit("This was wrong."), w.explicit("This is erased.")
 	contested, pinned := w.explicit("This is doubted."), w.explicit("critical: Never pour water on a grease fire.")
 	stranger := *w
 	stranger.p.Agent, stranger.vis = "b", schema.VisibilityShared
@@ -244,9 +269,12 @@ func TestFeedbackStatuses(t *testing.T) {
 		id   uuid.UUID
 		want schema.FeedbackStatus
 	}{
-		{never, schema.FeedbackNotRetrieved}, {unknown, schema.FeedbackNotRetrieved}, {deleted, schema.FeedbackGone}, {archived, schema.FeedbackGone},
-		{retracted, schema.FeedbackGone}, {erased, schema.FeedbackGone}, {hidden, schema.FeedbackGone}, {byForce, schema.FeedbackGone},
-		{fine, schema.FeedbackReinforced}, {contested, schema.FeedbackReinforced}, {shared, schema.FeedbackReinforced}, {pinned, schema.FeedbackReinforced},
+		{never, schema.FeedbackNotRetrieved}, {unknown, schema.FeedbackNotRetrieved}, {deleted, schema.FeedbackGone},
+		{archived, schema.FeedbackGone},
+		{retracted, schema.FeedbackGone}, {erased, schema.FeedbackGone}, {hidden, schema.FeedbackGone},
+		{byForce, schema.FeedbackGone},
+		{fine, schema.FeedbackReinforced}, {contested, schema.FeedbackReinforced}, {shared, schema.FeedbackReinforced},
+		{pinned, schema.FeedbackReinforced},
 	} {
 		items, want = append(items, says(c.id, schema.VerdictSucceeded)), append(want, c.want)
 	}
@@ -260,7 +288,8 @@ func TestFeedbackStatuses(t *testing.T) {
 	frost.policy.Mode = schema.ModeFrozen
 	before := w.snapshot()
 	frozen := frost.feedback(retrieval, items[8:]...)
-	require.Equal(t, []schema.FeedbackStatus{"mutations_frozen", "mutations_frozen", "mutations_frozen", "mutations_frozen"}, statuses(frozen))
+	require.Equal(t, []schema.FeedbackStatus{"mutations_frozen", "mutations_frozen", "mutations_frozen",
+		"mutations_frozen"}, statuses(frozen))
 	require.Equal(t, "refused", frozen.Summary())
 	refused := w.feedback(retrieval, items[:8]...)
 	require.Equal(t, want[:8], statuses(refused))
@@ -273,8 +302,10 @@ func TestFeedbackStatuses(t *testing.T) {
 			require.Equal(t, digest, after[table], table)
 		}
 	}
-	require.Equal(t, 4, w.count("memory_history", "metadata->>'refused' = 'gone' AND event = 'none'"), "what may be looked at says that it was refused")
-	require.Zero(t, w.count("memory_history", "memory_id = ANY($1) AND event = 'none'", []uuid.UUID{hidden, byForce, never, unknown}))
+	require.Equal(t, 4, w.count("memory_history", "metadata->>'refused' = 'gone' AND event = 'none'"),
+		"what may be looked at says that it was refused")
+	require.Zero(t, w.count("memory_history", "memory_id = ANY($1) AND event = 'none'",
+		[]uuid.UUID{hidden, byForce, never, unknown}))
 
 	out := w.feedback(retrieval, items...)
 	require.Equal(t, want, statuses(out))
@@ -298,7 +329,8 @@ func TestFeedbackOnRetrievalsOfOthers(t *testing.T) {
 	tenant.p.Tenant = "t2"
 	before := w.snapshot()
 	for name, in := range map[string]pipeline.FeedbackInput{
-		"unknown": w.feedbackInput(uuid.New(), says(id, schema.VerdictFailed)), "another agent's": agent.feedbackInput(retrieval, says(id, schema.VerdictFailed)),
+		"unknown":          w.feedbackInput(uuid.New(), says(id, schema.VerdictFailed)),
+		"another agent's":  agent.feedbackInput(retrieval, says(id, schema.VerdictFailed)),
 		"another tenant's": tenant.feedbackInput(retrieval, says(id, schema.VerdictFailed)),
 	} {
 		_, err := w.Feedback(ctx, in)
@@ -364,7 +396,8 @@ func TestFeedbackAtOnce(t *testing.T) {
 		inputs = append(inputs, w.feedbackInput(w.retrieved(a, b), items...))
 	}
 	contradictory := w.retrieved(a)
-	inputs = append(inputs, w.feedbackInput(contradictory, says(a, schema.VerdictSucceeded)), w.feedbackInput(contradictory, says(a, schema.VerdictFailed)))
+	inputs = append(inputs, w.feedbackInput(contradictory, says(a, schema.VerdictSucceeded)),
+		w.feedbackInput(contradictory, says(a, schema.VerdictFailed)))
 	var wg sync.WaitGroup
 	for _, in := range inputs {
 		wg.Go(func() {
@@ -375,7 +408,9 @@ func TestFeedbackAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	var last schema.Verdict
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT verdict FROM retrieval_feedback WHERE retrieval_id = $1 AND corrections = 1`, contradictory).Scan(&last))
+	require.NoError(t, w.owner.QueryRow(ctx,
+		`SELECT verdict FROM retrieval_feedback WHERE retrieval_id = $1 AND corrections = 1`,
+		contradictory).Scan(&last))
 	successes, failures, salience := int64(n), int64(1), 0.5+(n-1)*0.01
 	if last == schema.VerdictSucceeded {
 		successes, failures, salience = n+1, 0, 0.5+(n+1)*0.01
@@ -424,7 +459,8 @@ func TestFeedbackFailsAsAWhole(t *testing.T) {
 	in := w.feedbackInput(w.retrieved(id, other), says(id, schema.VerdictSucceeded), says(other, schema.VerdictFailed))
 	require.NoError(t, w.Accept(ctx, in.Operation, "feedback", in.Request, w.now))
 	before := w.snapshot()
-	for _, table := range []string{"memories", "memory_history", "retrieval_feedback", "operations", "staged_requests"} {
+	for _, table := range []string{"memories", "memory_history", "retrieval_feedback", "operations",
+		"staged_requests"} {
 		w.failing(table, func() {
 			_, err := w.Feedback(ctx, in)
 			require.ErrorContains(t, err, "broken by the test", table)

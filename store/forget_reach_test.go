@@ -20,7 +20,8 @@ func TestOnlyItsOwnAgentDestroysAMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.vis = schema.VisibilityGlobal
-	shared, r := w.source("never: The deploy key is kept by Ana", idea{fact: fact("Ana keeps the deploy key"), action: schema.ActionAdd})
+	shared, r := w.source("never: The deploy key is kept by Ana",
+		idea{fact: fact("Ana keeps the deploy key"), action: schema.ActionAdd})
 	w.write(r)
 	w.exec(`UPDATE memories SET pinned = true, deletion_policy = 'never' WHERE id = $1`, shared)
 	w.vis = schema.VisibilityPrivate
@@ -38,7 +39,8 @@ func TestOnlyItsOwnAgentDestroysAMemory(t *testing.T) {
 		require.Equal(t, 2, preview.NotOwner, mode)
 		require.Equal(t, 1, preview.NotFound, mode)
 		receipt := b.forgetAll(req)
-		require.Equal(t, map[string]int{lifecycle.OutcomeNotOwner: 2, lifecycle.OutcomeNotFound: 1}, receipt.Skipped, mode)
+		require.Equal(t, map[string]int{lifecycle.OutcomeNotOwner: 2, lifecycle.OutcomeNotFound: 1}, receipt.Skipped,
+			mode)
 		require.Equal(t, 1, receipt.Forgotten, mode)
 		require.Equal(t, before, w.get(shared), mode)
 		own = b.memory("Another of b's own")
@@ -59,7 +61,8 @@ func TestForgetQueryMustLookForAWord(t *testing.T) {
 	german := w.memory("Der Tresor hat keine Tür, the end")
 	w.exec(`UPDATE memories SET language = 'de' WHERE id = $1`, german)
 	for _, query := range []string{"-zebra", "-zebra -horse", `-"a zebra"`, "vault or -zebra", "-vault", "?!"} {
-		_, err := w.SelectForget(ctx, w.modification(), w.forgets(schema.ForgetForce, schema.Selector{Query: query}), w.now)
+		_, err := w.SelectForget(ctx, w.modification(), w.forgets(schema.ForgetForce, schema.Selector{Query: query}),
+			w.now)
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, err, &invalid, query)
 		require.Equal(t, "selector.query", invalid.Fields[0].Field)
@@ -73,7 +76,8 @@ func TestForgetQueryMustLookForAWord(t *testing.T) {
 		// A stop word in English that French keeps as an English memory has it.
 		"themselves -zebra": nil,
 	} {
-		require.ElementsMatch(t, want, w.chosen(w.selects(w.forgets(schema.ForgetForce, schema.Selector{Query: query}))), query)
+		require.ElementsMatch(t, want,
+			w.chosen(w.selects(w.forgets(schema.ForgetForce, schema.Selector{Query: query}))), query)
 	}
 	require.Equal(t, 0, w.count("forget_runs", "total < 0"))
 }
@@ -107,7 +111,8 @@ func TestSelectForgetTellsWhereTheRunStands(t *testing.T) {
 func TestEraseTakesExternalIDsOutOfResults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	private, other := likes(t, "ana@xyzzycanary.example", "go", always), record(t, `{"id": "bystander", "type": "semantic", "confidence": 0.9,
+	private, other := likes(t, "ana@xyzzycanary.example", "go",
+		always), record(t, `{"id": "bystander", "type": "semantic", "confidence": 0.9,
 		"payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Bo", "predicate": "knows", "object": "rust", "validity": {"mode": "global"}}}`)
 	first := w.putInput(private, other)
 	result, err := w.Put(ctx, first)
@@ -137,22 +142,29 @@ func TestEraseTakesEvidenceOutOfTheTargetsHistory(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
 				target := w.created(likes(t, "", "go", always))
-				req := w.revision(action, same(likes(t, "", "rust", always)), schema.Target{ID: target.String(), IfVersion: 1})
+				req := w.revision(action, same(likes(t, "", "rust", always)),
+					schema.Target{ID: target.String(), IfVersion: 1})
 				req.Evidence = []schema.Ref{{Kind: "event", Ref: "mail from " + canary}}
 				req.Reason = "told by " + canary
 				made := w.applied(req).Record
 				require.NotNil(t, made)
 				require.Contains(t, w.holding(canary), "memory_history.metadata")
-				texts := w.count("memory_history", "memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL)", target)
+				texts := w.count("memory_history",
+					"memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL)", target)
 				receipt := w.forgetAll(w.forgets(mode, named(uuid.MustParse(made.ID))))
 				require.Equal(t, 1, receipt.Forgotten)
 				require.Empty(t, w.holding(canary))
-				require.Equal(t, texts, w.count("memory_history", "memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL) AND erased_at IS NULL", target), "its own texts stay")
-				require.Equal(t, 1, w.count("memory_history", "memory_id = $1 AND reason = '[erased]' AND metadata ? 'operationId' AND NOT metadata ? 'evidence'", target))
+				require.Equal(t, texts, w.count("memory_history",
+					"memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL) AND erased_at IS NULL",
+					target), "its own texts stay")
+				require.Equal(t, 1, w.count("memory_history",
+					"memory_id = $1 AND reason = '[erased]' AND metadata ? 'operationId' AND NOT metadata ? 'evidence'",
+					target))
 
 				// The target can be erased in its turn, its old texts with it.
 				w.forgetAll(w.forgets(schema.ForgetErase, named(target)))
-				require.Zero(t, w.count("memory_history", "memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL)", target))
+				require.Zero(t, w.count("memory_history",
+					"memory_id = $1 AND (old_content IS NOT NULL OR new_content IS NOT NULL)", target))
 			})
 		}
 	}
@@ -163,10 +175,13 @@ func TestEraseDeletesAbandonedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("The canary sings")
-	for name, age := range map[string]time.Duration{"fresh": time.Minute, "waiting": 5 * time.Hour, "abandoned": 48 * time.Hour} {
-		require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t", ID: name}, "put", map[string]string{"content": "The canary sings"}, w.now.Add(-age)))
+	for name, age := range map[string]time.Duration{"fresh": time.Minute, "waiting": 5 * time.Hour,
+		"abandoned": 48 * time.Hour} {
+		require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t", ID: name}, "put",
+			map[string]string{"content": "The canary sings"}, w.now.Add(-age)))
 	}
-	require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t2", ID: "foreign"}, "put", map[string]string{"content": "The canary sings"}, w.now.Add(-48*time.Hour)))
+	require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t2", ID: "foreign"}, "put",
+		map[string]string{"content": "The canary sings"}, w.now.Add(-48*time.Hour)))
 	receipt := w.forgetAll(w.forgets(schema.ForgetErase, named(id)))
 	require.Equal(t, 1, receipt.Removed["staged_requests"])
 	require.Equal(t, 3, w.count("staged_requests", "id IN ('fresh', 'waiting', 'foreign')"))
@@ -192,7 +207,8 @@ func TestForgottenWorkflowsNameReviewsAndForgets(t *testing.T) {
 	w.write(r)
 	made := w.outcomes(r)[0].MemoryID
 	preview := func(workflowID string, sel schema.Selector) schema.ForgetPreview {
-		out, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: workflowID}, w.forgets("", sel), w.now)
+		out, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: workflowID},
+			w.forgets("", sel), w.now)
 		require.NoError(t, err)
 		return out
 	}
@@ -259,7 +275,8 @@ func TestForgetItemsAreListedInPages(t *testing.T) {
 func TestForceLeavesWhatMustStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	plain, ofWorld := w.fading("The plain note is short"), w.fading("The harbour is north of the river", func(m *schema.MemoryRecord) { m.WorldID = "harbour" })
+	plain, ofWorld := w.fading("The plain note is short"), w.fading("The harbour is north of the river",
+		func(m *schema.MemoryRecord) { m.WorldID = "harbour" })
 	acted := w.fading("The plan of the harbour was drawn")
 	decision := w.fading("The harbour is built", func(m *schema.MemoryRecord) {
 		m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[0], TargetID: acted.String(), Weight: 1}}
@@ -294,10 +311,12 @@ func TestForceLeavesWhatMustStay(t *testing.T) {
 
 	receipt = w.forgetAll(w.forgets(schema.ForgetErase, onlyNamed(stays...)))
 	require.Equal(t, 3, receipt.Forgotten)
-	require.Equal(t, 3, w.count("memories", "id = ANY($1) AND erased_at IS NOT NULL AND content = '' AND payload = '{}'", stays))
+	require.Equal(t, 3, w.count("memories",
+		"id = ANY($1) AND erased_at IS NOT NULL AND content = '' AND payload = '{}'", stays))
 	require.Equal(t, 1, w.count("memories", "id = $1 AND world_id = 'harbour'", ofWorld))
 	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND target_id = $2", decision, acted))
 	// What is erased is not deleted by force afterwards.
-	require.Equal(t, map[string]int{lifecycle.OutcomeWorld: 1, lifecycle.OutcomeActionLinked: 2}, w.forgetAll(w.forgets(schema.ForgetForce, onlyNamed(stays...))).Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeWorld: 1, lifecycle.OutcomeActionLinked: 2},
+		w.forgetAll(w.forgets(schema.ForgetForce, onlyNamed(stays...))).Skipped)
 	testkit.CheckInvariants(t, w.owner)
 }

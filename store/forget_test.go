@@ -21,7 +21,8 @@ import (
 
 // forgets is a request of the world's principal.
 func (w *world) forgets(mode schema.ForgetMode, sel schema.Selector) schema.ForgetRequest {
-	return schema.ForgetRequest{Operation: schema.Operation{Principal: w.p, Reason: "no longer wanted", Actor: "operator:ana"}, Mode: mode, Selector: sel}
+	return schema.ForgetRequest{Operation: schema.Operation{Principal: w.p, Reason: "no longer wanted",
+		Actor: "operator:ana"}, Mode: mode, Selector: sel}
 }
 
 func named(ids ...uuid.UUID) schema.Selector {
@@ -34,7 +35,8 @@ func named(ids ...uuid.UUID) schema.Selector {
 
 func (w *world) selects(req schema.ForgetRequest) schema.ForgetPreview {
 	w.t.Helper()
-	preview, err := w.SelectForget(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "forget/wf"}, req, w.now)
+	preview, err := w.SelectForget(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(),
+		WorkflowID: "forget/wf"}, req, w.now)
 	require.NoError(w.t, err)
 	return preview
 }
@@ -42,7 +44,8 @@ func (w *world) selects(req schema.ForgetRequest) schema.ForgetPreview {
 // chosen lists what a run has selected, in its order.
 func (w *world) chosen(preview schema.ForgetPreview) []uuid.UUID {
 	w.t.Helper()
-	rows, err := w.owner.Query(ctx, `SELECT memory_id FROM forget_items WHERE run_id = $1 AND outcome = '' ORDER BY ordinal`, preview.RunID)
+	rows, err := w.owner.Query(ctx,
+		`SELECT memory_id FROM forget_items WHERE run_id = $1 AND outcome = '' ORDER BY ordinal`, preview.RunID)
 	require.NoError(w.t, err)
 	out := []uuid.UUID{}
 	for rows.Next() {
@@ -63,7 +66,8 @@ func (w *world) token(preview schema.ForgetPreview) string {
 }
 
 func (w *world) confirm(preview schema.ForgetPreview, token string) (schema.ForgetApproval, error) {
-	return w.ConfirmForget(ctx, w.p.Tenant, uuid.MustParse(preview.RunID), schema.ForgetConfirmation{Token: token, Actor: "operator:bob"}, w.now)
+	return w.ConfirmForget(ctx, w.p.Tenant, uuid.MustParse(preview.RunID),
+		schema.ForgetConfirmation{Token: token, Actor: "operator:bob"}, w.now)
 }
 
 // forgetAll takes a request all the way.
@@ -93,9 +97,13 @@ func TestForgetSelectsWhatAReferenceFilterSelects(t *testing.T) {
 	w := newWorld(t)
 	at := func(day int) *time.Time { v := w.now.AddDate(0, 0, day); return &v }
 	mine := []schema.Candidate{
-		{Content: "The deploy token of the vault is long", SourceKind: schema.SourceUserInput, Speaker: "Dana", Session: "s1", Tags: []string{"ops", "vault"}, OccurredAt: at(-9)},
-		{Content: "Deploys of the vault run on Mondays", SourceKind: schema.SourceMemory, Category: schema.CategoryDecision, Tags: []string{"ops"}, OccurredAt: at(-5), Sensitivity: schema.SensitivityHyper},
-		{Content: "The vault has a door", SourceKind: schema.SourceToolOutput, Speaker: "dana", Session: "s2", OccurredAt: at(-1)},
+		{Content: "The deploy token of the vault is long", SourceKind: schema.SourceUserInput, Speaker: "Dana",
+			Session: "s1", Tags: []string{"ops", "vault"}, OccurredAt: at(-9)},
+		{Content: "Deploys of the vault run on Mondays", SourceKind: schema.SourceMemory,
+			Category: schema.CategoryDecision, Tags: []string{"ops"}, OccurredAt: at(-5),
+			Sensitivity: schema.SensitivityHyper},
+		{Content: "The vault has a door", SourceKind: schema.SourceToolOutput, Speaker: "dana", Session: "s2",
+			OccurredAt: at(-1)},
 		{Content: "Cats like boxes", SourceKind: schema.SourceUserInput, Tags: []string{"Pets"}, OccurredAt: at(-3)},
 	}
 	ack, _ := w.stage(mine...)
@@ -104,7 +112,8 @@ func TestForgetSelectsWhatAReferenceFilterSelects(t *testing.T) {
 		ids[i] = uuid.MustParse(id)
 	}
 	// The same words of others: another agent, another scope, another tenant; and one that is gone.
-	for _, p := range []schema.Principal{{Tenant: "t", Agent: "b"}, {Tenant: "t", Agent: "a", Scope: "s"}, {Tenant: "t2", Agent: "a"}} {
+	for _, p := range []schema.Principal{{Tenant: "t", Agent: "b"}, {Tenant: "t", Agent: "a", Scope: "s"},
+		{Tenant: "t2", Agent: "a"}} {
 		other := *w
 		other.p = p
 		other.stage(mine...)
@@ -152,7 +161,8 @@ func TestForgetSelectsWhatAReferenceFilterSelects(t *testing.T) {
 			require.Equal(t, schema.ForgetPreviewed, preview.State)
 		}
 	}
-	require.Contains(t, w.chosen(w.selects(w.forgets(schema.ForgetErase, schema.Selector{All: true}))), deleted, "a tombstone still has its text")
+	require.Contains(t, w.chosen(w.selects(w.forgets(schema.ForgetErase, schema.Selector{All: true}))), deleted,
+		"a tombstone still has its text")
 	require.Len(t, w.chosen(w.selects(w.forgets("", schema.Selector{Query: "vault", Limit: 2}))), 2)
 
 	// Ids: whatever state, and of others only what is shared.
@@ -197,7 +207,8 @@ func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
 	require.Equal(t, first, again)
 	require.Equal(t, 1, w.count("forget_runs", "true"))
 
-	_, err = w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: "lost", WorkflowID: "wf"}, schema.ForgetRequest{}, w.now)
+	_, err = w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: "lost", WorkflowID: "wf"}, schema.ForgetRequest{},
+		w.now)
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid, "a request that is lost selects nothing, not everything")
 	require.Equal(t, 1, w.count("forget_runs", "true"))
@@ -206,7 +217,8 @@ func TestSelectForgetAnswersTwiceWithTheFirst(t *testing.T) {
 func TestForgetIncludesWhatWasDerived(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	parent, r := w.source("Ana moved to Lisbon and likes it", idea{fact: fact("Ana lives in Lisbon"), action: schema.ActionAdd})
+	parent, r := w.source("Ana moved to Lisbon and likes it",
+		idea{fact: fact("Ana lives in Lisbon"), action: schema.ActionAdd})
 	w.write(r)
 	preview := w.selects(w.forgets("", named(parent)))
 	require.Equal(t, []string{parent.String()}, preview.Sample)
@@ -321,9 +333,11 @@ func TestForgetSoftly(t *testing.T) {
 	}
 	receipt, err := w.CloseForget(ctx, "t", run, schema.ForgetDone, w.now.Add(time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, schema.ForgetReceipt{State: schema.ForgetDone, RunID: preview.RunID, Mode: schema.ForgetSoft, Total: 5, Forgotten: 1,
-		Skipped: map[string]int{"version_conflict": 1, "deleted": 1, "pinned": 1, "not_found": 1}, Removed: map[string]int{"memories": 1},
-		IDs: []string{gone.String()}}, receipt)
+	require.Equal(t, schema.ForgetReceipt{State: schema.ForgetDone, RunID: preview.RunID, Mode: schema.ForgetSoft,
+		Total: 5, Forgotten: 1,
+		Skipped: map[string]int{"version_conflict": 1, "deleted": 1, "pinned": 1, "not_found": 1},
+		Removed: map[string]int{"memories": 1},
+		IDs:     []string{gone.String()}}, receipt)
 	require.Equal(t, 5, receipt.Processed())
 
 	m := w.get(gone)
@@ -363,7 +377,8 @@ func (w *world) crowd(n int) {
 	for from := 0; from < n; from += 500 {
 		var candidates []schema.Candidate
 		for i := from; i < min(n, from+500); i++ {
-			candidates = append(candidates, schema.Candidate{Content: fmt.Sprintf("Machine %d stands in hall %d", i, i%7)})
+			candidates = append(candidates,
+				schema.Candidate{Content: fmt.Sprintf("Machine %d stands in hall %d", i, i%7)})
 		}
 		w.stage(candidates...)
 	}
@@ -450,7 +465,8 @@ func (w *world) linkedSource(content string) (uuid.UUID, schema.Range) {
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	f := fact("It is said that " + content)
 	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []pipeline.Extracted{{CandidateID: id,
-		Extraction: memory.Extraction{Facts: []memory.Fact{f}, Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob")}}}}, w.now))
+		Extraction: memory.Extraction{Facts: []memory.Fact{f},
+			Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob")}}}}, w.now))
 	w.decide(r, id, idea{fact: f, action: schema.ActionAdd, vector: axis()})
 	require.Equal(w.t, 1, w.write(r).Added)
 	w.link(r)
@@ -471,13 +487,16 @@ func TestForgettingTakesExactlyItsMentionsBack(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			one, r1 := w.linkable("Alice knows Bob and, as they say, the boss", triple("Alice", "knows", "Bob"), triple("Bob", "knows", "Alice"), triple("Alice", "fears", "the Director"))
-			two, r2 := w.linkable("Alice knows Bob well", triple("alice", "knows", "Bob"), triple("Bob", "owns", "Acme Corp"))
+			one, r1 := w.linkable("Alice knows Bob and, as they say, the boss", triple("Alice", "knows", "Bob"),
+				triple("Bob", "knows", "Alice"), triple("Alice", "fears", "the Director"))
+			two, r2 := w.linkable("Alice knows Bob well", triple("alice", "knows", "Bob"),
+				triple("Bob", "owns", "Acme Corp"))
 			w.link(r1)
 			w.link(r2)
 			w.requireExactEdges()
 			require.Equal(t, 2, w.mentions("alice"))
-			require.Equal(t, 1, w.mentions("the director"), "an entity that no text names word for word is its source's")
+			require.Equal(t, 1, w.mentions("the director"),
+				"an entity that no text names word for word is its source's")
 			require.Equal(t, 1, w.count("entity_relations", "mentions = 2"))
 
 			receipt := w.forgetAll(w.forgets(mode, named(one)))
@@ -503,7 +522,8 @@ func TestForgetWhileLinking(t *testing.T) {
 	var ids []uuid.UUID
 	var ranges []schema.Range
 	for i := range 24 {
-		id, r := w.linkable(fmt.Sprintf("Alice, Bob and Carol met %d times", i), triple("Alice", "met", "Bob"), triple("Carol", "met", "Alice"), triple("Bob", "met", "Carol"))
+		id, r := w.linkable(fmt.Sprintf("Alice, Bob and Carol met %d times", i), triple("Alice", "met", "Bob"),
+			triple("Carol", "met", "Alice"), triple("Bob", "met", "Carol"))
 		ids, ranges = append(ids, id), append(ranges, r)
 	}
 	var wg sync.WaitGroup
@@ -531,7 +551,11 @@ func TestForgetWhileLinking(t *testing.T) {
 	for _, preview := range previews {
 		wg.Go(func() {
 			for range 4 {
-				retry(func() error { _, err := w.ForgetBatch(ctx, "t", uuid.MustParse(preview.RunID), 2, w.now); return err })
+				retry(func() error {
+					_, err := w.ForgetBatch(ctx, "t", uuid.MustParse(preview.RunID), 2,
+						w.now)
+					return err
+				})
 			}
 		})
 	}
@@ -543,7 +567,8 @@ func TestForgetWhileLinking(t *testing.T) {
 	w.requireExactEdges()
 	w.requireExactStats()
 	require.Equal(t, 24, w.count("memory_history", "event = 'deleted'"))
-	require.Zero(t, w.count("memory_entity_mentions x", "NOT EXISTS (SELECT FROM memories m WHERE m.id = x.memory_id AND m.erased_at IS NULL)"))
+	require.Zero(t, w.count("memory_entity_mentions x",
+		"NOT EXISTS (SELECT FROM memories m WHERE m.id = x.memory_id AND m.erased_at IS NULL)"))
 }
 
 // A pipeline that is at work on what is forgotten writes nothing any more, at whatever step it is.
@@ -554,10 +579,14 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			f := fact("XyzzyCanary lives here")
-			extraction := memory.Extraction{Facts: []memory.Fact{f}, Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob")}}
-			ack, r := w.stage(say("XyzzyCanary at the first step", "XyzzyCanary at the second", "XyzzyCanary at the third", "and another one stays")...)
+			extraction := memory.Extraction{Facts: []memory.Fact{f},
+				Triples: []memory.Triple{triple("XyzzyCanary", "knows", "Bob")}}
+			ack, r := w.stage(say("XyzzyCanary at the first step", "XyzzyCanary at the second",
+				"XyzzyCanary at the third", "and another one stays")...)
 			at := func(i int) uuid.UUID { return uuid.MustParse(ack.MemoryIDs[i]) }
-			require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: at(1), Extraction: extraction}, {CandidateID: at(2), Extraction: extraction}}, w.now))
+			require.NoError(t, w.SaveExtractions(ctx, "t",
+				[]pipeline.Extracted{{CandidateID: at(1), Extraction: extraction},
+					{CandidateID: at(2), Extraction: extraction}}, w.now))
 			w.decide(r, at(2), idea{fact: f, action: schema.ActionAdd})
 
 			preview := w.selects(w.forgets(mode, named(at(0), at(1), at(2))))
@@ -573,7 +602,8 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 
 			// What was under way comes back from the model.
 			before := w.snapshot()
-			require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: at(0), Extraction: extraction}}, w.now))
+			require.NoError(t, w.SaveExtractions(ctx, "t",
+				[]pipeline.Extracted{{CandidateID: at(0), Extraction: extraction}}, w.now))
 			w.decideQuietly(r, at(1), f)
 			require.Equal(t, schema.WriteCounts{}, w.write(r))
 			require.Equal(t, schema.LinkCounts{}, w.link(r))
@@ -600,8 +630,10 @@ func TestForgottenMemoriesLeaveThePipeline(t *testing.T) {
 // decideQuietly saves a decision without looking at the memories.
 func (w *world) decideQuietly(r schema.Range, candidate uuid.UUID, f memory.Fact) {
 	w.t.Helper()
-	require.NoError(w.t, w.SaveDecisions(ctx, r, []uuid.UUID{candidate}, []pipeline.Decided{{CandidateID: candidate, Fact: f,
-		Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.8, Reason: "because of " + f.Content}}}, w.now))
+	require.NoError(w.t, w.SaveDecisions(ctx, r, []uuid.UUID{candidate},
+		[]pipeline.Decided{{CandidateID: candidate, Fact: f,
+			Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.8, Reason: "because of " + f.Content}}},
+		w.now))
 }
 
 func TestCancelledForgetKeepsWhatIsLeft(t *testing.T) {

@@ -18,10 +18,12 @@ func TestForgetOfAnotherVersionChangesNothing(t *testing.T) {
 	for _, mode := range []schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase} {
 		req := w.forgets(mode, onlyNamed(id))
 		req.Execute, req.IfVersion = true, before.Version-1
-		_, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "forget/wf"}, req, w.now)
+		_, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "forget/wf"},
+			req, w.now)
 		var conflict *schema.VersionConflict
 		require.ErrorAs(t, err, &conflict)
-		require.Equal(t, schema.VersionConflict{ID: id.String(), IfVersion: before.Version - 1, Version: before.Version}, *conflict)
+		require.Equal(t, schema.VersionConflict{ID: id.String(), IfVersion: before.Version - 1,
+			Version: before.Version}, *conflict)
 	}
 	require.Equal(t, before, w.get(id))
 	require.Zero(t, w.count("forget_runs", "true"), "not even a run is left")

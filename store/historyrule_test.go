@@ -34,9 +34,11 @@ func TestMayReadHistoryInSQL(t *testing.T) {
 		}
 		secret := text("secret")
 		secret.Sensitivity = schema.SensitivityHigh
-		add(memory.HistoryOfMemory, w, w.keepAs(schema.VisibilityGlobal, secret), schema.VisibilityGlobal, schema.SensitivityHigh)
+		add(memory.HistoryOfMemory, w, w.keepAs(schema.VisibilityGlobal, secret), schema.VisibilityGlobal,
+			schema.SensitivityHigh)
 
-		gone, staged := w.keepAs(schema.VisibilityPrivate, text("lost")), w.explicit("Milk is sour, "+string(rune('A'+i))+" says.")
+		gone, staged := w.keepAs(schema.VisibilityPrivate,
+			text("lost")), w.explicit("Milk is sour, "+string(rune('A'+i))+" says.")
 		w.forgetAll(w.forgets(schema.ForgetForce, named(gone, staged)))
 		add(memory.HistoryOfForgotten, w, gone, "", "")
 		add(memory.HistoryOfCandidate, w, staged, "", schema.SensitivityLow)
@@ -76,9 +78,11 @@ func TestShowHistoryInSQL(t *testing.T) {
 	var shown []uuid.UUID
 	for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGlobal} {
 		replaced := a.keepAs(schema.VisibilityGlobal, claims("Ana "+string(v), "Lisbon", ""))
-		a.applied(a.revision(schema.ReviseSupersede, seenBy(v, claims("Ana "+string(v), "Porto", "")), a.as(replaced)...))
+		a.applied(a.revision(schema.ReviseSupersede, seenBy(v, claims("Ana "+string(v), "Porto", "")),
+			a.as(replaced)...))
 		contested := a.keepAs(schema.VisibilityGlobal, claims("Ben "+string(v), "Lisbon", ""))
-		a.applied(a.revision(schema.ReviseContest, seenBy(v, claims("Ben "+string(v), "Porto", "")), a.as(contested)...))
+		a.applied(a.revision(schema.ReviseContest, seenBy(v, claims("Ben "+string(v), "Porto", "")),
+			a.as(contested)...))
 		shown = append(shown, replaced, contested)
 	}
 	withheld := 0

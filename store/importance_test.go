@@ -20,10 +20,12 @@ import (
 // worth sets what a memory's importance follows from, past the store. A zero access means none.
 func (w *world) worth(id uuid.UUID, base float64, pinned bool, created, accessed time.Time) {
 	w.t.Helper()
-	w.exec(`UPDATE memories SET importance = $2, pinned = $3, created_at = $4, recorded_at = $4, updated_at = $4 WHERE id = $1`, id, base, pinned, created)
+	w.exec(`UPDATE memories SET importance = $2, pinned = $3, created_at = $4, recorded_at = $4, updated_at = $4
+		WHERE id = $1`, id, base, pinned, created)
 	w.exec(`DELETE FROM memory_access WHERE memory_id = $1`, id)
 	if !accessed.IsZero() {
-		w.exec(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) VALUES ($1, $2, 1, $3)`, w.p.Tenant, id, accessed)
+		w.exec(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) VALUES ($1, $2, 1, $3)`,
+			w.p.Tenant, id, accessed)
 	}
 }
 
@@ -34,10 +36,12 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 	id := w.memory("the kestrel nests in the tower")
 	day := 24 * time.Hour
 	age := rapid.Custom(func(rt *rapid.T) time.Duration {
-		scale := rapid.SampledFrom([]time.Duration{0, time.Hour, 2 * day, 30 * day, 90 * day, 200 * 365 * day}).Draw(rt, "scale")
+		scale := rapid.SampledFrom([]time.Duration{0, time.Hour, 2 * day, 30 * day, 90 * day,
+			200 * 365 * day}).Draw(rt, "scale")
 		return time.Duration(rapid.Float64Range(0.1, 1).Draw(rt, "share") * float64(scale))
 	})
-	value := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, math.SmallestNonzeroFloat64, 1e-200, 1e-101, 1e-9, 0.2, 0.5, 0.8, 1}))
+	value := rapid.OneOf(rapid.Float64Range(0, 1),
+		rapid.SampledFrom([]float64{0, math.SmallestNonzeroFloat64, 1e-200, 1e-101, 1e-9, 0.2, 0.5, 0.8, 1}))
 	rapid.Check(t, func(rt *rapid.T) {
 		base, pinned := value.Draw(rt, "base"), rapid.IntRange(0, 3).Draw(rt, "pinned") == 0
 		if pinned {
@@ -46,7 +50,8 @@ func TestImportanceFadesInSQLAsInGo(t *testing.T) {
 		created := w.now.Add(-age.Draw(rt, "created")).Truncate(time.Microsecond)
 		last, accessed := created, time.Time{}
 		if rapid.Bool().Draw(rt, "accessed") {
-			accessed = w.now.Add(-age.Draw(rt, "access") + time.Hour/2).Truncate(time.Microsecond) // a clock may be ahead
+			// a clock may be ahead
+			accessed = w.now.Add(-age.Draw(rt, "access") + time.Hour/2).Truncate(time.Microsecond)
 			last = accessed
 		}
 		w.worth(id, base, pinned, created, accessed)
@@ -105,9 +110,11 @@ func TestRankingsUseTheImportanceOfNow(t *testing.T) {
 	faded, fresh := w.entity("Ana", "likes", "tea"), w.entity("Ana", "keeps", "bees")
 	w.worth(faded, 0.9, false, w.now.Add(-60*day), time.Time{})
 	w.worth(fresh, 0.5, false, w.now.Add(-60*day), w.now.Add(-day))
-	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at) VALUES ('t', $1, 'ana', 'Ana', 2, now(), now())
+	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
+		VALUES ('t', $1, 'ana', 'Ana', 2, now(), now())
 		ON CONFLICT (tenant, canonical_name) DO NOTHING`, uuid.New())
-	w.exec(`INSERT INTO memory_entity_mentions SELECT e.tenant, m.id, e.id, now() FROM entities e, memories m WHERE e.canonical_name = 'ana' AND m.id = ANY($1)
+	w.exec(`INSERT INTO memory_entity_mentions SELECT e.tenant, m.id, e.id, now() FROM entities e, memories m
+		WHERE e.canonical_name = 'ana' AND m.id = ANY($1)
 		ON CONFLICT DO NOTHING`, []uuid.UUID{faded, fresh})
 	worth := map[uuid.UUID]float64{
 		faded: memory.Importance(0.9, 60*day, 0, false), fresh: memory.Importance(0.5, day, 0, false),
@@ -157,7 +164,9 @@ func (w *world) entity(subject, predicate, object string) uuid.UUID {
 	require.Equal(w.t, 1, w.write(r).Added)
 	w.link(r)
 	var id uuid.UUID
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT memory_id FROM proposals WHERE batch_id = $1 AND state = 'applied'`, r.BatchID).Scan(&id))
+	require.NoError(w.t,
+		w.owner.QueryRow(ctx, `SELECT memory_id FROM proposals WHERE batch_id = $1 AND state = 'applied'`,
+			r.BatchID).Scan(&id))
 	return id
 }
 
@@ -168,7 +177,8 @@ func TestSessionNotesAreRankedByTheImportanceOfNow(t *testing.T) {
 	day := 24 * time.Hour
 	turn := w.hear("The office moves in spring.", "s1")
 	note := func(subject string) uuid.UUID {
-		return w.created(*with(semantic(subject+" is decided", subject, "is", "decided", always), func(m *schema.MemoryRecord) { m.Session = "s1" }))
+		return w.created(*with(semantic(subject+" is decided", subject, "is", "decided", always),
+			func(m *schema.MemoryRecord) { m.Session = "s1" }))
 	}
 	faded, fresh := note("the desk"), note("the lamp")
 	w.worth(faded, 0.9, false, w.now.Add(-60*day), time.Time{})

@@ -14,7 +14,8 @@ import (
 	"github.com/mneme/mneme/store/learning"
 )
 
-// Reading new evidence and finding scopes go by an index whatever the planner knows of the tables: one page costs a page.
+// Reading new evidence and finding scopes go by an index whatever the planner knows of the tables: one page costs a
+// page.
 func TestEvidenceIsReadByIndex(t *testing.T) {
 	t.Parallel()
 	rows := 20_000
@@ -27,12 +28,17 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 			story := episodeRecord()
 			w.putAll(story)
 			_, err := w.owner.Exec(ctx, `
-				INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, type, category, tier, typology, content,
-					normalized_content, content_hash, payload, confidence, importance, salience, salience_at, decay_curve, half_life,
-					min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at,
+				INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, type, category, tier, typology,
+				content,
+					normalized_content, content_hash, payload, confidence, importance, salience, salience_at,
+					decay_curve, half_life,
+					min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at,
+					updated_at,
 					created_by)
-				SELECT tenant, gen_random_uuid(), agent_id, project, scope, visibility, type, category, tier, typology, content,
-					normalized_content, sha256(n::text::bytea), payload, confidence, importance, salience, salience_at, decay_curve,
+				SELECT tenant, gen_random_uuid(), agent_id, project, scope, visibility, type, category, tier, typology,
+				content,
+					normalized_content, sha256(n::text::bytea), payload, confidence, importance, salience, salience_at,
+					decay_curve,
 					half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at,
 					created_at + n * interval '1 second', updated_at, created_by
 				FROM memories, generate_series(1, $1) n`, rows)
@@ -58,7 +64,8 @@ func TestEvidenceIsReadByIndex(t *testing.T) {
 				WHERE m.tenant = 't' AND m.project = '' AND m.scope = ''
 					AND (CASE WHEN m.visibility IN ('private', 'group') THEN m.agent_id ELSE '' END) = 'a'
 					AND m.live AND m.type = 'episodic'
-					AND (coalesce(m.recorded_at, m.created_at), m.id) > ('2020-01-01', '00000000-0000-0000-0000-000000000000')
+					AND (coalesce(m.recorded_at, m.created_at), m.id) > ('2020-01-01',
+					'00000000-0000-0000-0000-000000000000')
 				ORDER BY coalesce(m.recorded_at, m.created_at), m.id LIMIT 500`} {
 				lines, err := w.owner.Query(ctx, "EXPLAIN "+sql)
 				require.NoError(t, err)

@@ -22,13 +22,15 @@ import (
 )
 
 func said(id, stream, agent, kind string) ledger.Event {
-	return ledger.Event{ID: id, Stream: stream, Agent: agent, Kind: kind, OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Payload: json.RawMessage(fmt.Sprintf(`{"text":"what %s says"}`, id))}
+	return ledger.Event{ID: id, Stream: stream, Agent: agent, Kind: kind,
+		OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Payload:    json.RawMessage(fmt.Sprintf(`{"text":"what %s says"}`, id))}
 }
 
 func (w *world) append(at time.Time, list ...ledger.Event) []ledger.Appended {
 	w.t.Helper()
-	out, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", PolicyGroup: "g", Events: list, Open: views.GlobalKinds(), Now: at})
+	out, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", PolicyGroup: "g", Events: list,
+		Open: views.GlobalKinds(), Now: at})
 	require.NoError(w.t, err)
 	return out
 }
@@ -38,14 +40,17 @@ func TestAppendEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := time.Now()
-	a, b, c := said("a", "run/x", "ann", ledger.KindAgentSpoke), said("b", "run/y", "ann", ledger.KindAgentSpoke), said("c", "run/x", "bob", ledger.KindWorldObserved)
-	require.Equal(t, []ledger.Appended{{ID: "a", Stream: "run/x", Seq: 1, Added: true}, {ID: "b", Stream: "run/y", Seq: 1, Added: true},
+	a, b, c := said("a", "run/x", "ann", ledger.KindAgentSpoke), said("b", "run/y", "ann",
+		ledger.KindAgentSpoke), said("c", "run/x", "bob", ledger.KindWorldObserved)
+	require.Equal(t, []ledger.Appended{{ID: "a", Stream: "run/x", Seq: 1, Added: true},
+		{ID: "b", Stream: "run/y", Seq: 1, Added: true},
 		{ID: "a", Stream: "run/x", Seq: 1}, {ID: "c", Stream: "run/x", Seq: 2, Added: true}}, w.append(now, a, b, a, c))
 	spaced := c
 	spaced.Payload = json.RawMessage(" " + string(c.Payload)[:1] + " " + string(c.Payload)[1:])
 	spaced.Payload = spaced.Payload[1:]
 	d := said("d", "run/x", "ann", ledger.KindAgentSpoke)
-	require.Equal(t, []ledger.Appended{{ID: "c", Stream: "run/x", Seq: 2}, {ID: "d", Stream: "run/x", Seq: 3, Added: true}}, w.append(now, spaced, d))
+	require.Equal(t, []ledger.Appended{{ID: "c", Stream: "run/x", Seq: 2},
+		{ID: "d", Stream: "run/x", Seq: 3, Added: true}}, w.append(now, spaced, d))
 
 	page, err := w.Store.Page(ctx, "t", "run/x", 0, 10)
 	require.NoError(t, err)
@@ -103,8 +108,10 @@ func TestAppendAtOnce(t *testing.T) {
 	for n := range writers {
 		wg.Go(func() {
 			for i := range rounds {
-				own := said(fmt.Sprintf("own-%d-%d", n, i), "run/all", fmt.Sprintf("agent-%d", n), ledger.KindAgentSpoke)
-				shared := said(fmt.Sprintf("shared-%d", i), []string{"run/all", "run/second"}[i%2], "ann", ledger.KindAgentSpoke)
+				own := said(fmt.Sprintf("own-%d-%d", n, i), "run/all", fmt.Sprintf("agent-%d", n),
+					ledger.KindAgentSpoke)
+				shared := said(fmt.Sprintf("shared-%d", i), []string{"run/all", "run/second"}[i%2], "ann",
+					ledger.KindAgentSpoke)
 				list := []ledger.Event{own, shared}
 				if n%2 == 1 {
 					slices.Reverse(list)
@@ -137,17 +144,21 @@ func TestLatestIsWhatTheViewShows(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	agents, groups := []string{"ann", "bob", "cas"}, []string{"", "g", "h"}
-	kinds := []string{ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindWorldObserved, ledger.KindAgentReflected, "market.closed"}
+	kinds := []string{ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindWorldObserved,
+		ledger.KindAgentReflected, "market.closed"}
 	round := 0
 	rapid.Check(t, func(r *rapid.T) {
 		round++
 		stream := fmt.Sprintf("run/%d", round)
 		var list []ledger.Event
 		for i := range rapid.IntRange(1, 40).Draw(r, "events") {
-			e := said(fmt.Sprintf("%d-%d", round, i), stream, rapid.SampledFrom(agents).Draw(r, "agent"), rapid.SampledFrom(kinds).Draw(r, "kind"))
+			e := said(fmt.Sprintf("%d-%d", round, i), stream, rapid.SampledFrom(agents).Draw(r, "agent"),
+				rapid.SampledFrom(kinds).Draw(r, "kind"))
 			e.PolicyGroup = rapid.SampledFrom(groups).Draw(r, "group")
-			e.Visibility = rapid.SampledFrom([]schema.Visibility{"", schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal}).Draw(r, "visibility")
-			e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", schema.SensitivityMedium, schema.SensitivityHyper}).Draw(r, "sensitivity")
+			e.Visibility = rapid.SampledFrom([]schema.Visibility{"", schema.VisibilityPrivate, schema.VisibilityGroup,
+				schema.VisibilityShared, schema.VisibilityGlobal}).Draw(r, "visibility")
+			e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", schema.SensitivityMedium,
+				schema.SensitivityHyper}).Draw(r, "sensitivity")
 			if e.Kind == ledger.KindAgentReflected {
 				e.Payload = json.RawMessage(`{"belief":"x","based_on":["y"]}`)
 			}
@@ -160,8 +171,10 @@ func TestLatestIsWhatTheViewShows(t *testing.T) {
 			require.NoError(r, err)
 			list[0].Erased = true
 		}
-		p := schema.Principal{Tenant: "t", Agent: rapid.SampledFrom(agents).Draw(r, "viewer"), PolicyGroup: rapid.SampledFrom(groups).Draw(r, "viewer's group")}
-		ceiling := rapid.SampledFrom([]schema.Sensitivity{schema.SensitivityMedium, schema.SensitivityHyper}).Draw(r, "ceiling")
+		p := schema.Principal{Tenant: "t", Agent: rapid.SampledFrom(agents).Draw(r, "viewer"),
+			PolicyGroup: rapid.SampledFrom(groups).Draw(r, "viewer's group")}
+		ceiling := rapid.SampledFrom([]schema.Sensitivity{schema.SensitivityMedium,
+			schema.SensitivityHyper}).Draw(r, "ceiling")
 		limit := rapid.IntRange(1, 12).Draw(r, "limit")
 		viewer := views.Viewer{Agent: p.Agent, PolicyGroup: p.PolicyGroup, MaxSensitivity: ceiling}
 		var want []string
@@ -171,7 +184,8 @@ func TestLatestIsWhatTheViewShows(t *testing.T) {
 			}
 		}
 		want = want[max(0, len(want)-limit):]
-		got, err := w.Store.Latest(ctx, events.LatestInput{Principal: p, Stream: stream, MaxSensitivity: ceiling, Limit: limit})
+		got, err := w.Store.Latest(ctx, events.LatestInput{Principal: p, Stream: stream, MaxSensitivity: ceiling,
+			Limit: limit})
 		require.NoError(r, err)
 		require.Equal(r, append([]string{}, want...), idsOf(got))
 	})
@@ -196,7 +210,8 @@ func TestEmptyEvents(t *testing.T) {
 	require.Empty(t, page[0].Payload)
 	require.Equal(t, int64(1), page[0].Seq)
 	require.NotEmpty(t, page[1].Payload)
-	for _, sql := range []string{`UPDATE events SET turn = 5`, `UPDATE events SET payload = '{}'`, `DELETE FROM events`} {
+	for _, sql := range []string{`UPDATE events SET turn = 5`, `UPDATE events SET payload = '{}'`,
+		`DELETE FROM events`} {
 		_, err := w.owner.Exec(ctx, sql)
 		require.Error(t, err, sql)
 	}
@@ -238,7 +253,8 @@ func TestAppendWhatIsNotWellFormed(t *testing.T) {
 func TestPurgeOfEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.append(w.now, said("old", "run/x", "ann", ledger.KindAgentSpoke), said("of a world", "world/town", "ann", ledger.KindAgentSpoke),
+	w.append(w.now, said("old", "run/x", "ann", ledger.KindAgentSpoke),
+		said("of a world", "world/town", "ann", ledger.KindAgentSpoke),
 		said("evidence", "run/y", "ann", ledger.KindAgentSpoke), said("alone", "run/z", "ann", ledger.KindAgentSpoke))
 	_, r := w.stage(schema.Candidate{Content: "The pump leaks.", Refs: []schema.Ref{{Kind: "event", Ref: "evidence"}}})
 	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
@@ -252,7 +268,8 @@ func TestPurgeOfEvents(t *testing.T) {
 	require.Equal(t, []string{"evidence", "new", "of a world"}, left)
 	require.Zero(t, w.count("event_ids", "id IN ('old', 'alone')"))
 	require.Zero(t, w.count("event_streams", "stream = 'run/z'"), "nothing is left of it")
-	require.Equal(t, []ledger.Appended{{ID: "newer", Stream: "run/x", Seq: 3, Added: true}}, w.append(w.now, said("newer", "run/x", "ann", ledger.KindAgentSpoke)))
+	require.Equal(t, []ledger.Appended{{ID: "newer", Stream: "run/x", Seq: 3, Added: true}},
+		w.append(w.now, said("newer", "run/x", "ann", ledger.KindAgentSpoke)))
 }
 
 // Reads of the ledger read few rows of 100,000, with statistics and without.
@@ -260,10 +277,13 @@ func TestTheLedgerReadsFewRows(t *testing.T) {
 	t.Parallel()
 	for _, analysed := range []bool{false, true} {
 		w := newUnplannedWorld(t)
-		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at, recorded_at)
-			SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 50, 'agent.spoke', CASE WHEN n % 10 = 0 THEN 'global' ELSE 'private' END, 'low', now(), now()
+		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
+			recorded_at)
+			SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 50, 'agent.spoke',
+			CASE WHEN n % 10 = 0 THEN 'global' ELSE 'private' END, 'low', now(), now()
 			FROM generate_series(0, 99999) n`)
-		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at FROM events`)
+		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
+			FROM events`)
 		if analysed {
 			w.exec(`ANALYZE`)
 		}
@@ -274,7 +294,8 @@ func TestTheLedgerReadsFewRows(t *testing.T) {
 		for name, run := range map[string]func() error{
 			"page": func() error { return second(s.Page(ctx, "t", "run/1", 30_000, 20)) },
 			"latest": func() error {
-				return second(s.Latest(ctx, events.LatestInput{Principal: schema.Principal{Tenant: "t", Agent: "agent7"}, Stream: "run/1", Limit: 20}))
+				return second(s.Latest(ctx, events.LatestInput{Principal: schema.Principal{Tenant: "t",
+					Agent: "agent7"}, Stream: "run/1", Limit: 20}))
 			},
 			"by id": func() error { return second(s.ByID(ctx, "t", []string{"e7", "e70000", "e99999"})) },
 		} {

@@ -37,7 +37,8 @@ func TestEveryClassHasItsLimits(t *testing.T) {
 	}
 	byDefault := func(fn func(pgx.Tx) error) error { return s.Read(ctx, "t", fn) }
 	require.Equal(t, 5*time.Second, limit(byDefault, "statement_timeout"), "somebody waits for what is read")
-	for name, want := range map[string]time.Duration{"statement_timeout": 30 * time.Second, "lock_timeout": 20 * time.Second,
+	for name, want := range map[string]time.Duration{"statement_timeout": 30 * time.Second,
+		"lock_timeout":                        20 * time.Second,
 		"idle_in_transaction_session_timeout": time.Minute} {
 		var ms int64
 		require.NoError(t, s.Pool.QueryRow(ctx, settingSQL, name).Scan(&ms))
@@ -54,7 +55,8 @@ func TestChangesHaveTheLimitsOfThePipeline(t *testing.T) {
 		INSERT INTO seen SELECT s.name, s.setting FROM pg_settings s WHERE s.name LIKE '%_timeout'; RETURN NULL; END $$`)
 	w.exec(`CREATE TRIGGER zzz_see AFTER INSERT ON ingest_batches FOR EACH STATEMENT EXECUTE FUNCTION see()`)
 	w.memory("the kestrel nests in the tower")
-	for name, want := range map[string]int{"statement_timeout": 30_000, "lock_timeout": 20_000, "idle_in_transaction_session_timeout": 60_000} {
+	for name, want := range map[string]int{"statement_timeout": 30_000, "lock_timeout": 20_000,
+		"idle_in_transaction_session_timeout": 60_000} {
 		require.Equal(t, 1, w.count("seen", "name = $1 AND setting::int = $2", name, want), name)
 	}
 }

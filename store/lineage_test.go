@@ -16,7 +16,8 @@ import (
 // edge relates two memories past the store.
 func (w *world) edge(from uuid.UUID, predicate string, to uuid.UUID, reason string) {
 	w.t.Helper()
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at, reason) SELECT tenant, id, $2, $3, created_at, $4 FROM memories WHERE id = $1`,
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at, reason)
+		SELECT tenant, id, $2, $3, created_at, $4 FROM memories WHERE id = $1`,
 		from, predicate, to, reason)
 }
 
@@ -50,8 +51,10 @@ func TestLineageGoesWhereItCameFrom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	talk, log := w.memory("a long talk with Dana"), w.memory("a log file")
-	oldest, older, fact := w.explicit("Dana drinks water"), w.explicit("Dana drinks tea"), w.explicit("Dana drinks coffee")
-	sibling, skill, rival, friend := w.explicit("Dana has a cat"), w.explicit("brew coffee for Dana"), w.explicit("Dana drinks cocoa"), w.explicit("Dana owns a mill")
+	oldest, older, fact := w.explicit("Dana drinks water"), w.explicit("Dana drinks tea"), w.explicit("Dana "+
+		"drinks coffee")
+	sibling, skill, rival, friend := w.explicit("Dana has a cat"), w.explicit("brew coffee for "+
+		"Dana"), w.explicit("Dana drinks cocoa"), w.explicit("Dana owns a mill")
 	w.edge(fact, "derived_from", talk, "")
 	w.edge(sibling, "derived_from", talk, "")
 	w.edge(older, "derived_from", log, "")
@@ -66,7 +69,8 @@ func TestLineageGoesWhereItCameFrom(t *testing.T) {
 	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2 WHERE id = $1`, ancestor, oldest)
 
 	l := w.lineage(fact, 0)
-	require.Equal(t, sorted(fact, talk, older, oldest, ancestor, log, skill, rival, friend), nodesOf(l), "all but the sibling")
+	require.Equal(t, sorted(fact, talk, older, oldest, ancestor, log, skill, rival, friend), nodesOf(l),
+		"all but the sibling")
 	require.Empty(t, l.Cut)
 	require.Len(t, l.Edges, 8, "an edge told by columns and relation is one")
 	for _, e := range l.Edges {
@@ -84,7 +88,8 @@ func TestLineageGoesWhereItCameFrom(t *testing.T) {
 		require.Equal(t, schema.AuditCreate, n.LastStep.Action)
 		require.Equal(t, "agent:a", n.CreatedBy)
 	}
-	require.Equal(t, sorted(oldest, ancestor, older, fact), nodesOf(w.lineage(oldest, 0)), "forwards along the chain, not to what others were derived from")
+	require.Equal(t, sorted(oldest, ancestor, older, fact), nodesOf(w.lineage(oldest, 0)),
+		"forwards along the chain, not to what others were derived from")
 	require.Equal(t, sorted(talk, fact, sibling, skill), nodesOf(w.lineage(talk, 0)))
 
 	near := w.lineage(fact, 1)
@@ -107,7 +112,8 @@ func TestLineageWithholds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, sorted(open, secret), nodesOf(l), "nothing after what is withheld")
 	require.Equal(t, read.LineageNode{ID: secret.String(), Distance: 1, Withheld: true}, l.Nodes[1])
-	require.Equal(t, read.LineageEdge{From: open.String(), Predicate: "derived_from", To: secret.String(), Weight: 1}, l.Edges[0])
+	require.Equal(t, read.LineageEdge{From: open.String(), Predicate: "derived_from", To: secret.String(), Weight: 1},
+		l.Edges[0])
 	_, err = w.Lineage(ctx, stranger, secret, 0)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	_, err = w.Lineage(ctx, w.p, uuid.New(), 0)
@@ -131,11 +137,16 @@ func TestLineageEndsInCyclesAndAtItsCap(t *testing.T) {
 	require.Equal(t, sorted(a, b, c), nodesOf(l))
 	require.Empty(t, l.Cut)
 
-	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
-			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
-		SELECT 't', gen_random_uuid(), 'a', 'episodic', 'fact', 'session', 'episodic', 'n' || g, 'n' || g, sha256(('n' || g)::bytea), '{"kind": "episodic", "timeline": []}', 1, 0.5, 1,
-			now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x' FROM generate_series(1, 5000) g`)
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) SELECT 't', id, 'derived_from', $1, now() FROM memories WHERE content ~ '^n[0-9]+$'`, c)
+	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content,
+		content_hash, payload, confidence, importance, salience,
+			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
+			occurred_at, created_at, updated_at, created_by)
+		SELECT 't', gen_random_uuid(), 'a', 'episodic', 'fact', 'session', 'episodic', 'n' || g, 'n' || g,
+		sha256(('n' || g)::bytea), '{"kind": "episodic", "timeline": []}', 1, 0.5, 1,
+			now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x'
+				FROM generate_series(1, 5000) g`)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		SELECT 't', id, 'derived_from', $1, now() FROM memories WHERE content ~ '^n[0-9]+$'`, c)
 	l = w.lineage(c, 2)
 	require.Len(t, l.Nodes, read.MaxLineageNodes)
 	require.Contains(t, l.Cut, "nodes")

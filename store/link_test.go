@@ -22,7 +22,9 @@ func (w *world) linkable(content string, triples ...memory.Triple) (uuid.UUID, s
 	w.t.Helper()
 	ack, r := w.stage(say(content)...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
-	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{}, Triples: triples}}}, w.now))
+	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant,
+		[]pipeline.Extracted{{CandidateID: id,
+			Extraction: memory.Extraction{Facts: []memory.Fact{}, Triples: triples}}}, w.now))
 	return id, r
 }
 
@@ -36,20 +38,24 @@ func (w *world) link(r schema.Range) schema.LinkCounts {
 // requireExactMentions recounts from the mentions themselves.
 func (w *world) requireExactMentions() {
 	w.t.Helper()
-	require.Zero(w.t, w.count("entities e", `mentions <> (SELECT count(*) FROM memory_entity_mentions m WHERE m.tenant = e.tenant AND m.entity_id = e.id)`))
+	require.Zero(w.t, w.count("entities e",
+		`mentions <> (SELECT count(*) FROM memory_entity_mentions m WHERE m.tenant = e.tenant AND m.entity_id = e.id)`))
 }
 
 func (w *world) mentions(canonical string) int {
 	w.t.Helper()
 	var n int
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT mentions FROM entities WHERE tenant = $1 AND canonical_name = $2`, w.p.Tenant, canonical).Scan(&n))
+	require.NoError(w.t,
+		w.owner.QueryRow(ctx, `SELECT mentions FROM entities WHERE tenant = $1 AND canonical_name = $2`, w.p.Tenant,
+			canonical).Scan(&n))
 	return n
 }
 
 func TestLinkCountsEachMentionOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, r := w.linkable("Alice knows Bob. Bob knows Alice.", triple("Alice", "knows", "Bob"), triple(" BOB ", "knows", "alice."), triple("Alice", "is", "Alice"))
+	_, r := w.linkable("Alice knows Bob. Bob knows Alice.", triple("Alice", "knows", "Bob"),
+		triple(" BOB ", "knows", "alice."), triple("Alice", "is", "Alice"))
 	require.Equal(t, schema.LinkCounts{Entities: 2, Relations: 2, Mentions: 2}, w.link(r))
 	before := w.snapshot()
 	require.Equal(t, schema.LinkCounts{}, w.link(r), "a second run finds nothing to do")
@@ -74,7 +80,10 @@ func TestLinkMentionsTheFactsThatNameAnEntity(t *testing.T) {
 	ack, r := w.stage(say("Alice met Bob, and Carol was away")...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	facts := []memory.Fact{fact("Alice met Bob once"), fact("Carol was away then")}
-	require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: facts, Triples: []memory.Triple{triple("Alice", "met", "Bob"), triple("Carol", "was", "away")}}}}, w.now))
+	require.NoError(t, w.SaveExtractions(ctx, "t",
+		[]pipeline.Extracted{{CandidateID: id,
+			Extraction: memory.Extraction{Facts: facts,
+				Triples: []memory.Triple{triple("Alice", "met", "Bob"), triple("Carol", "was", "away")}}}}, w.now))
 	w.decide(r, id, idea{fact: facts[0], action: schema.ActionAdd}, idea{fact: facts[1], action: schema.ActionAdd})
 	require.Equal(t, 2, w.write(r).Added)
 	require.Equal(t, 8, w.link(r).Mentions, "four entities, each in the source and in one fact")
@@ -86,7 +95,8 @@ func TestLinkByManyAtOnceCountsExactly(t *testing.T) {
 	w := newWorld(t)
 	var ranges []schema.Range
 	for i := range 4 {
-		_, r := w.linkable(fmt.Sprintf("Alice, Bob, Carol and Dave met %d times", i), triple("Alice", "met", "Bob"), triple("Carol", "met", "Dave"), triple("Dave", "met", "Alice"),
+		_, r := w.linkable(fmt.Sprintf("Alice, Bob, Carol and Dave met %d times", i), triple("Alice", "met", "Bob"),
+			triple("Carol", "met", "Dave"), triple("Dave", "met", "Alice"),
 			triple("Bob", "met", fmt.Sprintf("guest %d", i)))
 		ranges = append(ranges, r)
 	}
@@ -114,8 +124,10 @@ func TestLinkLeavesOutWhatWasForgotten(t *testing.T) {
 	ack, r := w.stage(say("Alice owes Bob money", "Alice likes Bob")...)
 	gone, kept := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
 	require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{
-		{CandidateID: gone, Extraction: memory.Extraction{Triples: []memory.Triple{triple("Alice", "owes", "Bob"), triple("Alice", "owes", "Secret Corp")}}},
-		{CandidateID: kept, Extraction: memory.Extraction{Triples: []memory.Triple{triple("Alice", "likes", "Bob")}}}}, w.now))
+		{CandidateID: gone, Extraction: memory.Extraction{Triples: []memory.Triple{triple("Alice", "owes", "Bob"),
+			triple("Alice", "owes", "Secret Corp")}}},
+		{CandidateID: kept, Extraction: memory.Extraction{Triples: []memory.Triple{triple("Alice", "likes", "Bob")}}}},
+		w.now))
 	w.forget(gone)
 	require.Equal(t, schema.LinkCounts{Entities: 2, Relations: 1, Mentions: 2}, w.link(r))
 	require.Zero(t, w.count("entity_relations", "relationship = 'owes'"), "forgotten means forgotten")
@@ -155,7 +167,8 @@ func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
 	entries, err := w.Outbox(ctx, "t", hash, nil, 10)
 	require.NoError(t, err)
 	require.Len(t, entries, 3)
-	require.Equal(t, []uuid.UUID{one, two, three}, []uuid.UUID{entries[0].MemoryID, entries[1].MemoryID, entries[2].MemoryID}, "oldest first")
+	require.Equal(t, []uuid.UUID{one, two, three},
+		[]uuid.UUID{entries[0].MemoryID, entries[1].MemoryID, entries[2].MemoryID}, "oldest first")
 	require.Equal(t, "the first", entries[0].Content)
 	require.Nil(t, entries[0].Vector)
 	require.Empty(t, entries[1].Content, "content is read only for what has to be embedded")
@@ -163,9 +176,11 @@ func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
 	require.Equal(t, schema.TierSession, entries[0].Tier)
 
 	// Something changes after the index was told and before that is settled.
-	_, r := w.source("a correction", idea{fact: fact("the second, corrected"), action: schema.ActionUpdate, target: two})
+	_, r := w.source("a correction",
+		idea{fact: fact("the second, corrected"), action: schema.ActionUpdate, target: two})
 	w.write(r)
-	require.NoError(t, w.KeepEmbeddings(ctx, "t", hash, entries, map[uuid.UUID][]float32{one: axis(), three: axis()}, w.now))
+	require.NoError(t, w.KeepEmbeddings(ctx, "t", hash, entries, map[uuid.UUID][]float32{one: axis(), three: axis()},
+		w.now))
 	require.NoError(t, w.SettleOutbox(ctx, "t", entries, w.now))
 	require.Equal(t, 3, w.count("memory_embeddings", "true"))
 	require.Zero(t, w.count("index_outbox", "memory_id = $1", one))
@@ -189,12 +204,15 @@ func TestOutboxFoldsAndSettlesWhatWasSeen(t *testing.T) {
 
 	// What changed content since it was embedded keeps no vector of the old words.
 	w.exec(`UPDATE memories SET content_hash = sha256('x') WHERE id = $1`, one)
-	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 2, 'upsert', now())`, one)
+	w.exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 2, 'upsert', now())`,
+		one)
 	again, err := w.Outbox(ctx, "t", hash, []uuid.UUID{one}, 10)
 	require.NoError(t, err)
 	require.Nil(t, again[0].Vector)
-	require.NoError(t, w.KeepEmbeddings(ctx, "t", hash, entries[:1], map[uuid.UUID][]float32{one: make([]float32, 384)}, w.now))
+	require.NoError(t, w.KeepEmbeddings(ctx, "t", hash, entries[:1], map[uuid.UUID][]float32{one: make([]float32, 384)},
+		w.now))
 	require.NoError(t, w.SettleOutbox(ctx, "t", entries[:1], w.now))
-	require.Zero(t, w.count("memory_embeddings", "memory_id = $1 AND content_hash = sha256('x')", one), "a late vector of the old words is not stored")
+	require.Zero(t, w.count("memory_embeddings", "memory_id = $1 AND content_hash = sha256('x')", one),
+		"a late vector of the old words is not stored")
 	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1", one))
 }

@@ -35,7 +35,8 @@ func (w *world) explicit(content string) uuid.UUID {
 // claimed writes a fact with a functional claim.
 func (w *world) claimed(content, who, where string) uuid.UUID {
 	w.t.Helper()
-	_, r := w.source("somebody says: "+content, idea{fact: lives(content, who, where), action: schema.ActionAdd, vector: embed(w.t, content)})
+	_, r := w.source("somebody says: "+content,
+		idea{fact: lives(content, who, where), action: schema.ActionAdd, vector: embed(w.t, content)})
 	require.Equal(w.t, schema.WriteCounts{Added: 1}, w.write(r))
 	return uuid.MustParse(w.outcomes(r)[0].MemoryID)
 }
@@ -46,7 +47,8 @@ func (w *world) modification() schema.OperationRef {
 
 func (w *world) modifyInput(patches ...schema.Patch) edit.ModifyInput {
 	return edit.ModifyInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
-		Request: schema.ModifyRequest{Operation: schema.Operation{Principal: w.p, Actor: "person:mia", Reason: "it was wrong"}, Patches: patches}}
+		Request: schema.ModifyRequest{Operation: schema.Operation{Principal: w.p, Actor: "person:mia",
+			Reason: "it was wrong"}, Patches: patches}}
 }
 
 func (w *world) modify(patches ...schema.Patch) schema.ModifyResult {
@@ -80,10 +82,12 @@ func TestModifyStatuses(t *testing.T) {
 	pinned := w.explicit("critical: Never pour water on a grease fire.")
 	skill := w.ofType(schema.TypeCompetence, "Boil water", `{"kind":"competence","skill_name":"Boil water"}`)
 	plan := w.ofType(schema.TypePlanGraph, "Brew, then pour", `{"kind":"plan_graph","plan_id":"p","version":"1"}`)
-	gone, replaced, archived := w.explicit("This goes."), w.explicit("This is replaced."), w.explicit("This is put away.")
+	gone, replaced, archived := w.explicit("This goes."), w.explicit("This is "+
+		"replaced."), w.explicit("This is put away.")
 	w.softDelete(gone)
 	w.softDelete(replaced) // for the text statistics
-	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, deleted_at = NULL WHERE id = $1`, replaced, tea)
+	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, deleted_at = NULL WHERE id = $1`, replaced,
+		tea)
 	w.softDelete(archived)
 	w.exec(`UPDATE memories SET archived_at = now(), deleted_at = NULL WHERE id = $1`, archived)
 	stranger := *w
@@ -98,20 +102,28 @@ func TestModifyStatuses(t *testing.T) {
 		patch schema.Patch
 		want  schema.PatchResult
 	}{
-		{"no changes", schema.Patch{ID: tea.String(), Content: ptr(" Tea is  served hot. ")}, want(tea, schema.PatchNoChanges, 1)},
+		{"no changes", schema.Patch{ID: tea.String(), Content: ptr(" Tea is  served hot. ")},
+			want(tea, schema.PatchNoChanges, 1)},
 		{"not there", schema.Patch{ID: uuid.Nil.String(), Who: ptr("x")}, want(uuid.Nil, schema.PatchNotFound, 0)},
 		{"not to be seen", schema.Patch{ID: theirs.String(), Who: ptr("x")}, want(theirs, schema.PatchNotFound, 0)},
 		{"deleted", schema.Patch{ID: gone.String(), Who: ptr("x")}, want(gone, schema.PatchDeleted, 2)},
 		{"superseded", schema.Patch{ID: replaced.String(), Who: ptr("x")}, want(replaced, schema.PatchNotLive, 2)},
 		{"archived", schema.Patch{ID: archived.String(), Who: ptr("x")}, want(archived, schema.PatchNotLive, 2)},
-		{"another version", schema.Patch{ID: tea.String(), IfVersion: 2, Who: ptr("x")}, want(tea, schema.PatchVersionConflict, 1)},
-		{"pinned", schema.Patch{ID: pinned.String(), Content: ptr("Pour water on it.")}, want(pinned, schema.PatchPinned, 1)},
-		{"pinned importance", schema.Patch{ID: pinned.String(), Importance: ptr(0.2), Force: true}, want(pinned, schema.PatchPinned, 1)},
-		{"an episode", schema.Patch{ID: episode.String(), Content: ptr("The kettle sang.")}, want(episode, schema.PatchAppendOnly, 1)},
-		{"a competence", schema.Patch{ID: skill.String(), Content: ptr("Boil milk")}, want(skill, schema.PatchStructured, 1)},
-		{"a plan", schema.Patch{ID: plan.String(), Content: ptr("Pour, then brew")}, want(plan, schema.PatchStructured, 1)},
+		{"another version", schema.Patch{ID: tea.String(), IfVersion: 2, Who: ptr("x")},
+			want(tea, schema.PatchVersionConflict, 1)},
+		{"pinned", schema.Patch{ID: pinned.String(), Content: ptr("Pour water on it.")},
+			want(pinned, schema.PatchPinned, 1)},
+		{"pinned importance", schema.Patch{ID: pinned.String(), Importance: ptr(0.2), Force: true},
+			want(pinned, schema.PatchPinned, 1)},
+		{"an episode", schema.Patch{ID: episode.String(), Content: ptr("The kettle sang.")},
+			want(episode, schema.PatchAppendOnly, 1)},
+		{"a competence", schema.Patch{ID: skill.String(), Content: ptr("Boil milk")},
+			want(skill, schema.PatchStructured, 1)},
+		{"a plan", schema.Patch{ID: plan.String(), Content: ptr("Pour, then brew")},
+			want(plan, schema.PatchStructured, 1)},
 		{"a duplicate", schema.Patch{ID: coffee.String(), Content: ptr("TEA is served hot!")},
-			schema.PatchResult{ID: coffee.String(), Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: tea.String()}},
+			schema.PatchResult{ID: coffee.String(), Status: schema.PatchDuplicate, CurrentVersion: 1,
+				DuplicateID: tea.String()}},
 	} {
 		before := w.snapshot()
 		require.Equal(t, test.want, w.modifyOne(test.patch), test.name)
@@ -122,7 +134,8 @@ func TestModifyStatuses(t *testing.T) {
 			}
 		}
 		id := uuid.MustParse(test.patch.ID)
-		told := w.count("memory_history", "memory_id = $1 AND event = 'none' AND metadata->>'refused' = $2", id, string(test.want.Status))
+		told := w.count("memory_history", "memory_id = $1 AND event = 'none' AND metadata->>'refused' = $2", id,
+			string(test.want.Status))
 		switch test.want.Status {
 		case schema.PatchNoChanges, schema.PatchNotFound:
 			require.Zero(t, told, test.name)
@@ -134,7 +147,8 @@ func TestModifyStatuses(t *testing.T) {
 	for _, mode := range []schema.WriteMode{schema.ModeFrozen, schema.ModeShadow} {
 		frozen := *w
 		frozen.policy.Mode = mode
-		require.Equal(t, want(tea, schema.PatchFrozen, 1), frozen.modifyOne(schema.Patch{ID: tea.String(), Who: ptr("x")}))
+		require.Equal(t, want(tea, schema.PatchFrozen, 1),
+			frozen.modifyOne(schema.Patch{ID: tea.String(), Who: ptr("x")}))
 	}
 	require.Equal(t, 1, w.get(tea).Version)
 	out := w.modify(schema.Patch{ID: tea.String(), Who: ptr("ana")}, schema.Patch{ID: gone.String(), Who: ptr("x")})
@@ -164,9 +178,11 @@ func TestModifyChangesEveryField(t *testing.T) {
 	w := newWorld(t)
 	id := w.explicit("Tea is served hot.")
 	w.now = w.now.AddDate(0, 0, 30)
-	out := w.modifyOne(schema.Patch{ID: id.String(), IfVersion: 1, Reason: " it moved ", Content: ptr("  Tea is\nserved cold. "), Category: ptr(schema.CategoryRule),
+	out := w.modifyOne(schema.Patch{ID: id.String(), IfVersion: 1, Reason: " it moved ",
+		Content: ptr("  Tea is\nserved cold. "), Category: ptr(schema.CategoryRule),
 		Importance: ptr(0.25), Tags: &[]string{"Drinks", "tea ", "drinks"}, Who: ptr("ana")})
-	require.Equal(t, schema.PatchResult{ID: id.String(), Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}, out)
+	require.Equal(t, schema.PatchResult{ID: id.String(), Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2,
+		ContentChanged: true}, out)
 
 	m := w.get(id)
 	require.Equal(t, 2, m.Version)
@@ -176,17 +192,23 @@ func TestModifyChangesEveryField(t *testing.T) {
 	require.Equal(t, []string{"drinks", "tea"}, m.Tags)
 	require.Equal(t, "ana", m.Who)
 	require.Equal(t, w.now, m.UpdatedAt.UTC())
-	require.Equal(t, 1, w.count("memories", "id = $1 AND normalized_content = 'tea is served cold' AND content_hash = $2", id, normalize.Normalize("Tea is served cold").Hash))
+	require.Equal(t, 1, w.count("memories",
+		"id = $1 AND normalized_content = 'tea is served cold' AND content_hash = $2", id,
+		normalize.Normalize("Tea is served cold").Hash))
 	var payload schema.SemanticPayload
 	require.NoError(t, json.Unmarshal(m.Payload, &payload))
-	require.Equal(t, []string{"a", "states", `"Tea is served cold."`}, []string{payload.Subject, payload.Predicate, string(payload.Object)})
+	require.Equal(t, []string{"a", "states", `"Tea is served cold."`},
+		[]string{payload.Subject, payload.Predicate, string(payload.Object)})
 	require.Len(t, m.Provenance.Sources, 2)
-	require.Equal(t, []string{"human", "candidate:" + id.String()}, []string{m.Provenance.Sources[0].Kind, m.Provenance.Sources[0].Ref})
-	require.Equal(t, []string{"human", "person:mia: it moved"}, []string{m.Provenance.Sources[1].Kind, m.Provenance.Sources[1].Ref})
+	require.Equal(t, []string{"human", "candidate:" + id.String()},
+		[]string{m.Provenance.Sources[0].Kind, m.Provenance.Sources[0].Ref})
+	require.Equal(t, []string{"human", "person:mia: it moved"},
+		[]string{m.Provenance.Sources[1].Kind, m.Provenance.Sources[1].Ref})
 
 	w.now = w.now.AddDate(0, 0, 1)
 	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Tags: &[]string{}}).Status)
-	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Tea is served late."), Reason: "it moved"}).Status)
+	require.Equal(t, schema.PatchUpdated,
+		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Tea is served late."), Reason: "it moved"}).Status)
 	require.Empty(t, w.get(id).Tags)
 	require.Len(t, w.get(id).Provenance.Sources, 2, "the same evidence once")
 
@@ -209,15 +231,21 @@ func TestModifyChangesEveryField(t *testing.T) {
 	var got []step
 	for _, e := range h[1:] {
 		require.Equal(t, "modify/t/a/1", metadata(t, e)["workflow_id"])
-		got = append(got, step{e.Event, text(e.OldContent), text(e.NewContent), e.ChangedBy, e.Reason, metadata(t, e)["fields"], e.Version, e.Action})
+		got = append(got, step{e.Event, text(e.OldContent), text(e.NewContent), e.ChangedBy, e.Reason,
+			metadata(t, e)["fields"], e.Version, e.Action})
 	}
 	require.Equal(t, []step{
-		{schema.EventModified, "Tea is served hot.", "Tea is served cold.", "person:mia", "it moved", []any{"content", "category", "importance", "tags", "who"}, 2, schema.AuditModify},
-		{schema.EventModified, "Tea is served cold.", "Tea is served cold.", "person:mia", "it was wrong", []any{"tags"}, 3, schema.AuditModify},
-		{schema.EventModified, "Tea is served cold.", "Tea is served late.", "person:mia", "it moved", []any{"content"}, 4, schema.AuditModify},
+		{schema.EventModified, "Tea is served hot.", "Tea is served cold.", "person:mia", "it moved",
+			[]any{"content", "category", "importance", "tags", "who"}, 2, schema.AuditModify},
+		{schema.EventModified, "Tea is served cold.", "Tea is served cold.", "person:mia", "it was wrong",
+			[]any{"tags"}, 3, schema.AuditModify},
+		{schema.EventModified, "Tea is served cold.", "Tea is served late.", "person:mia", "it moved", []any{"content"},
+			4, schema.AuditModify},
 	}, got)
 	require.Equal(t, []string{"1 Tea is served hot.", "2 Tea is served cold.", "3 Tea is served cold."},
-		testkit.Strings(t, w.owner, `SELECT version || ' ' || (record->>'content') FROM memory_versions ORDER BY version`), "every version stays")
+		testkit.Strings(t, w.owner,
+			`SELECT version || ' ' || (record->>'content') FROM memory_versions ORDER BY version`),
+		"every version stays")
 	w.requireExactStats()
 }
 
@@ -236,12 +264,14 @@ func TestPinAndUnpin(t *testing.T) {
 	require.InDelta(t, 0.5, m.Salience, 1e-9)
 
 	w.now = w.now.AddDate(5, 0, 0)
-	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Pinned: ptr(false), Importance: ptr(0.4)}).Status)
+	require.Equal(t, schema.PatchUpdated,
+		w.modifyOne(schema.Patch{ID: id.String(), Pinned: ptr(false), Importance: ptr(0.4)}).Status)
 	m = w.get(id)
 	require.False(t, m.Lifecycle.Pinned)
 	require.InDelta(t, 0.4, m.Importance, 1e-9)
 	require.InDelta(t, 0.5, m.Salience, 1e-9, "five years under the pin do not count")
-	require.Equal(t, due.UTC().Sub(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))-90*24*time.Hour, m.Lifecycle.DecayDueAt.Sub(w.now), "and it goes on where it stood")
+	require.Equal(t, due.UTC().Sub(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))-90*24*time.Hour,
+		m.Lifecycle.DecayDueAt.Sub(w.now), "and it goes on where it stood")
 }
 
 // The claim that a memory made is not what it says any more.
@@ -250,33 +280,43 @@ func TestModifyGivesUpAFinerClaim(t *testing.T) {
 	w := newWorld(t)
 	id := w.claimed("Alice lives in Paris.", "Alice", "Paris")
 	require.Equal(t, 1, w.count("entity_claims", "memory_id = $1", id))
-	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Alice lives in Rome.")}).Status)
+	require.Equal(t, schema.PatchUpdated,
+		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Alice lives in Rome.")}).Status)
 	var payload schema.SemanticPayload
 	require.NoError(t, json.Unmarshal(w.get(id).Payload, &payload))
 	require.Equal(t, []string{"Alice", "states", `"Alice lives in Rome."`, "many", "global"},
-		[]string{payload.Subject, payload.Predicate, string(payload.Object), string(payload.Cardinality), string(payload.Validity.Mode)})
+		[]string{payload.Subject, payload.Predicate, string(payload.Object), string(payload.Cardinality),
+			string(payload.Validity.Mode)})
 	require.Equal(t, "human", payload.Evidence[0].Kind)
-	require.Equal(t, 1, w.count("memories", "id = $1 AND subject IS NULL AND predicate IS NULL AND object IS NULL AND NOT functional", id))
+	require.Equal(t, 1, w.count("memories",
+		"id = $1 AND subject IS NULL AND predicate IS NULL AND object IS NULL AND NOT functional", id))
 	require.Zero(t, w.count("entity_claims", "memory_id = $1", id))
-	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1 AND record->>'predicate' = 'lives_in'", id), "the old version keeps it")
+	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1 AND record->>'predicate' = 'lives_in'", id),
+		"the old version keeps it")
 
 	second := w.claimed("Alice lives in Berlin.", "Alice", "Berlin") // the place of the active fact is free
 	require.Equal(t, 1, w.count("memories", "id = $1 AND functional", second))
 
 	// A claim under states follows its text.
 	w.exec(`UPDATE memories SET subject = 'Alice', predicate = 'states', object = '"old"' WHERE id = $1`, id)
-	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) VALUES ('t', $1, 'Alice', 'states', 'old', false, now())`, id)
-	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Alice lives in Oslo.")}).Status)
-	require.Equal(t, 1, w.count("memories", `id = $1 AND subject = 'Alice' AND predicate = 'states' AND object = '"Alice lives in Oslo."'`, id))
+	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
+		VALUES ('t', $1, 'Alice', 'states', 'old', false, now())`, id)
+	require.Equal(t, schema.PatchUpdated,
+		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Alice lives in Oslo.")}).Status)
+	require.Equal(t, 1, w.count("memories",
+		`id = $1 AND subject = 'Alice' AND predicate = 'states' AND object = '"Alice lives in Oslo."'`, id))
 	require.Equal(t, 1, w.count("entity_claims", "memory_id = $1 AND object = 'Alice lives in Oslo.'", id))
 }
 
 func TestModifyWorkingMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.ofType(schema.TypeWorking, "Half way.", `{"kind":"working","task_id":"t1","state":"executing","context_summary":"Half way.","next_actions":["go on"]}`)
-	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Nearly there.")}).Status)
-	require.JSONEq(t, `{"kind":"working","task_id":"t1","state":"executing","context_summary":"Nearly there.","next_actions":["go on"]}`, string(w.get(id).Payload))
+	id := w.ofType(schema.TypeWorking, "Half way.",
+		`{"kind":"working","task_id":"t1","state":"executing","context_summary":"Half way.","next_actions":["go on"]}`)
+	require.Equal(t, schema.PatchUpdated,
+		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Nearly there.")}).Status)
+	require.JSONEq(t,
+		`{"kind":"working","task_id":"t1","state":"executing","context_summary":"Nearly there.","next_actions":["go on"]}`, string(w.get(id).Payload))
 }
 
 // A text that is written into a memory later is checked like one that was handed in.
@@ -284,12 +324,14 @@ func TestModifyRaisesTheSensitivity(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.explicit("The vault is in hall 4.")
-	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The password of the vault is hunter2-Xy.")}).Status)
+	require.Equal(t, schema.PatchUpdated,
+		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The password of the vault is hunter2-Xy.")}).Status)
 	raised := w.get(id).Sensitivity
 	require.Contains(t, []schema.Sensitivity{schema.SensitivityHigh, schema.SensitivityHyper}, raised)
 	h := w.history(id)
 	require.NotEmpty(t, metadata(t, h[len(h)-1])["detected"])
-	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The vault is in hall 5.")}).Status)
+	require.Equal(t, schema.PatchUpdated,
+		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The vault is in hall 5.")}).Status)
 	require.Equal(t, raised, w.get(id).Sensitivity, "its old versions still say it")
 }
 
@@ -302,10 +344,12 @@ func TestModifyKeepsGroundsApart(t *testing.T) {
 		v := schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"season":"` + season + `"}`)}
 		encoded, err := json.Marshal(v)
 		require.NoError(t, err)
-		w.exec(`UPDATE memories SET validity = 'conditional', conditions = $2::jsonb, conditions_hash = $3, payload = payload || jsonb_build_object('validity', $4::jsonb) WHERE id = $1`,
+		w.exec(`UPDATE memories SET validity = 'conditional', conditions = $2::jsonb, conditions_hash = $3,
+			payload = payload || jsonb_build_object('validity', $4::jsonb) WHERE id = $1`,
 			id, string(v.Conditions), memory.ConditionsHash(v), string(encoded))
 	}
-	out := w.modify(schema.Patch{ID: summer.String(), Content: ptr("The pool is open.")}, schema.Patch{ID: winter.String(), Content: ptr("The pool is open.")})
+	out := w.modify(schema.Patch{ID: summer.String(), Content: ptr("The pool is open.")},
+		schema.Patch{ID: winter.String(), Content: ptr("The pool is open.")})
 	require.Equal(t, 2, out.Updated)
 }
 
@@ -315,13 +359,17 @@ func TestModifyManyOfWhichSomeConflict(t *testing.T) {
 	w := newWorld(t)
 	var candidates []schema.Candidate
 	for i := range schema.MaxPatches {
-		candidates = append(candidates, schema.Candidate{Content: fmt.Sprintf("Machine %d stands in hall %d.", i, i%7), SourceKind: schema.SourceMemory})
+		candidates = append(candidates,
+			schema.Candidate{Content: fmt.Sprintf("Machine %d stands in hall %d.", i, i%7),
+				SourceKind: schema.SourceMemory})
 	}
 	ack, _ := w.stage(candidates...)
 	var patches []schema.Patch
 	var want []schema.PatchResult
 	for i, id := range ack.MemoryIDs {
-		p, r := schema.Patch{ID: id, IfVersion: 1, Content: ptr(fmt.Sprintf("Machine %d was sold.", i))}, schema.PatchResult{ID: id, Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}
+		p, r := schema.Patch{ID: id, IfVersion: 1,
+			Content: ptr(fmt.Sprintf("Machine %d was sold.", i))}, schema.PatchResult{ID: id,
+			Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}
 		switch i % 8 {
 		case 1: // somebody was faster
 			w.touch(uuid.MustParse(id))
@@ -334,10 +382,12 @@ func TestModifyManyOfWhichSomeConflict(t *testing.T) {
 			r.NewVersion, r.ContentChanged = 2, true
 		case 4: // what another one says
 			p.Content = ptr(fmt.Sprintf("machine %d stands in hall %d", i+4-1, (i+4-1)%7))
-			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: ack.MemoryIDs[i+3]}
+			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1,
+				DuplicateID: ack.MemoryIDs[i+3]}
 		case 5: // what an earlier patch made another one say
 			p.Content = ptr(fmt.Sprintf("Machine %d was sold", i-5))
-			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: ack.MemoryIDs[i-5]}
+			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1,
+				DuplicateID: ack.MemoryIDs[i-5]}
 		case 6: // what an earlier patch has given up
 			p.Content = ptr(fmt.Sprintf("Machine %d stands in hall %d.", i-6, (i-6)%7))
 		case 7:
@@ -366,7 +416,8 @@ func TestModifyDeliveredAgainHasOneEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.explicit("Tea is served hot.")
-	in := w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("Tea is served cold.")}, schema.Patch{ID: uuid.NewString(), Who: ptr("x")})
+	in := w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("Tea is served cold.")},
+		schema.Patch{ID: uuid.NewString(), Who: ptr("x")})
 	require.NoError(t, w.Accept(ctx, in.Operation, "modify", in.Request, w.now))
 	results := make(chan schema.ModifyResult, 8)
 	var wg sync.WaitGroup
@@ -410,7 +461,8 @@ func TestTwoModifyAtOnce(t *testing.T) {
 		results := make(chan schema.PatchResult, 2)
 		var wg sync.WaitGroup
 		for i := range cap(results) {
-			in := w.modifyInput(schema.Patch{ID: id.String(), IfVersion: 1, Content: ptr(fmt.Sprintf("Tea number %d is served by %d.", round, i))})
+			in := w.modifyInput(schema.Patch{ID: id.String(), IfVersion: 1,
+				Content: ptr(fmt.Sprintf("Tea number %d is served by %d.", round, i))})
 			wg.Go(func() {
 				out, err := w.Modify(ctx, in)
 				if err != nil {
@@ -426,7 +478,8 @@ func TestTwoModifyAtOnce(t *testing.T) {
 		if a.Status != schema.PatchUpdated {
 			a, b = b, a
 		}
-		require.Equal(t, schema.PatchResult{ID: id.String(), Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}, a)
+		require.Equal(t, schema.PatchResult{ID: id.String(), Status: schema.PatchUpdated, CurrentVersion: 1,
+			NewVersion: 2, ContentChanged: true}, a)
 		require.Equal(t, schema.PatchResult{ID: id.String(), Status: schema.PatchVersionConflict, CurrentVersion: 2}, b)
 		require.Equal(t, 2, w.get(id).Version)
 	}
@@ -442,20 +495,23 @@ func TestModifyBesideTheOthers(t *testing.T) {
 	for i := range ids {
 		ids[i] = w.explicit(fmt.Sprintf("Item %d is in stock.", i))
 	}
-	_, r := w.source("a report on the stock", idea{fact: fact("Nothing is in stock."), action: schema.ActionUpdate, target: ids[0]},
+	_, r := w.source("a report on the stock",
+		idea{fact: fact("Nothing is in stock."), action: schema.ActionUpdate, target: ids[0]},
 		idea{fact: fact("Items are sold out by noon."), action: schema.ActionDelete, target: ids[1]})
 	var jobs []func() error
 	for worker := range 6 {
 		var patches []schema.Patch
 		for i := range ids {
 			at := (i*5 + worker*7) % n // each in another order
-			patches = append(patches, schema.Patch{ID: ids[at].String(), Content: ptr(fmt.Sprintf("Item %d is in place.", (at+worker)%n))})
+			patches = append(patches, schema.Patch{ID: ids[at].String(),
+				Content: ptr(fmt.Sprintf("Item %d is in place.", (at+worker)%n))})
 		}
 		in := w.modifyInput(patches...)
 		jobs = append(jobs, func() error { _, err := w.Modify(ctx, in); return err })
 		var texts []string
 		for i := range n {
-			texts = append(texts, fmt.Sprintf("Item %d is in place.", (i*7+worker)%n), fmt.Sprintf("Item %d is in stock.", (i*5+worker)%n))
+			texts = append(texts, fmt.Sprintf("Item %d is in place.", (i*7+worker)%n),
+				fmt.Sprintf("Item %d is in stock.", (i*5+worker)%n))
 		}
 		candidates := say(texts...)
 		for i := range candidates {
@@ -481,8 +537,11 @@ func TestModifyBesideTheOthers(t *testing.T) {
 	for range jobs {
 		require.NoError(t, <-errs)
 	}
-	require.Zero(t, w.count("(SELECT content_hash FROM memories WHERE live GROUP BY content_hash, type HAVING count(*) > 1) twice", "true"))
-	require.Zero(t, w.count("memories m", "version <> 1 + (SELECT count(*) FROM memory_versions v WHERE v.memory_id = m.id)"))
+	require.Zero(t,
+		w.count("(SELECT content_hash FROM memories WHERE live GROUP BY content_hash, type HAVING count(*) > 1) twice",
+			"true"))
+	require.Zero(t, w.count("memories m",
+		"version <> 1 + (SELECT count(*) FROM memory_versions v WHERE v.memory_id = m.id)"))
 	w.requireExactStats()
 }
 
@@ -494,12 +553,18 @@ func TestModifyMeetsAContentThatAppears(t *testing.T) {
 	tx, err := w.owner.Begin(ctx)
 	require.NoError(t, err)
 	taken := uuid.New()
-	_, err = tx.Exec(ctx, `INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload,
-			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
+	_, err = tx.Exec(ctx,
+		`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content,
+			content_hash, payload,
+			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain,
+			last_reinforced_at, deletion_policy,
 			occurred_at, created_at, updated_at, created_by)
-		SELECT tenant, $2, agent_id, type, category, tier, typology, 'Tea is served cold.', 'tea is served cold', $3, payload,
-			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
-			occurred_at, created_at, updated_at, created_by FROM memories WHERE id = $1`, id, taken, normalize.Normalize("Tea is served cold.").Hash)
+		SELECT tenant, $2, agent_id, type, category, tier, typology, 'Tea is served cold.', 'tea is served cold', $3,
+		payload,
+			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain,
+			last_reinforced_at, deletion_policy,
+			occurred_at, created_at, updated_at, created_by FROM memories WHERE id = $1`, id, taken,
+		normalize.Normalize("Tea is served cold.").Hash)
 	require.NoError(t, err)
 	result := make(chan schema.ModifyResult, 1)
 	in := w.modifyInput(schema.Patch{ID: id.String(), Content: ptr("Tea is served cold.")})
@@ -513,7 +578,8 @@ func TestModifyMeetsAContentThatAppears(t *testing.T) {
 	w.awaitWaiter()
 	require.NoError(t, tx.Commit(ctx))
 	out := <-result
-	require.Equal(t, []schema.PatchResult{{ID: id.String(), Status: schema.PatchDuplicate, CurrentVersion: 1, DuplicateID: taken.String()}}, out.Results)
+	require.Equal(t, []schema.PatchResult{{ID: id.String(), Status: schema.PatchDuplicate, CurrentVersion: 1,
+		DuplicateID: taken.String()}}, out.Results)
 	require.Equal(t, "Tea is served hot.", w.get(id).Content)
 }
 
@@ -523,11 +589,13 @@ func TestModifyFailsAsAWhole(t *testing.T) {
 	w := newWorld(t)
 	id, other := w.claimed("Alice lives in Paris.", "Alice", "Paris"), w.explicit("Tea is served hot.")
 	in := w.modifyInput(schema.Patch{ID: other.String(), Tags: &[]string{"tea"}},
-		schema.Patch{ID: id.String(), Content: ptr("Alice lives in Rome.")}, schema.Patch{ID: uuid.NewString(), Who: ptr("x")})
+		schema.Patch{ID: id.String(), Content: ptr("Alice lives in Rome.")},
+		schema.Patch{ID: uuid.NewString(), Who: ptr("x")})
 	in.Embeddings = []*pg.Embedding{nil, {Model: hash, Vector: embed(t, "Alice lives in Rome.")}, nil}
 	require.NoError(t, w.Accept(ctx, in.Operation, "modify", in.Request, w.now))
 	before := w.snapshot()
-	for _, table := range []string{"memories", "memory_versions", "memory_history", "memory_embeddings", "memory_provenance", "entity_claims",
+	for _, table := range []string{"memories", "memory_versions", "memory_history", "memory_embeddings",
+		"memory_provenance", "entity_claims",
 		"index_outbox", "operations", "staged_requests", "lexeme_stats", "corpus_stats"} {
 		w.failing(table, func() {
 			_, err := w.Modify(ctx, in)
@@ -550,14 +618,17 @@ func TestModifyAndRecoverCutShort(t *testing.T) {
 	cutStore, err := store.OpenTraced(ctx, w.url, cut)
 	require.NoError(t, err)
 	t.Cleanup(cutStore.Close)
-	alice, tea, gone, rome := w.claimed("Alice lives in Paris.", "Alice", "Paris"), w.explicit("Tea is served hot."), w.explicit("The kettle hums."),
+	alice, tea, gone, rome := w.claimed("Alice lives in Paris.", "Alice",
+		"Paris"), w.explicit("Tea is served hot."), w.explicit("The kettle hums."),
 		w.claimed("Bob lives in Rome.", "Bob", "Rome")
 	w.softDelete(gone)
 	w.softDelete(rome)
-	modify := w.modifyInput(schema.Patch{ID: alice.String(), Content: ptr("Alice lives in Rome.")}, schema.Patch{ID: tea.String(), Pinned: ptr(true), Who: ptr("ana")},
+	modify := w.modifyInput(schema.Patch{ID: alice.String(), Content: ptr("Alice lives in Rome.")},
+		schema.Patch{ID: tea.String(), Pinned: ptr(true), Who: ptr("ana")},
 		schema.Patch{ID: gone.String(), Who: ptr("x")})
 	modify.Embeddings = []*pg.Embedding{{Model: hash, Vector: embed(t, "Alice lives in Rome.")}}
-	back := w.recoverInput(schema.Target{ID: gone.String()}, schema.Target{ID: rome.String()}, schema.Target{ID: tea.String()})
+	back := w.recoverInput(schema.Target{ID: gone.String()}, schema.Target{ID: rome.String()},
+		schema.Target{ID: tea.String()})
 	require.NoError(t, w.Accept(ctx, modify.Operation, "modify", modify.Request, w.now))
 	require.NoError(t, w.Accept(ctx, back.Operation, "recover", back.Request, w.now))
 	for _, c := range []struct {
@@ -612,7 +683,8 @@ func TestStageMeetsAContentThatGoes(t *testing.T) {
 	racing, err := store.OpenTraced(ctx, w.url, race)
 	require.NoError(t, err)
 	t.Cleanup(racing.Close)
-	ack, err := racing.Stage(ctx, w.input(schema.Candidate{Content: "Tea is served hot.", SourceKind: schema.SourceMemory}))
+	ack, err := racing.Stage(ctx, w.input(schema.Candidate{Content: "Tea is served hot.",
+		SourceKind: schema.SourceMemory}))
 	require.NoError(t, err)
 	require.Empty(t, ack.Deduped)
 	require.Equal(t, "Tea is served hot.", w.get(uuid.MustParse(ack.MemoryIDs[0])).Content)
@@ -624,10 +696,12 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.claimed("Alice lives in Paris.", "Alice", "Paris")
-	w.exec(`INSERT INTO memory_embeddings SELECT tenant, gen_random_uuid(), memory_id, 'older', dims, embedding, tier, typology, content_hash, created_at
+	w.exec(`INSERT INTO memory_embeddings
+		SELECT tenant, gen_random_uuid(), memory_id, 'older', dims, embedding, tier, typology, content_hash, created_at
 		FROM memory_embeddings WHERE memory_id = $1`, id)
 	score := func(text string) float64 {
-		hits, err := w.SearchVector(ctx, pg.Filter{Principal: w.p}, pg.Embedding{Model: hash, Vector: embed(t, text)}, 10)
+		hits, err := w.SearchVector(ctx, pg.Filter{Principal: w.p}, pg.Embedding{Model: hash, Vector: embed(t, text)},
+			10)
 		require.NoError(t, err)
 		for _, hit := range hits {
 			if hit.ID == id {
@@ -646,7 +720,8 @@ func TestModifyReplacesTheEmbedding(t *testing.T) {
 	require.InDelta(t, 1, score("The copper kettle whistles."), 1e-3)
 	require.Less(t, score("Alice lives in Paris."), 0.5)
 	require.Equal(t, 1, w.count("memory_embeddings", "memory_id = $1", id), "vectors of other models are stale as well")
-	require.Equal(t, 1, w.count("memory_embeddings e", "memory_id = $1 AND content_hash = (SELECT content_hash FROM memories m WHERE m.id = e.memory_id)", id))
+	require.Equal(t, 1, w.count("memory_embeddings e",
+		"memory_id = $1 AND content_hash = (SELECT content_hash FROM memories m WHERE m.id = e.memory_id)", id))
 
 	// Without a vector there is none to be found by, until the outbox is drained.
 	require.False(t, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("The copper kettle hums.")}).Embedded)
@@ -676,8 +751,10 @@ func TestModifyOvertakesTheEmbeddingOfASource(t *testing.T) {
 	missing, err := w.Unembedded(ctx, r, hash)
 	require.NoError(t, err)
 	require.Len(t, missing, 1)
-	sources := map[uuid.UUID]pg.Embedding{id: {Model: hash, Vector: embed(t, missing[0].Content), Hash: missing[0].Hash}}
-	require.Equal(t, schema.PatchUpdated, w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Zebras graze.")}).Status)
+	sources := map[uuid.UUID]pg.Embedding{id: {Model: hash, Vector: embed(t, missing[0].Content),
+		Hash: missing[0].Hash}}
+	require.Equal(t, schema.PatchUpdated,
+		w.modifyOne(schema.Patch{ID: id.String(), Content: ptr("Zebras graze.")}).Status)
 	_, err = w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Sources: sources})
 	require.NoError(t, err)
 	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", id))
@@ -691,14 +768,19 @@ func TestModifyAndRecoverKeepTheStatisticsExact(t *testing.T) {
 		w := *w
 		w.p.Tenant = uuid.NewString()
 		text := func() string {
-			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, 3).Draw(rt, "words"), " ") + fmt.Sprint(" ", rapid.IntRange(0, 3).Draw(rt, "n"))
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, 3).Draw(rt, "words"),
+				" ") + fmt.Sprint(" ", rapid.IntRange(0, 3).Draw(rt, "n"))
 		}
-		ack, _ := w.stage(schema.Candidate{Content: "first " + text(), SourceKind: schema.SourceMemory}, schema.Candidate{Content: "second " + text(), SourceKind: schema.SourceMemory},
-			schema.Candidate{Content: "third " + text()}, schema.Candidate{Content: "critical: fourth " + text(), SourceKind: schema.SourceMemory})
+		ack, _ := w.stage(schema.Candidate{Content: "first " + text(), SourceKind: schema.SourceMemory},
+			schema.Candidate{Content: "second " + text(), SourceKind: schema.SourceMemory},
+			schema.Candidate{Content: "third " + text()},
+			schema.Candidate{Content: "critical: fourth " + text(), SourceKind: schema.SourceMemory})
 		for range rapid.IntRange(1, 4).Draw(rt, "rounds") {
 			var patches []schema.Patch
 			for _, id := range ack.MemoryIDs {
-				patches = append(patches, schema.Patch{ID: id, Force: rapid.Bool().Draw(rt, "force"), Tags: &[]string{"x"}, Who: rapid.Ptr(rapid.SampledFrom([]string{"", "alpha", "zoe"}), true).Draw(rt, "who"),
+				patches = append(patches, schema.Patch{ID: id, Force: rapid.Bool().Draw(rt, "force"),
+					Tags: &[]string{"x"}, Who: rapid.Ptr(rapid.SampledFrom([]string{"", "alpha", "zoe"}),
+						true).Draw(rt, "who"),
 					Pinned: rapid.Ptr(rapid.Bool(), true).Draw(rt, "pinned")})
 				if rapid.Bool().Draw(rt, "edit") {
 					patches[len(patches)-1].Content = ptr(text())
@@ -708,7 +790,8 @@ func TestModifyAndRecoverKeepTheStatisticsExact(t *testing.T) {
 			if id := rapid.SampledFrom(ack.MemoryIDs).Draw(rt, "forget"); w.get(uuid.MustParse(id)).DeletedAt == nil {
 				w.softDelete(uuid.MustParse(id))
 			}
-			recovered += len(w.recover(schema.Target{ID: rapid.SampledFrom(ack.MemoryIDs).Draw(rt, "recover")}).Changed())
+			recovered += len(w.recover(schema.Target{ID: rapid.SampledFrom(ack.MemoryIDs).Draw(rt,
+				"recover")}).Changed())
 		}
 		w.requireExactStats()
 	})
@@ -721,10 +804,14 @@ func (w *world) softDelete(id uuid.UUID) {
 	w.t.Helper()
 	live := w.count("memories", "id = $1 AND live", id) == 1
 	w.exec(`UPDATE memories SET deleted_at = $2, updated_at = $2, version = version + 1 WHERE id = $1`, id, w.now)
-	w.exec(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, created_at, action, version)
-		SELECT tenant, gen_random_uuid(), id, 'deleted', content, 'person:mia', 'no longer wanted', $2, 'delete', version FROM memories WHERE id = $1`, id, w.now)
+	w.exec(`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, changed_by, reason, created_at,
+		action, version)
+		SELECT tenant, gen_random_uuid(), id, 'deleted', content, 'person:mia', 'no longer wanted', $2, 'delete',
+			version FROM memories WHERE id = $1`, id, w.now)
 	if live {
-		w.exec(`UPDATE lexeme_stats s SET docs = docs - 1 FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant AND s.lexeme = ANY(tsvector_to_array(m.tsv))`, id)
-		w.exec(`UPDATE corpus_stats s SET docs = docs - 1, lexemes = lexemes - length(m.tsv) FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant`, id)
+		w.exec(`UPDATE lexeme_stats s SET docs = docs - 1 FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant
+			AND s.lexeme = ANY(tsvector_to_array(m.tsv))`, id)
+		w.exec(`UPDATE corpus_stats s SET docs = docs - 1, lexemes = lexemes - length(m.tsv) FROM memories m
+			WHERE m.id = $1 AND s.tenant = m.tenant`, id)
 	}
 }

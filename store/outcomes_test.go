@@ -17,7 +17,8 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	held := w.claimed("Ana lives in Lyon.", "Ana", "Lyon")
-	parent, r := w.source("Ana has moved.", idea{fact: lives("Ana lives in Oslo.", "Ana", "Oslo"), action: schema.ActionUpdate, target: held},
+	parent, r := w.source("Ana has moved.",
+		idea{fact: lives("Ana lives in Oslo.", "Ana", "Oslo"), action: schema.ActionUpdate, target: held},
 		idea{fact: fact("Ana has a bicycle."), action: schema.ActionAdd})
 	require.Equal(t, schema.WriteCounts{Updated: 1, Added: 1}, w.write(r))
 	out := w.outcomes(r)
@@ -30,7 +31,8 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 	// The target of a proposal that waits, and the memory that makes a claim.
 	item := func(id string) schema.FactOutcome {
 		w.policy.AllowUpdateDelete = false
-		_, r := w.source("Ana moved again, it is said in "+id, idea{fact: lives("Ana lives in "+id, "Ana", id), action: schema.ActionAdd})
+		_, r := w.source("Ana moved again, it is said in "+id,
+			idea{fact: lives("Ana lives in "+id, "Ana", id), action: schema.ActionAdd})
 		require.Equal(t, schema.WriteCounts{Blocked: 1}, w.write(r))
 		return w.outcomes(r)[0]
 	}("Rome")
@@ -48,10 +50,12 @@ func TestOutcomesTellOfTheTarget(t *testing.T) {
 func TestOutcomesOfWhatIsContested(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, r := w.source("Ana said so.", idea{fact: fact("The launch is on May 3."), action: schema.ActionAdd}, idea{fact: fact("Two launches are planned."), action: schema.ActionAdd})
+	_, r := w.source("Ana said so.", idea{fact: fact("The launch is on May 3."), action: schema.ActionAdd},
+		idea{fact: fact("Two launches are planned."), action: schema.ActionAdd})
 	require.Equal(t, 2, w.write(r).Added)
 	out := w.outcomes(r)
-	w.exec(`UPDATE memories SET status = 'contested' WHERE id = ANY($1::uuid[])`, []string{out[0].MemoryID, out[1].MemoryID})
+	w.exec(`UPDATE memories SET status = 'contested' WHERE id = ANY($1::uuid[])`,
+		[]string{out[0].MemoryID, out[1].MemoryID})
 	w.edge(uuid.MustParse(out[1].MemoryID), revision.RelationContradicts, uuid.MustParse(out[0].MemoryID), "two dates")
 	out = w.outcomes(r)
 	require.True(t, out[1].Contested)
@@ -63,7 +67,8 @@ func TestOutcomesOfRetractions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	held := w.memory("Ana likes tabs.")
-	_, r := w.source("Ana does not like tabs.", idea{fact: fact("Ana does not like tabs."), action: schema.ActionUpdate, target: held})
+	_, r := w.source("Ana does not like tabs.",
+		idea{fact: fact("Ana does not like tabs."), action: schema.ActionUpdate, target: held})
 	w.exec(`UPDATE proposals SET fact = fact || '{"retracts": true}' WHERE batch_id = $1`, r.BatchID)
 	require.True(t, w.outcomes(r)[0].Retracts)
 }
@@ -73,7 +78,8 @@ func TestOutcomesWithholdSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const key = "AKIAIOSFODNN7EXAMPLQ"
-	ack, r := w.stage(schema.Candidate{Content: "The key of the build is " + key}, schema.Candidate{Content: "Tea is hot."}, schema.Candidate{Content: "Tea is hot."},
+	ack, r := w.stage(schema.Candidate{Content: "The key of the build is " + key},
+		schema.Candidate{Content: "Tea is hot."}, schema.Candidate{Content: "Tea is hot."},
 		schema.Candidate{Content: "Our salaries.", Sensitivity: schema.SensitivityHigh})
 	parent := uuid.MustParse(ack.MemoryIDs[0])
 	secret := fact("The build's key is " + key)
@@ -93,8 +99,10 @@ func TestOutcomesWithholdSecrets(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(encoded), key)
 	require.Len(t, candidates, 4)
-	require.Equal(t, []bool{true, false, false, true}, []bool{candidates[0].Withheld, candidates[1].Withheld, candidates[2].Withheld, candidates[3].Withheld})
-	require.Equal(t, []bool{false, false, true, false}, []bool{candidates[0].Deduped, candidates[1].Deduped, candidates[2].Deduped, candidates[3].Deduped})
+	require.Equal(t, []bool{true, false, false, true},
+		[]bool{candidates[0].Withheld, candidates[1].Withheld, candidates[2].Withheld, candidates[3].Withheld})
+	require.Equal(t, []bool{false, false, true, false},
+		[]bool{candidates[0].Deduped, candidates[1].Deduped, candidates[2].Deduped, candidates[3].Deduped})
 	require.Empty(t, candidates[3].Detected)
 	require.True(t, candidates[0].Stored)
 

@@ -21,7 +21,8 @@ func TestOversizedContentIsAnArtifact(t *testing.T) {
 	long := "Ana lives in Lisbon. " + strings.Repeat("The log goes on. ", 22_000)
 	sum := sha256.Sum256([]byte(long))
 	address := schema.ArtifactPrefix + hex.EncodeToString(sum[:])
-	in := w.input(schema.Candidate{Content: long, SourceKind: schema.SourceUserInput}, schema.Candidate{Content: "Bo likes figs.", SourceKind: schema.SourceUserInput})
+	in := w.input(schema.Candidate{Content: long, SourceKind: schema.SourceUserInput},
+		schema.Candidate{Content: "Bo likes figs.", SourceKind: schema.SourceUserInput})
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, in.Request.Validate(), &invalid)
 	require.Equal(t, "candidates[0].content", invalid.Fields[0].Field)
@@ -46,7 +47,8 @@ func TestOversizedContentIsAnArtifact(t *testing.T) {
 	require.Len(t, left, 2, "it is extracted, from its beginning")
 
 	// Another text that begins alike is another memory; the same one is the same.
-	in = w.input(schema.Candidate{Content: long, SourceKind: schema.SourceUserInput}, schema.Candidate{Content: long + "It ends here.", SourceKind: schema.SourceUserInput})
+	in = w.input(schema.Candidate{Content: long, SourceKind: schema.SourceUserInput},
+		schema.Candidate{Content: long + "It ends here.", SourceKind: schema.SourceUserInput})
 	in.Request.Oversized = schema.OversizedArtifact
 	again, err := w.Stage(ctx, in)
 	require.NoError(t, err)
@@ -74,7 +76,8 @@ func TestOversizedNeedsRoomForItsReference(t *testing.T) {
 	for range schema.MaxRefs {
 		c.Refs = append(c.Refs, schema.Ref{Kind: "event", Ref: uuid.NewString()})
 	}
-	r := schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{c}, Oversized: schema.OversizedArtifact}
+	r := schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{c},
+		Oversized: schema.OversizedArtifact}
 	require.ErrorContains(t, r.Validate(), "room for the reference")
 	r.Oversized = "shorten"
 	require.ErrorContains(t, r.Validate(), "oversized")

@@ -16,7 +16,10 @@ func (w *world) requirePinnedAsItWas(id uuid.UUID, salience float64, at time.Tim
 	w.t.Helper()
 	var got float64
 	var since time.Time
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT salience, salience_at FROM memories WHERE id = $1 AND pinned AND importance = 1 AND decay_due_at IS NULL`, id).Scan(&got, &since))
+	require.NoError(w.t,
+		w.owner.QueryRow(ctx,
+			`SELECT salience, salience_at FROM memories WHERE id = $1 AND pinned AND importance = 1
+				AND decay_due_at IS NULL`, id).Scan(&got, &since))
 	require.InDelta(w.t, salience, got, 1e-9)
 	require.True(w.t, since.Equal(at), "%s, not %s", since, at)
 	require.Equal(w.t, deletion, w.get(id).Lifecycle.DeletionPolicy)
@@ -26,9 +29,12 @@ func (w *world) requirePinnedAsItWas(id uuid.UUID, salience float64, at time.Tim
 func TestARevisionsPinKeepsTheSalience(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	pinned := w.keep(*with(claims("Ana", "Lisbon", ""), func(m *schema.MemoryRecord) { m.Lifecycle.Pinned, m.Importance = true, 1 }))
+	pinned := w.keep(*with(claims("Ana", "Lisbon", ""), func(m *schema.MemoryRecord) {
+		m.Lifecycle.Pinned, m.Importance = true, 1
+	}))
 	faded := w.keep(claims("Bob", "Porto", ""))
-	w.exec(`UPDATE memories SET salience = 1, salience_at = $2, decay_curve = 'exponential', half_life = '1 hour', min_salience = 0.01, deletion_policy = 'auto_prune' WHERE id = $1`, faded, w.now)
+	w.exec(`UPDATE memories SET salience = 1, salience_at = $2, decay_curve = 'exponential', half_life = '1 hour',
+		min_salience = 0.01, deletion_policy = 'auto_prune' WHERE id = $1`, faded, w.now)
 	w.now = w.now.Add(3*time.Hour - time.Minute) // a revision takes a minute
 	w.applied(w.revision(schema.ReviseSupersede, &schema.MemoryRecord{ID: faded.String(), Version: 1}, w.as(pinned)...))
 	w.requirePinnedAsItWas(faded, 0.125, w.now, schema.DeleteAutoPrune)
@@ -45,9 +51,11 @@ func TestAnUpdatesPinKeepsTheSalience(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("critical: deploy on Mondays")
-	_, item := w.proposed("new rules", idea{fact: fact("Deploy on Tuesdays."), action: schema.ActionUpdate, target: target})
+	_, item := w.proposed("new rules",
+		idea{fact: fact("Deploy on Tuesdays."), action: schema.ActionUpdate, target: target})
 	stood := w.explicit("deploy on Tuesdays")
-	w.exec(`UPDATE memories SET salience = 1, salience_at = $2, decay_curve = 'exponential', half_life = '1 hour', min_salience = 0.01, deletion_policy = 'auto_prune' WHERE id = $1`, stood, w.now)
+	w.exec(`UPDATE memories SET salience = 1, salience_at = $2, decay_curve = 'exponential', half_life = '1 hour',
+		min_salience = 0.01, deletion_policy = 'auto_prune' WHERE id = $1`, stood, w.now)
 	w.now = w.now.Add(3 * time.Hour)
 	require.Equal(t, stood.String(), w.settle(item, schema.DecisionApprove).MemoryID)
 	w.requirePinnedAsItWas(stood, 0.225, w.now, schema.DeleteAutoPrune) // which was said again
@@ -58,7 +66,8 @@ func TestANarrowedCopyFallsDueByItsOwnAge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.keep(*with(claims("Ana", "Lisbon", ""), func(m *schema.MemoryRecord) {
-		m.Lifecycle.Decay = schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 1e9, MinSalience: 0.5, MaxAgeSeconds: 7200}
+		m.Lifecycle.Decay = schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 1e9, MinSalience: 0.5,
+			MaxAgeSeconds: 7200}
 	}))
 	w.now = w.now.Add(time.Hour)
 	req := w.revision(schema.ReviseFork, same(claims("Ana", "Porto", `{"s":1}`)), w.as(id)...)

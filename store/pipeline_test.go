@@ -43,7 +43,8 @@ func TestExtractionResumesWhereItStopped(t *testing.T) {
 	require.Equal(t, schema.JobLeased, w.job(r, 0).State)
 
 	usage := inference.Usage{Model: "m", Calls: 1, PromptTokens: 7, CompletionTokens: 3}
-	paid := []pipeline.Extracted{{CandidateID: uuid.MustParse(ids[1]), Extraction: memory.Extraction{Facts: []memory.Fact{fact("two is a number")}}, Usage: usage}}
+	paid := []pipeline.Extracted{{CandidateID: uuid.MustParse(ids[1]),
+		Extraction: memory.Extraction{Facts: []memory.Fact{fact("two is a number")}}, Usage: usage}}
 	require.NoError(t, w.SaveExtractions(ctx, "t", paid, w.now))
 	second, err := w.LeaseExtract(ctx, r, w.now)
 	require.NoError(t, err)
@@ -57,7 +58,8 @@ func TestExtractionResumesWhereItStopped(t *testing.T) {
 
 	j := w.job(r, 1)
 	require.Len(t, j.Log, 1)
-	require.Equal(t, schema.JobAttempt{Attempt: 1, Phase: "extract", At: w.now, Outcome: "ok", Model: "m", PromptTokens: 7, CompletionTokens: 3}, j.Log[0])
+	require.Equal(t, schema.JobAttempt{Attempt: 1, Phase: "extract", At: w.now, Outcome: "ok", Model: "m",
+		PromptTokens: 7, CompletionTokens: 3}, j.Log[0])
 
 	changed := paid
 	changed[0].Extraction.Facts = []memory.Fact{fact("another answer altogether")}
@@ -74,8 +76,10 @@ func TestDecisionsResumeWhereTheyStopped(t *testing.T) {
 	ack, r := w.stage(say("one", "two")...)
 	a, b := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1])
 	known := w.memory("what is known")
-	w.decided(r, a, idea{fact: fact("a fact of one"), action: schema.ActionAdd, offered: []uuid.UUID{known}}, idea{fact: fact("a second fact of one"), action: schema.ActionAdd})
-	require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: b, Extraction: memory.Extraction{Facts: []memory.Fact{}}}}, w.now))
+	w.decided(r, a, idea{fact: fact("a fact of one"), action: schema.ActionAdd, offered: []uuid.UUID{known}},
+		idea{fact: fact("a second fact of one"), action: schema.ActionAdd})
+	require.NoError(t, w.SaveExtractions(ctx, "t",
+		[]pipeline.Extracted{{CandidateID: b, Extraction: memory.Extraction{Facts: []memory.Fact{}}}}, w.now))
 	due, err := w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
 	require.Equal(t, []string{b.String()}, candidates(due, undecided), "what is decided is not decided again")
@@ -113,7 +117,8 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	fail := func(permanent bool, ids ...uuid.UUID) int {
 		var failures []pipeline.Failure
 		for _, id := range ids {
-			failures = append(failures, pipeline.Failure{CandidateID: id, Phase: "extract", Reason: "endpoint down", Permanent: permanent, Usage: inference.Usage{Model: "m", PromptTokens: 5}})
+			failures = append(failures, pipeline.Failure{CandidateID: id, Phase: "extract", Reason: "endpoint down",
+				Permanent: permanent, Usage: inference.Usage{Model: "m", PromptTokens: 5}})
 		}
 		n, err := w.FailJobs(ctx, "t", failures, w.now)
 		require.NoError(t, err)
@@ -122,7 +127,8 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 	require.Equal(t, 0, w.job(r, 0).Attempts)
 	lease(ids...)
 	j := w.job(r, 0)
-	require.Equal(t, []any{schema.JobLeased, 1}, []any{j.State, j.Attempts}, "the attempt is counted when the lease is taken")
+	require.Equal(t, []any{schema.JobLeased, 1}, []any{j.State, j.Attempts},
+		"the attempt is counted when the lease is taken")
 	require.Equal(t, 1, fail(false, ids[0]))
 	j = w.job(r, 0)
 	require.Equal(t, schema.JobFailed, j.State)
@@ -141,7 +147,8 @@ func TestFailedAttemptsLeadToRetryOrDeath(t *testing.T) {
 
 	lease(ids[0], ids[2])
 	require.Equal(t, []any{schema.JobLeased, 2}, []any{w.job(r, 0).State, w.job(r, 0).Attempts})
-	require.Equal(t, []any{schema.JobLeased, 1}, []any{w.job(r, 2).State, w.job(r, 2).Attempts}, "of a lease that stood the attempt goes on")
+	require.Equal(t, []any{schema.JobLeased, 1}, []any{w.job(r, 2).State, w.job(r, 2).Attempts},
+		"of a lease that stood the attempt goes on")
 	require.Equal(t, 1, fail(false, ids[0]))
 	lease(ids[0], ids[2])
 	require.Zero(t, fail(false, ids[0]), "the third of three attempts")
@@ -179,7 +186,8 @@ func TestAttemptsAreOfAPhase(t *testing.T) {
 	ack, r := w.stage(say("one")...)
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	failure := func(phase string) {
-		n, err := w.FailJobs(ctx, "t", []pipeline.Failure{{CandidateID: id, Phase: phase, Reason: "endpoint down"}}, w.now)
+		n, err := w.FailJobs(ctx, "t", []pipeline.Failure{{CandidateID: id, Phase: phase, Reason: "endpoint down"}},
+			w.now)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	}
@@ -189,7 +197,9 @@ func TestAttemptsAreOfAPhase(t *testing.T) {
 	}
 	require.NoError(t, second(w.LeaseExtract(ctx, r, w.now)))
 	require.Equal(t, 3, w.job(r, 0).Attempts)
-	require.NoError(t, w.SaveExtractions(ctx, "t", []pipeline.Extracted{{CandidateID: id, Extraction: memory.Extraction{Facts: []memory.Fact{fact("one is here")}}}}, w.now))
+	require.NoError(t, w.SaveExtractions(ctx, "t",
+		[]pipeline.Extracted{{CandidateID: id,
+			Extraction: memory.Extraction{Facts: []memory.Fact{fact("one is here")}}}}, w.now))
 	due, err := w.LeaseDecide(ctx, r, w.now)
 	require.NoError(t, err)
 	require.Len(t, due, 1)
@@ -207,7 +217,9 @@ func TestARevivedJobHasWaitedSinceThen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ack, r := w.stage(say("zero")...)
-	_, err := w.FailJobs(ctx, "t", []pipeline.Failure{{CandidateID: uuid.MustParse(ack.MemoryIDs[0]), Phase: "extract", Reason: "poison", Permanent: true}}, w.now)
+	_, err := w.FailJobs(ctx, "t",
+		[]pipeline.Failure{{CandidateID: uuid.MustParse(ack.MemoryIDs[0]), Phase: "extract", Reason: "poison",
+			Permanent: true}}, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(72 * time.Hour)
 	_, err = w.ReviveJob(ctx, "t", uuid.MustParse(w.job(r, 0).ID), "op", "ops", w.now)
@@ -238,7 +250,8 @@ func TestADeadJobIsRevived(t *testing.T) {
 	_, err = w.ReviveJob(ctx, "t", uuid.New(), "op", "ops", w.now)
 	require.ErrorIs(t, err, pg.ErrNotFound)
 
-	_, err = w.FailJobs(ctx, "t", []pipeline.Failure{{CandidateID: id, Phase: "extract", Reason: "poison", Permanent: true}}, w.now)
+	_, err = w.FailJobs(ctx, "t", []pipeline.Failure{{CandidateID: id, Phase: "extract", Reason: "poison",
+		Permanent: true}}, w.now)
 	require.NoError(t, err)
 	_, err = w.ReviveJob(ctx, "t2", uuid.MustParse(job.ID), "op", "ops", w.now)
 	require.ErrorIs(t, err, pg.ErrNotFound, "another tenant's job")
@@ -275,7 +288,8 @@ func TestBuryAndNoteTouchOpenJobsOfTheRangeOnly(t *testing.T) {
 	n, err := w.MarkRangeDead(ctx, part, "write", "gave up", w.now)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	require.Equal(t, []schema.JobState{schema.JobCompleted, schema.JobDead, schema.JobPending}, []schema.JobState{w.job(r, 0).State, w.job(r, 1).State, w.job(r, 2).State})
+	require.Equal(t, []schema.JobState{schema.JobCompleted, schema.JobDead, schema.JobPending},
+		[]schema.JobState{w.job(r, 0).State, w.job(r, 1).State, w.job(r, 2).State})
 	n, err = w.MarkRangeDead(ctx, part, "write", "gave up", w.now)
 	require.NoError(t, err)
 	require.Zero(t, n)
@@ -285,7 +299,8 @@ func TestJobsArePagedOldestFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, r := w.stage(say("one", "two", "three", "four", "five")...)
-	_, err := w.MarkRangeDead(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, "write", "gave up", w.now)
+	_, err := w.MarkRangeDead(ctx, schema.Range{Tenant: "t", BatchID: r.BatchID, From: 0, To: 2}, "write", "gave up",
+		w.now)
 	require.NoError(t, err)
 	var seen []string
 	after := ""

@@ -166,16 +166,20 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 	claim := fact("subject7 likes rare70")
 	claim.Claim = memory.Claim{Subject: "subject7", Predicate: "likes", Object: "coffee"}
 	functional := lives("Subject7 lives in Rome", "Subject7", "Rome")
-	parent, adding := w.source("a talk about subject seven", idea{fact: functional, action: schema.ActionAdd, offered: []uuid.UUID{id}})
+	parent, adding := w.source("a talk about subject seven",
+		idea{fact: functional, action: schema.ActionAdd, offered: []uuid.UUID{id}})
 	require.NotEqual(t, uuid.Nil, parent)
-	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs", "memory_embeddings", "lexeme_stats",
-		"memory_versions", "memory_links", "proposals", "memory_provenance", "memory_hints", "entities", "entity_relations", "memory_entity_mentions", "entity_relation_sources"}
+	big := []string{"memories", "memory_history", "index_outbox", "entity_claims", "memory_candidates", "jobs",
+		"memory_embeddings", "lexeme_stats",
+		"memory_versions", "memory_links", "proposals", "memory_provenance", "memory_hints", "entities",
+		"entity_relations", "memory_entity_mentions", "entity_relation_sources"}
 	then := time.Now().Add(-time.Hour)
 	past := isolated
 	past.AsOf, past.Context, past.At = &then, []byte(`{"k": "v"}`), then
 	preference := w.created(likes(t, "", "go", always))
 	var blocked uuid.UUID
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT id FROM proposals WHERE tenant = 't' AND state = 'blocked' LIMIT 1`).Scan(&blocked))
+	require.NoError(t, w.owner.QueryRow(ctx,
+		`SELECT id FROM proposals WHERE tenant = 't' AND state = 'blocked' LIMIT 1`).Scan(&blocked))
 	item := w.review(blocked.String())
 	soft := w.selects(w.forgets("", schema.Selector{IDs: []string{nth(5020).String(), nth(5021).String()}}))
 	erase := w.selects(w.forgets(schema.ForgetErase, onlyNamed(nth(5023))))
@@ -183,27 +187,34 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		_, err = w.confirm(run, w.token(run))
 		require.NoError(t, err)
 	}
-	graphIndexes := []string{"memory_access_pkey", "entities_canonical_name_tenant_key", "entity_relations_source", "entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
+	graphIndexes := []string{"memory_access_pkey", "entities_canonical_name_tenant_key", "entity_relations_source",
+		"entity_relations_target", "memory_entity_mentions_of_entity", "memories_pkey"}
 	hour := []timeexpr.TimeWindow{{Start: time.Now(), End: time.Now().Add(time.Hour), Kind: timeexpr.WindowSpan}}
 	type planned struct {
 		run  func() error
 		want []string // indexes that some statement must use
 	}
 	cases := map[string]planned{
-		"put": {func() error { return second(s.Put(ctx, w.putInput(likes(t, "", "rust", always)))) }, []string{"memories_active_fact", "memories_live_hash"}},
+		"put": {func() error { return second(s.Put(ctx, w.putInput(likes(t, "", "rust", always)))) },
+			[]string{"memories_active_fact", "memories_live_hash"}},
 		"revise": {func() error {
-			return second(s.Revise(ctx, w.reviseInput(w.revision(schema.ReviseSupersede, same(likes(t, "", "zig", always)), schema.Target{ID: preference.String(), IfVersion: 1}))))
+			return second(s.Revise(ctx, w.reviseInput(w.revision(schema.ReviseSupersede,
+				same(likes(t, "", "zig", always)), schema.Target{ID: preference.String(), IfVersion: 1}))))
 		}, []string{"memories_pkey", "memories_active_fact"}},
 		"modify": {func() error {
 			return second(s.Modify(ctx, w.modifyInput(schema.Patch{ID: nth(10).String(), Tags: &[]string{"x"}})))
 		}, []string{"memories_pkey"}},
-		"recover": {func() error { return second(s.Recover(ctx, w.recoverInput(schema.Target{ID: nth(11).String()}))) }, []string{"memories_pkey"}},
+		"recover": {func() error { return second(s.Recover(ctx, w.recoverInput(schema.Target{ID: nth(11).String()}))) },
+			[]string{"memories_pkey"}},
 		"forget, by query": {func() error {
-			return second(s.SelectForget(ctx, w.modification(), w.forgets("", schema.Selector{Query: "rare345 word12", IncludeDerived: true}), w.now))
+			return second(s.SelectForget(ctx, w.modification(),
+				w.forgets("", schema.Selector{Query: "rare345 word12", IncludeDerived: true}), w.now))
 		}, []string{"memories_text", "memory_links_target"}},
 		"erase, everywhere": {func() error {
-			return second(s.SelectForget(ctx, w.modification(), w.forgets(schema.ForgetErase, named(nth(3000), preference)), w.now))
-		}, []string{"memory_links_target", "memory_links_pkey", "proposals_of_memory", "memory_candidates_of_memory", "memories_live_hash", "memories_past_hash",
+			return second(s.SelectForget(ctx, w.modification(),
+				w.forgets(schema.ForgetErase, named(nth(3000), preference)), w.now))
+		}, []string{"memory_links_target", "memory_links_pkey", "proposals_of_memory", "memory_candidates_of_memory",
+			"memories_live_hash", "memories_past_hash",
 			"entity_claims_lookup", "memories_text"}},
 		"forget, a batch": {func() error {
 			return second(s.ForgetBatch(ctx, "t", uuid.MustParse(soft.RunID), 500, w.now))
@@ -213,32 +224,42 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		}, []string{"memories_pkey", "memory_versions_pkey"}},
 		"forget, status": {func() error { return second(s.ForgetStatus(ctx, w.p, uuid.MustParse(erase.RunID))) }, nil},
 		"reviews": {func() error {
-			return second(s.ListReviews(ctx, w.p, pipeline.ReviewFilter{State: schema.ReviewsWaiting}, pg.Page{Limit: 20}))
+			return second(s.ListReviews(ctx, w.p, pipeline.ReviewFilter{State: schema.ReviewsWaiting},
+				pg.Page{Limit: 20}))
 		}, []string{"proposals_to_review"}},
 		"reviews decided": {func() error {
-			return second(s.ListReviews(ctx, w.p, pipeline.ReviewFilter{State: schema.ReviewsDecided}, pg.Page{Limit: 20}))
+			return second(s.ListReviews(ctx, w.p, pipeline.ReviewFilter{State: schema.ReviewsDecided},
+				pg.Page{Limit: 20}))
 		}, []string{"proposals_reviewed"}},
 		"review":         {func() error { return second(s.GetReview(ctx, w.p, blocked)) }, []string{"proposals_pkey"}},
 		"contradictions": {func() error { return second(s.Contradictions(ctx, w.p, pg.Page{Limit: 20})) }, nil},
-		"open review":    {func() error { return second(s.OpenReview(ctx, "t", r.BatchID, time.Hour, w.now)) }, []string{"proposals_of_batch"}},
+		"open review": {func() error { return second(s.OpenReview(ctx, "t", r.BatchID, time.Hour, w.now)) },
+			[]string{"proposals_of_batch"}},
 		"expire": {func() error {
-			return second(s.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: "t", BatchID: r.BatchID, Before: w.now, Policy: w.policy, Now: w.now}))
+			return second(s.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: "t", BatchID: r.BatchID, Before: w.now,
+				Policy: w.policy, Now: w.now}))
 		}, []string{"proposals_of_batch"}},
 		"decide a proposal": {func() error {
 			return second(s.DecideProposal(ctx, w.decisionKey(), w.decision(item, schema.DecisionApprove)))
 		}, []string{"proposals_pkey", "memories_pkey"}},
-		"text":            {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"text, common":    {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) }, []string{"memories_text"}},
-		"text, shared":    {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) }, []string{"memories_text"}},
-		"text, important": {func() error { return second(s.SearchText(ctx, important, "word12 rare345", 150)) }, []string{"memories_text", "memory_access_pkey"}},
+		"text": {func() error { return second(s.SearchText(ctx, isolated, "word12 rare345", 150)) },
+			[]string{"memories_text"}},
+		"text, common": {func() error { return second(s.SearchText(ctx, isolated, "topic3 topic4 word7", 150)) },
+			[]string{"memories_text"}},
+		"text, shared": {func() error { return second(s.SearchText(ctx, shared, "word12 rare345", 150)) },
+			[]string{"memories_text"}},
+		"text, important": {func() error { return second(s.SearchText(ctx, important, "word12 rare345", 150)) },
+			[]string{"memories_text", "memory_access_pkey"}},
 		"vector, important": {func() error {
 			return second(s.SearchVector(ctx, important, *vec, 150))
 		}, []string{"memory_embeddings_hash_v1_session_episodic", "memory_access_pkey"}},
 		"authorize, important": {func() error {
 			return second(s.Authorize(ctx, important, []uuid.UUID{id, uuid.New()}))
 		}, []string{"memories_pkey", "memory_access_pkey"}},
-		"list, important": {func() error { return second(s.List(ctx, important, pg.Page{})) }, []string{"memories_pkey", "memory_access_pkey"}},
-		"vector":          {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) }, []string{"memory_embeddings_hash_v1_session_episodic"}},
+		"list, important": {func() error { return second(s.List(ctx, important, pg.Page{})) },
+			[]string{"memories_pkey", "memory_access_pkey"}},
+		"vector": {func() error { return second(s.SearchVector(ctx, isolated, *vec, 150)) },
+			[]string{"memory_embeddings_hash_v1_session_episodic"}},
 		"vector, planned once": {func() error {
 			for range 10 { // the last ones name their tenant
 				if _, err := s.SearchVector(ctx, isolated, *vec, 150); err != nil {
@@ -247,7 +268,8 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			}
 			return nil
 		}, []string{"memory_embeddings_hash_v1_session_episodic"}},
-		"authorize": {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) }, []string{"memories_pkey"}},
+		"authorize": {func() error { return second(s.Authorize(ctx, shared, []uuid.UUID{id, uuid.New()})) },
+			[]string{"memories_pkey"}},
 		"hints": {func() error {
 			return second(s.SearchHints(ctx, isolated, question(t, s, isolated, "where is the home of subject7"), 150))
 		}, []string{"memory_hints_text", "memories_pkey"}},
@@ -263,16 +285,23 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 		"graph, a hub": {func() error {
 			return second(s.SearchGraph(ctx, shared, question(t, s, shared, "who likes subject0"), 150))
 		}, graphIndexes},
-		"time":         {func() error { return second(s.SearchTime(ctx, isolated, hour, 150)) }, []string{"memories_occurred", "memories_timeboxed"}},
-		"time, shared": {func() error { return second(s.SearchTime(ctx, shared, hour, 150)) }, []string{"memories_occurred", "memories_timeboxed"}},
+		"time": {func() error { return second(s.SearchTime(ctx, isolated, hour, 150)) },
+			[]string{"memories_occurred", "memories_timeboxed"}},
+		"time, shared": {func() error { return second(s.SearchTime(ctx, shared, hour, 150)) },
+			[]string{"memories_occurred", "memories_timeboxed"}},
 		"session turns": {func() error {
-			return second(s.SessionTurns(ctx, shared, []rank.Anchor{{ID: id, Place: id}, {ID: nth(9), Place: nth(9)}}, rank.NeighbourRadius))
+			return second(s.SessionTurns(ctx, shared, []rank.Anchor{{ID: id, Place: id}, {ID: nth(9), Place: nth(9)}},
+				rank.NeighbourRadius))
 		}, []string{"memories_session"}},
 		"signals": {func() error {
 			return second(s.SearchSignals(ctx, isolated, []string{"error7 in part1234", "skill"}, 150))
 		}, []string{"memories_signals"}},
-		"signals, shared": {func() error { return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150)) }, []string{"memories_signals"}},
-		"solutions":       {func() error { return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)})) }, []string{"memories_pkey"}},
+		"signals, shared": {func() error {
+			return second(s.SearchSignals(ctx, shared, []string{"error7 in part1234"}, 150))
+		}, []string{"memories_signals"}},
+		"solutions": {func() error {
+			return second(s.Solutions(ctx, shared, []uuid.UUID{nth(200001), nth(200002)}))
+		}, []string{"memories_pkey"}},
 		"advice, by problem": {func() error {
 			return second(s.ForProblem(ctx, shared, "error7 of part507"))
 		}, []string{"memories_problem_keys"}},
@@ -283,80 +312,110 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 			return second(s.EpisodesWith(ctx, shared, []string{"cache", "mismatch"}, ""))
 		}, []string{"memories_failures"}},
 		"advice, kept and reported": {func() error {
-			given := advising.Advice{ID: uuid.New(), Principal: w.p, Offered: []advising.Offer{{ID: nth(200001).String()}}}
+			given := advising.Advice{ID: uuid.New(), Principal: w.p,
+				Offered: []advising.Offer{{ID: nth(200001).String()}}}
 			if err := s.SaveAdvice(ctx, given, w.now); err != nil {
 				return err
 			}
-			return second(s.Count(ctx, shared, given.ID, advice.Report{Used: nth(200001).String(), Outcome: "success"}, w.now))
+			return second(s.Count(ctx, shared, given.ID, advice.Report{Used: nth(200001).String(), Outcome: "success"},
+				w.now))
 		}, []string{"advice_age", "advice_pkey", "memories_pkey", "solution_outcomes_pkey"}},
-		"sources":       {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_links_pkey"}},
-		"rationale":     {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, []string{"memory_links_pkey", "memory_links_target"}},
-		"artifacts":     {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
-		"session notes": {func() error { return second(s.SessionNotes(ctx, shared, []uuid.UUID{nth(7), nth(400)})) }, []string{"memories_session_learned", "memories_pkey"}},
-		"records by id": {func() error { return second(s.Records(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey", "memory_history_of"}},
-		"payloads":      {func() error { return second(s.Payloads(ctx, shared, []uuid.UUID{nth(7), nth(8)})) }, []string{"memories_pkey"}},
+		"sources": {func() error { return second(s.Sources(ctx, shared, []uuid.UUID{nth(10), nth(11)})) },
+			[]string{"memory_links_pkey"}},
+		"rationale": {func() error { return second(s.Rationale(ctx, shared, []uuid.UUID{nth(10), nth(11)})) },
+			[]string{"memory_links_pkey", "memory_links_target"}},
+		"artifacts": {func() error { return second(s.Artifacts(ctx, shared, []uuid.UUID{nth(10), nth(11)})) }, nil},
+		"session notes": {func() error { return second(s.SessionNotes(ctx, shared, []uuid.UUID{nth(7), nth(400)})) },
+			[]string{"memories_session_learned", "memories_pkey"}},
+		"records by id": {func() error { return second(s.Records(ctx, shared, []uuid.UUID{nth(7), nth(8)})) },
+			[]string{"memories_pkey", "memory_history_of"}},
+		"payloads": {func() error { return second(s.Payloads(ctx, shared, []uuid.UUID{nth(7), nth(8)})) },
+			[]string{"memories_pkey"}},
 		"artifacts by words": {func() error {
 			return second(s.SearchArtifacts(ctx, shared, []string{"rare7", "word1"}, 10))
 		}, []string{"artifacts_words"}},
-		"cards":           {func() error { return second(s.Cards(ctx, isolated, []uuid.UUID{nth(10), nth(11), nth(12)}, 6)) }, []string{"entity_claims_lookup", "memory_entity_mentions_pkey"}},
-		"rescue":          {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) }, []string{"memories_text"}},
-		"hydrate":         {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()}, w.now)) }, []string{"memories_pkey"}},
-		"get":             {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
-		"list":            {func() error { return second(s.List(ctx, isolated, pg.Page{})) }, []string{"memories_pkey"}},
-		"list, next page": {func() error { return second(s.List(ctx, shared, pg.Page{Before: id.String()})) }, []string{"memories_pkey"}},
+		"cards": {func() error {
+			return second(s.Cards(ctx, isolated, []uuid.UUID{nth(10), nth(11), nth(12)}, 6))
+		}, []string{"entity_claims_lookup", "memory_entity_mentions_pkey"}},
+		"rescue": {func() error { return second(s.RescueText(ctx, isolated, []string{"rare3", "word9"}, 10)) },
+			[]string{"memories_text"}},
+		"hydrate": {func() error { return second(s.Hydrate(ctx, shared, []uuid.UUID{id, uuid.New()}, w.now)) },
+			[]string{"memories_pkey"}},
+		"get": {func() error { return second(s.Get(ctx, w.p, id)) }, []string{"memories_pkey"}},
+		"list": {func() error { return second(s.List(ctx, isolated, pg.Page{})) },
+			[]string{"memories_pkey"}},
+		"list, next page": {func() error { return second(s.List(ctx, shared, pg.Page{Before: id.String()})) },
+			[]string{"memories_pkey"}},
 		"history": {func() error {
 			return second(s.HistoryAt(ctx, schema.Principal{Tenant: "t", Agent: "a"}, id, read.HistoryPage{}))
 		}, []string{"memory_history_of"}},
 		"history, next": {func() error {
 			return second(s.HistoryAt(ctx, w.p, id, read.HistoryPage{After: id.String(), Limit: 5}))
 		}, []string{"memory_history_of"}},
-		"get, as of":  {func() error { return second(s.GetAsOf(ctx, w.p, id, then)) }, []string{"memories_pkey", "memory_versions_pkey"}},
-		"list, as of": {func() error { return second(s.List(ctx, past, pg.Page{Before: id.String()})) }, []string{"memories_pkey", "memory_versions_pkey"}},
+		"get, as of": {func() error { return second(s.GetAsOf(ctx, w.p, id, then)) },
+			[]string{"memories_pkey", "memory_versions_pkey"}},
+		"list, as of": {func() error { return second(s.List(ctx, past, pg.Page{Before: id.String()})) },
+			[]string{"memories_pkey", "memory_versions_pkey"}},
 		"text, in a context": {func() error {
 			f := isolated
 			f.Context, f.At = past.Context, then
 			return second(s.SearchText(ctx, f, "word12 rare345", 150))
 		}, []string{"memories_text"}},
-		"lineage": {func() error { return second(s.Lineage(ctx, w.p, id, 6)) }, []string{"memory_links_pkey", "memory_links_target", "memories_superseded_by"}},
+		"lineage": {func() error { return second(s.Lineage(ctx, w.p, id, 6)) },
+			[]string{"memory_links_pkey", "memory_links_target", "memories_superseded_by"}},
 		"export": {func() error {
 			first := errors.New("one page is enough")
-			_, err := s.Export(ctx, transfer.ExportSelection{Filter: isolated}, w.now, func(line transfer.ExportLine) error {
-				if line.Kind == transfer.LineMemory {
-					return first
-				}
-				return nil
-			})
+			_, err := s.Export(ctx, transfer.ExportSelection{Filter: isolated}, w.now,
+				func(line transfer.ExportLine) error {
+					if line.Kind == transfer.LineMemory {
+						return first
+					}
+					return nil
+				})
 			if errors.Is(err, first) {
 				return nil
 			}
 			return err
 		}, []string{"memories_pkey", "memory_history_of", "memory_versions_pkey"}},
-		"outbox":          {func() error { return second(s.Outbox(ctx, "t", hash, nil, 500)) }, []string{"index_outbox_open"}},
-		"outbox of some":  {func() error { return second(s.Outbox(ctx, "t", hash, []uuid.UUID{id}, 500)) }, []string{"index_outbox_of_memory"}},
-		"jobs":            {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{})) }, []string{"jobs_pkey"}},
-		"jobs by state":   {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{State: schema.JobDead})) }, []string{"jobs_by_state"}},
-		"jobs of a batch": {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{BatchID: r.BatchID})) }, []string{"jobs_of_batch"}},
+		"outbox": {func() error { return second(s.Outbox(ctx, "t", hash, nil, 500)) },
+			[]string{"index_outbox_open"}},
+		"outbox of some": {func() error { return second(s.Outbox(ctx, "t", hash, []uuid.UUID{id}, 500)) },
+			[]string{"index_outbox_of_memory"}},
+		"jobs": {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{})) },
+			[]string{"jobs_pkey"}},
+		"jobs by state": {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{State: schema.JobDead})) },
+			[]string{"jobs_by_state"}},
+		"jobs of a batch": {func() error { return second(s.Jobs(ctx, "t", pipeline.JobFilter{BatchID: r.BatchID})) },
+			[]string{"jobs_of_batch"}},
 		"neighbors": {func() error {
-			return second(s.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: claim, Embedding: vec}, {Fact: fact("word9 rare90"), Embedding: vec}}))
-		}, []string{"memories_live_hash", "memories_text", "entity_claims_lookup", "memory_embeddings_hash_v1_session_episodic"}},
+			return second(s.Neighbors(ctx, w.p,
+				[]search.NeighborQuery{{Fact: claim, Embedding: vec}, {Fact: fact("word9 rare90"), Embedding: vec}}))
+		}, []string{"memories_live_hash", "memories_text", "entity_claims_lookup",
+			"memory_embeddings_hash_v1_session_episodic"}},
 		"stage": {func() error {
 			return second(s.Stage(ctx, w.input(say("something new", "word8 met word8 about topic8 and rare8")...)))
 		}, []string{"memories_live_hash"}},
 		"lease extract": {func() error { return second(s.LeaseExtract(ctx, r, w.now)) }, nil},
 		"lease decide":  {func() error { return second(s.LeaseDecide(ctx, r, w.now)) }, nil},
-		"write":         {func() error { return second(s.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})) }, nil},
+		"write": {func() error {
+			return second(s.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now}))
+		}, nil},
 		"write a claim": {func() error {
 			return second(s.Write(ctx, pipeline.WriteInput{Range: adding, MaxRounds: 3, Now: w.now}))
 		}, []string{"memories_active_fact", "memories_pkey"}},
-		"unembedded":    {func() error { return second(s.Unembedded(ctx, r, hash)) }, nil},
-		"link":          {func() error { return second(s.Link(ctx, r, w.now)) }, nil},
-		"batch":         {func() error { return second(s.BatchMemories(ctx, r)) }, nil},
-		"begin a sweep": {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepDecay, 1, time.Now())) }, []string{"memories_decay_due"}},
+		"unembedded": {func() error { return second(s.Unembedded(ctx, r, hash)) }, nil},
+		"link":       {func() error { return second(s.Link(ctx, r, w.now)) }, nil},
+		"batch":      {func() error { return second(s.BatchMemories(ctx, r)) }, nil},
+		"begin a sweep": {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepDecay, 1, time.Now())) },
+			[]string{"memories_decay_due"}},
 		"decay": {func() error {
-			return second(s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "plan", Until: time.Now(), Limit: 500, Now: time.Now()}))
+			return second(s.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "plan", Until: time.Now(), Limit: 500,
+				Now: time.Now()}))
 		}, []string{"memories_decay_due", "memories_pkey"}},
-		"decay, outlook": {func() error { return second(s.DecayOutlook(ctx, "t", time.Now())) }, []string{"memories_decay_due"}},
-		"begin a purge":  {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepRetention, 1, time.Now())) }, []string{"memories_tombstones"}},
+		"decay, outlook": {func() error { return second(s.DecayOutlook(ctx, "t", time.Now())) },
+			[]string{"memories_decay_due"}},
+		"begin a purge": {func() error { return second(s.BeginSweep(ctx, "t", schema.SweepRetention, 1, time.Now())) },
+			[]string{"memories_tombstones"}},
 		"purge":          {func() error { return purges(s, lifecycle.PurgeExpire) }, []string{"memories_tombstones"}},
 		"purge, links":   {func() error { return purges(s, lifecycle.PurgeGraphLinks) }, []string{"memories_purging"}},
 		"purge, vectors": {func() error { return purges(s, lifecycle.PurgeEmbeddings) }, []string{"memories_purging"}},
@@ -367,17 +426,22 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 					return err
 				}
 			}
-		}, []string{"memories_purging", "memory_versions_pkey", "memory_links_pkey", "memory_links_target", "memory_provenance_pkey", "memory_hints_pkey",
+		}, []string{"memories_purging", "memory_versions_pkey", "memory_links_pkey", "memory_links_target",
+			"memory_provenance_pkey", "memory_hints_pkey",
 			"memory_candidates_of_memory", "proposals_of_memory", "proposals_of_target"}},
-		"purge, jobs":     {func() error { return purges(s, lifecycle.PurgeJobsDead) }, []string{"jobs_finished"}},
-		"purge, recalls":  {func() error { return purges(s, lifecycle.PurgeRetrievals) }, []string{"retrievals_age"}},
-		"purge, ingest":   {func() error { return purges(s, lifecycle.PurgeIngest) }, []string{"ingest_batches_age"}},
-		"purge, forgets":  {func() error { return purges(s, lifecycle.PurgeForgetRuns) }, []string{"forget_echoes_pkey"}},
-		"purge, keys":     {func() error { return purges(s, lifecycle.PurgeOperations) }, []string{"operations_age"}},
-		"purge, versions": {func() error { return purges(s, lifecycle.PurgeVersions) }, []string{"memory_versions_age"}},
-		"purge, preview":  {func() error { return second(s.PreviewPurge(ctx, "t", 1, time.Now())) }, []string{"memories_tombstones", "memory_history_age", "jobs_finished"}},
+		"purge, jobs":    {func() error { return purges(s, lifecycle.PurgeJobsDead) }, []string{"jobs_finished"}},
+		"purge, recalls": {func() error { return purges(s, lifecycle.PurgeRetrievals) }, []string{"retrievals_age"}},
+		"purge, ingest":  {func() error { return purges(s, lifecycle.PurgeIngest) }, []string{"ingest_batches_age"}},
+		"purge, forgets": {func() error { return purges(s, lifecycle.PurgeForgetRuns) },
+			[]string{"forget_echoes_pkey"}},
+		"purge, keys": {func() error { return purges(s, lifecycle.PurgeOperations) }, []string{"operations_age"}},
+		"purge, versions": {func() error { return purges(s, lifecycle.PurgeVersions) },
+			[]string{"memory_versions_age"}},
+		"purge, preview": {func() error { return second(s.PreviewPurge(ctx, "t", 1, time.Now())) },
+			[]string{"memories_tombstones", "memory_history_age", "jobs_finished"}},
 		"track": {func() error {
-			return s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{id}}, w.now)
+			return s.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"),
+				MemoryIDs: []uuid.UUID{id}}, w.now)
 		}, []string{"memories_pkey"}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) { // the purge of forgets after the forgets
@@ -401,7 +465,8 @@ func TestQueriesUseIndexesAtSize(t *testing.T) {
 				plan := explain(t, s, st, generic)
 				for _, table := range big {
 					for line := range strings.Lines(plan) {
-						require.False(t, strings.Contains(line, "Seq Scan on "+table+" "), "the whole of %s is read:\n%s\n%s", table, st.sql, plan)
+						require.False(t, strings.Contains(line, "Seq Scan on "+table+" "),
+							"the whole of %s is read:\n%s\n%s", table, st.sql, plan)
 					}
 				}
 				plans.WriteString(plan)

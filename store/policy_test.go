@@ -50,7 +50,8 @@ func (w *world) createdWith(id uuid.UUID) map[string]any {
 // facts returns the memories drawn from a source.
 func (w *world) facts(source uuid.UUID) []schema.MemoryRecord {
 	w.t.Helper()
-	rows, err := w.owner.Query(ctx, `SELECT source_id FROM memory_links WHERE predicate = 'derived_from' AND target_id = $1`, source)
+	rows, err := w.owner.Query(ctx,
+		`SELECT source_id FROM memory_links WHERE predicate = 'derived_from' AND target_id = $1`, source)
 	require.NoError(w.t, err)
 	defer rows.Close()
 	var ids []uuid.UUID
@@ -88,7 +89,8 @@ rules:
       source_trust: 0.5
   - {name: broken, when: "candidate.tags[9] == 'x'", set: {pinned: true}}
 `)
-	ack, _ := w.stageUnder(p, schema.Candidate{Content: "Ann's salary rises in May.", Tags: []string{"own"}}, schema.Candidate{Content: "Tea is hot."})
+	ack, _ := w.stageUnder(p, schema.Candidate{Content: "Ann's salary rises in May.", Tags: []string{"own"}},
+		schema.Candidate{Content: "Tea is hot."})
 	id := uuid.MustParse(ack.MemoryIDs[0])
 	m := w.get(id)
 	require.Equal(t, schema.TypeSemantic, m.Type)
@@ -100,11 +102,14 @@ rules:
 	require.Equal(t, "hr", m.Scope)
 	require.Equal(t, schema.VisibilityShared, m.Visibility)
 	require.Equal(t, schema.DeleteNever, m.Lifecycle.DeletionPolicy)
-	require.Equal(t, schema.DecayProfile{Curve: schema.CurveLinear, HalfLifeSeconds: 2 * 86400, MinSalience: 0.2, MaxAgeSeconds: 90 * 86400, Floor: 0.1, ReinforcementGain: 0.3},
+	require.Equal(t, schema.DecayProfile{Curve: schema.CurveLinear, HalfLifeSeconds: 2 * 86400, MinSalience: 0.2,
+		MaxAgeSeconds: 90 * 86400, Floor: 0.1, ReinforcementGain: 0.3},
 		m.Lifecycle.Decay)
-	require.Equal(t, w.now.Add(time.Duration(3.2*24*float64(time.Hour))), m.Lifecycle.DecayDueAt.UTC(), "linear from 1 to 0.2")
+	require.Equal(t, w.now.Add(time.Duration(3.2*24*float64(time.Hour))), m.Lifecycle.DecayDueAt.UTC(),
+		"linear from 1 to 0.2")
 	require.InDelta(t, 0.5, m.SourceTrust, 0)
-	require.Equal(t, 1, w.count("memories", `id = $1 AND revision_policy = 'contest' AND payload->>'revision_policy' = 'contest'`, id))
+	require.Equal(t, 1, w.count("memories",
+		`id = $1 AND revision_policy = 'contest' AND payload->>'revision_policy' = 'contest'`, id))
 
 	metadata := w.createdWith(id)
 	require.Equal(t, p.Hash(), metadata["policy"])
@@ -132,7 +137,8 @@ func TestARuleCanMakeACandidateWorkingMemory(t *testing.T) {
 func TestDuplicatesAreFoundWhereRulesPutThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := policyOf(t, `rules: [{name: hr, when: "candidate.content.contains('salary') && candidate.speaker != 'Bob'", set: {scope: hr, visibility: shared}}]`)
+	p := policyOf(t,
+		`rules: [{name: hr, when: "candidate.content.contains('salary') && candidate.speaker != 'Bob'", set: {scope: hr, visibility: shared}}]`)
 	one := schema.Candidate{Content: "The salary is paid in May."}
 	other := schema.Candidate{Content: "The salary is paid in May.", Speaker: "Bob"} // stays where the request says
 	first, _ := w.stageUnder(p, one, other, one)
@@ -153,7 +159,8 @@ func TestFactsAreAsSensitiveAndAsHiddenAsTheirSource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.vis = schema.VisibilityShared
-	p := policyOf(t, `rules: [{name: hide, when: "kind == 'candidate' && 'password' in detected", set: {visibility: private, scope: vault, source_trust: 0.4}}]`)
+	p := policyOf(t,
+		`rules: [{name: hide, when: "kind == 'candidate' && 'password' in detected", set: {visibility: private, scope: vault, source_trust: 0.4}}]`)
 	ack, r := w.stageUnder(p, schema.Candidate{Content: "Dana moved to Oslo; the password is hunter2x."})
 	source := uuid.MustParse(ack.MemoryIDs[0])
 	require.Equal(t, schema.SensitivityHyper, w.get(source).Sensitivity)
@@ -189,7 +196,8 @@ rules:
     when: kind == "fact" && fact.predicate == "lives_in" && candidate.sensitivity == "hyper" && candidate.source_kind == "user_input"
     set: {sensitivity: low, confidence: 0.5, deletion_policy: manual_only, source_trust: 1, revision_policy: fork}
 `)
-	ack, r := w.stageUnder(p, schema.Candidate{Content: "Dana lives in Oslo; my password is hunter2x.", SourceKind: schema.SourceUserInput})
+	ack, r := w.stageUnder(p, schema.Candidate{Content: "Dana lives in Oslo; my password is hunter2x.",
+		SourceKind: schema.SourceUserInput})
 	source := uuid.MustParse(ack.MemoryIDs[0])
 	w.decided(r, source, idea{fact: lives("Dana lives in Oslo", "Dana", "Oslo"), action: schema.ActionAdd},
 		idea{fact: fact("Dana has a password"), action: schema.ActionAdd})

@@ -24,7 +24,8 @@ func TestEveryMemoryHasProvenance(t *testing.T) {
 	ack, r := w.stage(
 		schema.Candidate{Content: "Ana lives in Lisbon since May", SourceKind: schema.SourceUserInput},
 		schema.Candidate{Content: "Trips need an approval", SourceKind: schema.SourceMemory},
-		schema.Candidate{Content: "Bo likes figs", SourceKind: schema.SourceToolOutput, Refs: []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}})
+		schema.Candidate{Content: "Bo likes figs", SourceKind: schema.SourceToolOutput,
+			Refs: []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}})
 	said, stated, called := uuid.MustParse(ack.MemoryIDs[0]), uuid.MustParse(ack.MemoryIDs[1]), uuid.MustParse(ack.MemoryIDs[2])
 	var event uuid.UUID
 	require.NoError(t, w.owner.QueryRow(ctx, `SELECT id FROM events WHERE candidate_id = $1`, said).Scan(&event))
@@ -36,7 +37,8 @@ func TestEveryMemoryHasProvenance(t *testing.T) {
 		}
 		return refs
 	}
-	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "candidate:" + said.String(), Timestamp: &utc}, {Kind: "event", Ref: "ledger:" + event.String(), Timestamp: &utc}},
+	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "candidate:" + said.String(), Timestamp: &utc},
+		{Kind: "event", Ref: "ledger:" + event.String(), Timestamp: &utc}},
 		at(w.get(said).Provenance.Sources))
 	own := []schema.Ref{{Kind: "human", Ref: "candidate:" + stated.String(), Timestamp: &utc}}
 	require.Equal(t, own, at(w.get(stated).Provenance.Sources), "what is stated as a memory is no event")
@@ -48,8 +50,10 @@ func TestEveryMemoryHasProvenance(t *testing.T) {
 	require.Equal(t, 2, w.write(r).Added)
 	drawn := w.facts(said)
 	require.Len(t, drawn, 1)
-	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "memory:" + said.String(), Timestamp: &utc}}, at(proposals.PayloadEvidence(drawn[0].Payload)))
-	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-7"}}, proposals.PayloadEvidence(w.facts(called)[0].Payload))
+	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "memory:" + said.String(), Timestamp: &utc}},
+		at(proposals.PayloadEvidence(drawn[0].Payload)))
+	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-7"}},
+		proposals.PayloadEvidence(w.facts(called)[0].Payload))
 }
 
 // A record that a revision writes rests on the evidence of the request, where it names none itself.
@@ -115,7 +119,8 @@ func TestHistorySaysWhichFact(t *testing.T) {
 	}
 	_, err = w.expire(r, w.now.Add(time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, map[float64][]string{0: {hash(texts[0])}, 1: {hash(texts[1]), hash(texts[1])}, 2: {hash(texts[2]), hash(texts[2])}}, said())
+	require.Equal(t, map[float64][]string{0: {hash(texts[0])}, 1: {hash(texts[1]), hash(texts[1])},
+		2: {hash(texts[2]), hash(texts[2])}}, said())
 
 	var figs uuid.UUID
 	for _, m := range w.facts(source) {

@@ -35,7 +35,8 @@ func (w *world) purge(limit int, steps ...schema.PurgeStep) map[schema.PurgeStep
 	for _, step := range steps {
 		var after schema.HistoryCursor
 		for more := true; more; {
-			b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, After: after, Limit: limit, At: w.now, Now: w.now})
+			b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: w.p.Tenant, Run: "run", Step: step, After: after,
+				Limit: limit, At: w.now, Now: w.now})
 			require.NoError(w.t, err)
 			require.LessOrEqual(w.t, b.Removed, limit, "the cap holds")
 			if out[step] += b.Counts[string(step)]; step == lifecycle.PurgeExpire {
@@ -53,8 +54,10 @@ func (w *world) linked(content string, triples ...memory.Triple) uuid.UUID {
 	id, r := w.linkable(content, triples...)
 	w.link(r)
 	require.NoError(w.t, w.AdvanceJobs(ctx, r, "done", w.now))
-	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-		SELECT tenant, gen_random_uuid(), id, 'm' || g, 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories, generate_series(1, 2) g WHERE id = $1`, id)
+	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
+		created_at)
+		SELECT tenant, gen_random_uuid(), id, 'm' || g, 3, '[1,2,3]', tier, typology, content_hash, now()
+			FROM memories, generate_series(1, 2) g WHERE id = $1`, id)
 	return id
 }
 
@@ -75,7 +78,8 @@ func (w *world) watchDeletions(tables ...string) func() []deletion {
 		w.exec(`CREATE TRIGGER zzz_note AFTER DELETE ON ` + table + ` FOR EACH ROW EXECUTE FUNCTION note_deletion()`)
 	}
 	return func() []deletion {
-		rows, err := w.owner.Query(ctx, `SELECT place, what, tx, count(*) FROM deletions GROUP BY place, what, tx ORDER BY min(seq)`)
+		rows, err := w.owner.Query(ctx,
+			`SELECT place, what, tx, count(*) FROM deletions GROUP BY place, what, tx ORDER BY min(seq)`)
 		require.NoError(w.t, err)
 		out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[deletion])
 		require.NoError(w.t, err)
@@ -94,7 +98,8 @@ func TestPurgeInItsOrder(t *testing.T) {
 		return memory.Triple{Source: a, Relationship: "knows", Target: b, Confidence: 1}
 	}
 	for i := range n {
-		gone = append(gone, w.linked(fmt.Sprintf("Person %d knows Alice and Bob.", i), knows(fmt.Sprintf("Person %d", i), "Alice"), knows("Alice", "Bob")))
+		gone = append(gone, w.linked(fmt.Sprintf("Person %d knows Alice and Bob.", i),
+			knows(fmt.Sprintf("Person %d", i), "Alice"), knows("Alice", "Bob")))
 	}
 	stays := w.linked("Carol knows Alice.", knows("Carol", "Alice"))
 	for i := range 2 { // dead jobs
@@ -102,7 +107,8 @@ func TestPurgeInItsOrder(t *testing.T) {
 		_, err := w.MarkRangeDead(ctx, r, "extract", "broken", w.now)
 		require.NoError(t, err)
 	}
-	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{stays}}, w.now))
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte{1},
+		MemoryIDs: []uuid.UUID{stays}}, w.now))
 	for _, id := range gone {
 		w.softDelete(id)
 	}
@@ -113,14 +119,19 @@ func TestPurgeInItsOrder(t *testing.T) {
 	preview, err := w.PreviewPurge(ctx, "t", 0.5, w.now.Add(200*day))
 	require.NoError(t, err)
 
-	seen := w.watchDeletions("memory_entity_mentions", "entity_relation_sources", "entity_claims", "memory_embeddings", "memories", "memory_history", "jobs", "retrievals", "entities")
+	seen := w.watchDeletions("memory_entity_mentions", "entity_relation_sources", "entity_claims", "memory_embeddings",
+		"memories", "memory_history", "jobs", "retrievals", "entities")
 	w.now = w.now.Add(31 * day)
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(gone[0]).Status)
 	first := w.purge(limit)
-	require.Equal(t, []int{n, 2 * n, n, 0}, []int{first[lifecycle.PurgeExpire], first[lifecycle.PurgeEmbeddings], first[lifecycle.PurgeTombstones], first[lifecycle.PurgeHistory]})
-	require.Equal(t, []int{n + 1, 2, 1}, []int{first[lifecycle.PurgeJobsCompleted], first[lifecycle.PurgeJobsDead], first[lifecycle.PurgeRetrievals]})
+	require.Equal(t, []int{n, 2 * n, n, 0},
+		[]int{first[lifecycle.PurgeExpire], first[lifecycle.PurgeEmbeddings], first[lifecycle.PurgeTombstones],
+			first[lifecycle.PurgeHistory]})
+	require.Equal(t, []int{n + 1, 2, 1},
+		[]int{first[lifecycle.PurgeJobsCompleted], first[lifecycle.PurgeJobsDead], first[lifecycle.PurgeRetrievals]})
 
-	order := []string{"entity_relation_sources", "memory_entity_mentions", "entity_claims", "entities", "memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"}
+	order := []string{"entity_relation_sources", "memory_entity_mentions", "entity_claims", "entities",
+		"memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"}
 	stepOf := func(d deletion) string {
 		switch d.Table {
 		case "entity_relation_sources", "memory_entity_mentions", "entity_claims", "entities":
@@ -146,24 +157,30 @@ func TestPurgeInItsOrder(t *testing.T) {
 			passed = append(passed, step)
 		}
 	}
-	require.Equal(t, []string{"graph", "memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"}, passed, "of %v", order)
+	require.Equal(t, []string{"graph", "memory_embeddings", "memories", "jobs completed", "jobs dead", "retrievals"},
+		passed, "of %v", order)
 	for _, rows := range capped {
 		require.LessOrEqual(t, rows, limit)
 	}
 
 	// Exactly what was said by those that are gone is taken back.
 	require.Equal(t, 1, w.mentions("alice"))
-	require.Equal(t, []string{"alice", "carol"}, testkit.Strings(t, w.owner, `SELECT canonical_name FROM entities ORDER BY 1`))
+	require.Equal(t, []string{"alice", "carol"},
+		testkit.Strings(t, w.owner, `SELECT canonical_name FROM entities ORDER BY 1`))
 	require.Zero(t, w.count("memories", "id = ANY($1)", gone))
-	require.Equal(t, n, w.count("memory_history", "memory_id = ANY($1) AND action = 'purge' AND changed_by = 'retention'", gone))
-	require.Equal(t, n, w.count("memory_history", "memory_id = ANY($1) AND action = 'delete' AND old_content <> ''", gone), "history keeps its texts for its own window")
+	require.Equal(t, n, w.count("memory_history",
+		"memory_id = ANY($1) AND action = 'purge' AND changed_by = 'retention'", gone))
+	require.Equal(t, n, w.count("memory_history", "memory_id = ANY($1) AND action = 'delete' AND old_content <> ''",
+		gone), "history keeps its texts for its own window")
 	require.Zero(t, w.count("memory_candidates", "memory_id = ANY($1) AND content <> ''", gone))
 	w.requireExactStats()
 	w.requireExactMentions()
 	testkit.CheckInvariants(t, w.owner)
 	runs, err := w.SweepRuns(ctx, "t", schema.SweepRetention, 10)
 	require.NoError(t, err)
-	require.Equal(t, []int64{n, 2 * n, n + 1, 2}, []int64{runs[0].Counts["tombstones"], runs[0].Counts["embeddings"], runs[0].Counts["jobs_completed"], runs[0].Counts["jobs_dead"]})
+	require.Equal(t, []int64{n, 2 * n, n + 1, 2},
+		[]int64{runs[0].Counts["tombstones"], runs[0].Counts["embeddings"], runs[0].Counts["jobs_completed"],
+			runs[0].Counts["jobs_dead"]})
 
 	require.Empty(t, nonzero(w.purge(limit)), "a second run finds nothing")
 	w.now = w.now.Add(170 * day) // by the windows of before: all that happened until then
@@ -172,7 +189,8 @@ func TestPurgeInItsOrder(t *testing.T) {
 	require.Equal(t, 1, second[lifecycle.PurgeSweepRuns], "of the run before")
 	require.Zero(t, w.count("memory_history", "created_at < $1", w.now.Add(-lifecycle.HistoryWindow)))
 	require.NotZero(t, w.count("memory_history", "action = 'purge'"), "what the first run did is younger")
-	for _, step := range []schema.PurgeStep{lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings, lifecycle.PurgeTombstones, lifecycle.PurgeJobsCompleted, lifecycle.PurgeJobsDead, lifecycle.PurgeRetrievals} {
+	for _, step := range []schema.PurgeStep{lifecycle.PurgeGraphLinks, lifecycle.PurgeEmbeddings,
+		lifecycle.PurgeTombstones, lifecycle.PurgeJobsCompleted, lifecycle.PurgeJobsDead, lifecycle.PurgeRetrievals} {
 		require.EqualValues(t, first[step], preview.Would[step], "a dry run says what goes: %s", step)
 	}
 }
@@ -191,10 +209,12 @@ func nonzero(m map[schema.PurgeStep]int) map[schema.PurgeStep]int {
 func TestPurgeInAnotherOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.linked("Alice knows Bob.", memory.Triple{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1})
+	id := w.linked("Alice knows Bob.",
+		memory.Triple{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1})
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
-	for _, step := range []schema.PurgeStep{lifecycle.PurgeTombstones, lifecycle.PurgeEmbeddings, lifecycle.PurgeGraphLinks} {
+	for _, step := range []schema.PurgeStep{lifecycle.PurgeTombstones, lifecycle.PurgeEmbeddings,
+		lifecycle.PurgeGraphLinks} {
 		require.Zero(t, w.purge(500, step)[step], "%s before anything is marked", step)
 	}
 	w.purge(500, lifecycle.PurgeExpire)
@@ -222,12 +242,17 @@ func TestPurgeInAnotherOrder(t *testing.T) {
 func TestPurgeLeavesWhatMustStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	ofWorld, acted, archived, erased, plain, decision := w.fading("Of a world.", func(m *schema.MemoryRecord) { m.WorldID = "w" }), w.fading("Acted on."),
-		w.fading("Archived."), w.fading("Erased."), w.fading("Plain."), w.fading("The decision.", func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'published_as', $2, now())`, acted, decision)
+	ofWorld, acted, archived, erased, plain, decision := w.fading("Of a world.", func(m *schema.MemoryRecord) {
+		m.WorldID = "w"
+	}), w.fading("Acted on."),
+		w.fading("Archived."), w.fading("Erased."), w.fading("Plain."), w.fading("The decision.",
+			func(m *schema.MemoryRecord) { m.Lifecycle.Pinned = true; m.Importance = 1 })
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'published_as', $2, now())`, acted, decision)
 	w.exec(`UPDATE memories SET archived_at = $2 WHERE id = $1`, archived, w.now)
 	w.exec(`DELETE FROM lexeme_stats`)
-	w.exec(`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE live GROUP BY 1, 2`)
+	w.exec(`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE live
+		GROUP BY 1, 2`)
 	for _, id := range []uuid.UUID{ofWorld, acted, plain} {
 		w.softDelete(id)
 	}
@@ -235,7 +260,8 @@ func TestPurgeLeavesWhatMustStay(t *testing.T) {
 	w.now = w.now.Add(400 * day)
 	w.purge(500)
 	require.Zero(t, w.count("memories", "id = $1", plain))
-	require.Equal(t, 2, w.count("memories", "id = ANY($1) AND retained_at IS NOT NULL AND archived_at IS NOT NULL", []uuid.UUID{ofWorld, acted}))
+	require.Equal(t, 2, w.count("memories", "id = ANY($1) AND retained_at IS NOT NULL AND archived_at IS NOT NULL",
+		[]uuid.UUID{ofWorld, acted}))
 	require.Equal(t, 2, w.count("memories", "id = ANY($1)", []uuid.UUID{archived, erased}))
 	for _, id := range []uuid.UUID{ofWorld, acted} {
 		h := w.last(id)
@@ -250,9 +276,11 @@ func TestPurgeLeavesWhatMustStay(t *testing.T) {
 func TestPurgeAndRecover(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	id := w.linked("Alice knows Bob.", memory.Triple{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1})
-	longer := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: int64((60 * day).Seconds()),
-		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a test"}
+	id := w.linked("Alice knows Bob.",
+		memory.Triple{Source: "Alice", Relationship: "knows", Target: "Bob", Confidence: 1})
+	longer := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: int64((60 * day).Seconds()),
+		OnExpiry:    schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a test"}
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
 	_, err := w.SetRetention(ctx, "t", longer, nil, nil, w.now)
@@ -276,7 +304,8 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 	w := newWorld(t)
 	var ids []uuid.UUID
 	for i := range 24 {
-		ids = append(ids, w.linked(fmt.Sprintf("Person %d knows Alice.", i), memory.Triple{Source: fmt.Sprintf("Person %d", i), Relationship: "knows", Target: "Alice", Confidence: 1}))
+		ids = append(ids, w.linked(fmt.Sprintf("Person %d knows Alice.", i),
+			memory.Triple{Source: fmt.Sprintf("Person %d", i), Relationship: "knows", Target: "Alice", Confidence: 1}))
 	}
 	for _, id := range ids[:16] {
 		w.softDelete(id)
@@ -289,7 +318,8 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 		wg.Go(func() {
 			for _, step := range lifecycle.PurgeSteps {
 				for more := true; more; {
-					b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: step, Limit: 5, At: later.now, Now: later.now})
+					b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: step, Limit: 5,
+						At: later.now, Now: later.now})
 					if more = b.More; err != nil {
 						failures <- err
 						return
@@ -315,14 +345,16 @@ func TestPurgeWhileOthersWork(t *testing.T) {
 	})
 	wg.Go(func() { // forgets by force what is on its way out, and what is not
 		req := later.forgets(schema.ForgetForce, schema.Selector{IDs: []string{ids[0].String(), ids[20].String()}})
-		preview, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: "force", WorkflowID: "force"}, req, later.now)
+		preview, err := w.SelectForget(ctx, schema.OperationRef{Tenant: "t", ID: "force", WorkflowID: "force"}, req,
+			later.now)
 		if err != nil {
 			failures <- err
 			return
 		}
 		token, err := w.ForgetToken(ctx, w.p, uuid.MustParse(preview.RunID), later.now)
 		if err == nil && token != "" {
-			_, err = w.ConfirmForget(ctx, "t", uuid.MustParse(preview.RunID), schema.ForgetConfirmation{Token: token}, later.now)
+			_, err = w.ConfirmForget(ctx, "t", uuid.MustParse(preview.RunID), schema.ForgetConfirmation{Token: token},
+				later.now)
 		}
 		if err == nil {
 			_, err = w.ForgetBatch(ctx, "t", uuid.MustParse(preview.RunID), 10, later.now)
@@ -354,7 +386,8 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	w.now = w.now.Add(2 * time.Hour)
 	require.Zero(t, w.purge(500)[lifecycle.PurgeExpire])
-	hasty := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
+	hasty := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
 	_, err := w.SetRetention(ctx, "t", hasty, nil, nil, w.now)
 	require.NoError(t, err)
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
@@ -376,7 +409,8 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 
 	// A shorter window for history asks as well; the documents' own does not, however old everything is.
 	require.Positive(t, w.count("memory_history", "true"))
-	short := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
+	short := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
 	_, err = w.SetRetention(ctx, "t", short, nil, nil, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(2 * time.Hour)
@@ -385,7 +419,8 @@ func TestPurgeAsksBeforeItTakesMuch(t *testing.T) {
 	require.Equal(t, schema.SweepHistory, begun.Held.Sweep)
 	_, err = w.AdmitSweep(ctx, "t", schema.SweepHistory, 7, "alice", "a few", w.now)
 	require.NoError(t, err)
-	require.Equal(t, 7, w.purge(500, lifecycle.PurgeHistory)[lifecycle.PurgeHistory], "history is not more than was admitted either")
+	require.Equal(t, 7, w.purge(500, lifecycle.PurgeHistory)[lifecycle.PurgeHistory],
+		"history is not more than was admitted either")
 	require.NoError(t, w.ResetRetention(ctx, "t", short, "alice", "mended", w.now))
 	begun, err = w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now.Add(400*day))
 	require.NoError(t, err)
@@ -401,7 +436,9 @@ func TestPurgeAsksOfMemoriesAndHistoryApart(t *testing.T) {
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1`, w.now)
 	w.forgetAll(w.forgets("", schema.Selector{All: true}))
 	for _, d := range []schema.RetentionDomain{schema.RetainMemory, schema.RetainHistory} {
-		_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, nil, nil, w.now)
+		_, err := w.SetRetention(ctx, "t",
+			schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
+				OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}, nil, nil, w.now)
 		require.NoError(t, err)
 	}
 	w.now = w.now.Add(2 * time.Hour)
@@ -425,7 +462,9 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(lifecycle.SweepFree + 10)
 	w.exec(`UPDATE memories SET world_id = 'w', world_version = '1', tier = 'session'`)
-	_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "meant so"}, nil, nil, w.now)
+	_, err := w.SetRetention(ctx, "t",
+		schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 3600,
+			OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "meant so"}, nil, nil, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(2 * time.Hour)
 	begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, w.now)
@@ -445,8 +484,10 @@ func TestPurgeDoesNotAskAboutHistoryThatStays(t *testing.T) {
 	w.exec(`UPDATE corpus_stats SET docs = 0`)
 	require.Nil(t, begin(0).Held)
 	require.Nil(t, begin(400*day).Held)
-	_, err = w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierSession, Typology: schema.Any, KeepSeconds: 10 * 86400, UpdatedBy: "alice", Reason: "meant so",
-		OnExpiry: schema.ExpiryPurge}, new(schema.ExpiryPurge), nil, w.now)
+	_, err = w.SetRetention(ctx, "t",
+		schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierSession, Typology: schema.Any,
+			KeepSeconds: 10 * 86400, UpdatedBy: "alice", Reason: "meant so",
+			OnExpiry: schema.ExpiryPurge}, new(schema.ExpiryPurge), nil, w.now)
 	require.NoError(t, err)
 	require.Nil(t, begin(9*day).Held)
 	require.Equal(t, schema.SweepRetention, begin(10*day).Held.Sweep)
@@ -476,7 +517,8 @@ func TestPurgeGoesThroughHistoryOnce(t *testing.T) {
 	w.now = w.now.Add(200 * day)
 	batch := func(after schema.HistoryCursor) sweeping.PurgeBatch {
 		t.Helper()
-		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeHistory, After: after, Limit: 2, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeHistory, After: after,
+			Limit: 2, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		return b
 	}
@@ -516,9 +558,12 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 				defer once.Do(func() { close(begun) })
 				for i := hand; i < n; i += hands {
 					m := task(t, uuid.NewString(), "planning", fmt.Sprintf("It leans on %d of round %d.", i, round))
-					m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[1], TargetID: ids[i].String(), Weight: 1}}
-					req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis, Records: []schema.MemoryRecord{m}}
-					result, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: "t", ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+					m.Relations = []schema.Relation{{Predicate: lifecycle.ActionLinks[1], TargetID: ids[i].String(),
+						Weight: 1}}
+					req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis,
+						Records: []schema.MemoryRecord{m}}
+					result, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: "t",
+						ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 					if err != nil {
 						return err
 					}
@@ -535,7 +580,8 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 		group.Go(func() error {
 			<-begun
 			for range 20 {
-				if err := second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeExpire, Limit: 5, At: w.now, Now: w.now})); err != nil {
+				if err := second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeExpire,
+					Limit: 5, At: w.now, Now: w.now})); err != nil {
 					return err
 				}
 			}
@@ -559,12 +605,15 @@ func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
 		require.Nil(t, begun.Held)
 		batch := func() error {
 			if sweep == schema.SweepDecay {
-				return second(w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Rules: begun.Rules, Until: w.now, Limit: 10, Now: w.now}))
+				return second(w.DecayBatch(ctx, sweeping.DecayInput{Tenant: "t", Run: "run", Rules: begun.Rules,
+					Until: w.now, Limit: 10, Now: w.now}))
 			}
-			return second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Rules: begun.Rules, Step: lifecycle.PurgeHistory, Limit: 10, At: w.now, Now: w.now}))
+			return second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Rules: begun.Rules,
+				Step: lifecycle.PurgeHistory, Limit: 10, At: w.now, Now: w.now}))
 		}
 		require.NoError(t, batch())
-		hasty := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: keep, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
+		hasty := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any,
+			KeepSeconds: keep, OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a slip"}
 		require.NoError(t, second(w.SetRetention(ctx, "t", hasty, nil, nil, w.now)))
 		history := w.count("memory_history", "true")
 		w.now = w.now.Add(3 * time.Hour)
@@ -624,13 +673,15 @@ func TestSweepsVisitTenantsWithoutMemories(t *testing.T) {
 	id := w.linked("Alice lives in Rome.")
 	asked, worked := *w, *w
 	asked.p.Tenant, worked.p.Tenant = "asked", "worked"
-	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: asked.p, QueryHash: []byte{1}, MemoryIDs: []uuid.UUID{id}}, w.now))
+	require.NoError(t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: asked.p, QueryHash: []byte{1},
+		MemoryIDs: []uuid.UUID{id}}, w.now))
 	worked.stage(say("A note.")...)
 	for _, c := range []struct {
 		after string
 		limit int
 		want  []string
-	}{{"", 10, []string{"asked", "t", "worked"}}, {"", 2, []string{"asked", "t"}}, {"asked", 1, []string{"t"}}, {"t", 10, []string{"worked"}}, {"worked", 10, nil}, {"", 0, nil}} {
+	}{{"", 10, []string{"asked", "t", "worked"}}, {"", 2, []string{"asked", "t"}}, {"asked", 1, []string{"t"}},
+		{"t", 10, []string{"worked"}}, {"worked", 10, nil}, {"", 0, nil}} {
 		tenants, err := w.SweepTenants(ctx, c.after, c.limit)
 		require.NoError(t, err)
 		require.ElementsMatch(t, c.want, tenants, "%d after %q", c.limit, c.after)

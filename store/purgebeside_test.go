@@ -25,7 +25,8 @@ func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
 	for name, body := range map[string]any{"other": "a fact", "naming": id} {
-		require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t", ID: name, WorkflowID: "w"}, "put", body, w.now.Add(-25*time.Hour)))
+		require.NoError(t, w.Accept(ctx, schema.OperationRef{Tenant: "t", ID: name, WorkflowID: "w"}, "put", body,
+			w.now.Add(-25*time.Hour)))
 	}
 	require.Equal(t, 1, w.purge(500)[lifecycle.PurgeTombstones])
 	require.Equal(t, 2, w.count("staged_requests", "true"))
@@ -39,9 +40,11 @@ func TestPurgeLeavesAcceptedRequestsAlone(t *testing.T) {
 func (w *world) grown(content string, by, n int, end uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	id := w.fading(content)
-	w.exec(`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record) SELECT 't', $1, -g, now(), now(), '{}' FROM generate_series(1, $2::integer) g`, id, by)
+	w.exec(`INSERT INTO memory_versions (tenant, memory_id, version, since, until, record)
+		SELECT 't', $1, -g, now(), now(), '{}' FROM generate_series(1, $2::integer) g`, id, by)
 	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
-		SELECT 't', $1::uuid, 'p' || g, $2::uuid, now() FROM generate_series(1, $3::integer) g UNION ALL SELECT 't', $2, 'q' || g, $1, now() FROM generate_series(1, $3) g`, end, id, n)
+		SELECT 't', $1::uuid, 'p' || g, $2::uuid, now() FROM generate_series(1, $3::integer) g UNION ALL
+			SELECT 't', $2, 'q' || g, $1, now() FROM generate_series(1, $3) g`, end, id, n)
 	return id
 }
 
@@ -71,7 +74,8 @@ func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
 	}
 	beside += w.count("memory_links", "source_id = ANY($1) OR target_id = ANY($1)", grown)
 	require.Greater(t, beside, 15+36)
-	seen := w.watchDeletions("memory_versions", "memory_links", "memory_provenance", "memory_hints", "memory_artifacts", "memories")
+	seen := w.watchDeletions("memory_versions", "memory_links", "memory_provenance", "memory_hints", "memory_artifacts",
+		"memories")
 	w.purge(limit, lifecycle.PurgeTombstones)
 	require.Zero(t, w.count("memories", "id = ANY($1)", grown))
 	perTx, all := map[int64]int{}, 0
@@ -85,7 +89,8 @@ func TestPurgeTakesWhatLiesBesideInParts(t *testing.T) {
 	}
 	runs, err := w.SweepRuns(ctx, "t", schema.SweepRetention, 1)
 	require.NoError(t, err)
-	require.Equal(t, []int64{int64(beside), int64(len(grown))}, []int64{runs[0].Counts["beside"], runs[0].Counts["tombstones"]})
+	require.Equal(t, []int64{int64(beside), int64(len(grown))},
+		[]int64{runs[0].Counts["beside"], runs[0].Counts["tombstones"]})
 	require.Equal(t, 1, w.count("memory_links", "true"), "what others say of each other stays")
 	testkit.CheckInvariants(t, w.owner)
 }
@@ -98,7 +103,8 @@ func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
 	w.softDelete(id)
 	w.now = w.now.Add(31 * day)
 	w.purge(500, lifecycle.PurgeExpire)
-	b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 5, At: w.now, Now: w.now})
+	b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 5,
+		At: w.now, Now: w.now})
 	require.NoError(t, err)
 	require.Equal(t, []any{5, 5, 0, true}, []any{b.Removed, b.Counts["beside"], b.Counts["tombstones"], b.More})
 	require.Equal(t, schema.RecoverExpired, w.recoverOne(id).Status)
@@ -106,7 +112,8 @@ func TestPurgeEndsWhereAnotherHasErased(t *testing.T) {
 	edges := w.count("memory_links", "true")
 	require.Positive(t, edges)
 	require.Zero(t, w.purge(5, lifecycle.PurgeTombstones)[lifecycle.PurgeTombstones])
-	require.Equal(t, []int{1, edges}, []int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_links", "true")})
+	require.Equal(t, []int{1, edges},
+		[]int{w.count("memories", "id = $1 AND erased_at IS NOT NULL", id), w.count("memory_links", "true")})
 }
 
 // Proposals from a memory or about it are emptied before it, in parts: neither a source with many facts nor a fact
@@ -117,7 +124,8 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	const limit = 5
 	often := w.memory("The gate is open")
 	for i := range 4 { // said again: each of a source that stays
-		w.source(fmt.Sprintf("a talk about the gate, part %d", i), idea{fact: fact("gate is open"), action: schema.ActionDelete, target: often},
+		w.source(fmt.Sprintf("a talk about the gate, part %d", i),
+			idea{fact: fact("gate is open"), action: schema.ActionDelete, target: often},
 			idea{fact: fact("open it is"), action: schema.ActionUpdate, target: often})
 	}
 	var ideas []idea
@@ -135,7 +143,8 @@ func TestPurgeEmptiesProposalsInParts(t *testing.T) {
 	batches := 0
 	for more := true; more; batches++ {
 		before := w.count("proposals", full) + w.count("memory_candidates", "content <> ''")
-		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: limit, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones,
+			Limit: limit, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		emptied := before - w.count("proposals", full) - w.count("memory_candidates", "content <> ''")
 		require.LessOrEqual(t, emptied, b.Counts["beside"])
@@ -157,12 +166,15 @@ func TestPurgeEmptiesExtractionsOfEmptiedProposals(t *testing.T) {
 	made, target := w.memory("The gate is green"), w.memory("The gate is red")
 	w.source("a talk about colours", idea{fact: fact("gate turned green"), action: schema.ActionUpdate, target: target})
 	w.exec(`UPDATE proposals SET state = 'applied', memory_id = $1`, made)
-	w.exec(`UPDATE memory_candidates SET extraction = '{"facts": [{"content": "gate turned green", "category": "fact", "confidence": 0.9}]}' WHERE content LIKE 'a talk%'`)
+	w.exec(`UPDATE memory_candidates
+		SET extraction = '{"facts": [{"content": "gate turned green", "category": "fact", "confidence": 0.9}]}'
+			WHERE content LIKE 'a talk%'`)
 	const told = "extraction::text LIKE '%turned green%'"
 	w.softDelete(target)
 	w.now = w.now.Add(31 * day)
 	w.purge(500)
-	require.Equal(t, []int{0, 1}, []int{w.count("proposals", "fact->>'content' <> ''"), w.count("memory_candidates", told)}, "the memory that it became is there")
+	require.Equal(t, []int{0, 1}, []int{w.count("proposals", "fact->>'content' <> ''"),
+		w.count("memory_candidates", told)}, "the memory that it became is there")
 	w.softDelete(made)
 	w.now = w.now.Add(31 * day)
 	w.purge(500)
@@ -186,7 +198,8 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	w.exec(`UPDATE jobs SET state = 'completed', finished_at = $1 WHERE memory_id <> $2`, w.now, stays)
 	memories, proposals := w.count("memories", "true"), w.count("proposals", "true")
 
-	const candidate, proposal = "content <> '' OR extraction <> '{\"facts\": []}'", "fact->>'content' <> '' OR reason <> ''"
+	const candidate, proposal = "content <> '' OR extraction <> '{\"facts\": []}'", "fact->>'content' <> '' " +
+		"OR reason <> ''"
 	const said = "reason LIKE '%because%' AND memory_id <> $1"
 	require.Equal(t, 12, w.count("memory_history", said, stays))
 	before := []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)}
@@ -195,15 +208,18 @@ func TestPurgeEmptiesWhatWasEvaluatedInShadowMode(t *testing.T) {
 	w.now = w.now.Add(15 * day)
 	batches := 0
 	for more := true; more; batches++ {
-		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeJobsCompleted, Limit: 5, At: w.now, Now: w.now})
+		b, err := w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeJobsCompleted,
+			Limit: 5, At: w.now, Now: w.now})
 		require.NoError(t, err)
 		require.LessOrEqual(t, b.Removed, 5)
 		more = b.More
 	}
 	require.Equal(t, 4, batches, "14 texts and 2 jobs")
-	require.Equal(t, []int{2, 1}, []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)}, "what became a memory goes with that")
+	require.Equal(t, []int{2, 1}, []int{w.count("memory_candidates", candidate), w.count("proposals", proposal)},
+		"what became a memory goes with that")
 	require.Zero(t, w.count("memory_history", said, stays), "the model's words are about what is gone")
-	require.Equal(t, []int{memories, proposals, 1}, []int{w.count("memories", "true"), w.count("proposals", "true"), w.count("jobs", "true")})
+	require.Equal(t, []int{memories, proposals, 1},
+		[]int{w.count("memories", "true"), w.count("proposals", "true"), w.count("jobs", "true")})
 	testkit.CheckInvariants(t, w.owner)
 }
 
@@ -224,15 +240,20 @@ func TestPurgeSeesWhatWasDeliveredMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	var group errgroup.Group
 	group.Go(func() error {
-		return second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones, Limit: 500, At: w.now, Now: w.now}))
+		return second(w.Purge(ctx, sweeping.PurgeInput{Tenant: "t", Run: "run", Step: lifecycle.PurgeTombstones,
+			Limit: 500, At: w.now, Now: w.now}))
 	})
 	w.awaitWaiter()
-	_, err = tx.Exec(ctx, `INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity, occurred_at, created_at)
-		SELECT tenant, gen_random_uuid(), batch_id, 99, 'duplicate', memory_id, source_kind, 'The gate is open', category, sensitivity, occurred_at, created_at FROM memory_candidates WHERE memory_id = $1`, id)
+	_, err = tx.Exec(ctx,
+		`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category,
+			sensitivity, occurred_at, created_at)
+		SELECT tenant, gen_random_uuid(), batch_id, 99, 'duplicate', memory_id, source_kind, 'The gate is open',
+			category, sensitivity, occurred_at, created_at FROM memory_candidates WHERE memory_id = $1`, id)
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, group.Wait())
 	w.purge(500, lifecycle.PurgeTombstones)
 	require.Zero(t, w.count("memories", "true"))
-	require.Equal(t, []int{2, 0}, []int{w.count("memory_candidates", "true"), w.count("memory_candidates", "content <> ''")})
+	require.Equal(t, []int{2, 0}, []int{w.count("memory_candidates", "true"),
+		w.count("memory_candidates", "content <> ''")})
 }

@@ -15,8 +15,11 @@ import (
 // keeps sets how many days a domain is kept.
 func (w *world) keeps(d schema.RetentionDomain, days int64) {
 	w.t.Helper()
-	_, err := w.SetRetention(ctx, w.p.Tenant, schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: days * 86_400,
-		OnExpiry: lifecycle.DefaultRetention(d, schema.Any, schema.Any).OnExpiry, UpdatedBy: "ops", Reason: "a test"}, nil, nil, w.now)
+	_, err := w.SetRetention(ctx, w.p.Tenant,
+		schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: days * 86_400,
+			OnExpiry: lifecycle.DefaultRetention(d, schema.Any, schema.Any).OnExpiry, UpdatedBy: "ops",
+			Reason: "a test"},
+		nil, nil, w.now)
 	require.NoError(w.t, err)
 }
 
@@ -32,7 +35,8 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	_, err := w.MarkRangeDead(ctx, dead, "extract", "broken", w.now)
 	require.NoError(t, err)
 	w.keeps(schema.RetainJobsDead, 400)
-	waits := w.source2("The door code was changed.", idea{fact: fact("The door code is void."), action: schema.ActionDelete, target: target})
+	waits := w.source2("The door code was changed.",
+		idea{fact: fact("The door code is void."), action: schema.ActionDelete, target: target})
 
 	w.now = w.now.Add(100 * day)
 	preview, err := w.PreviewPurge(ctx, "t", 1, w.now)
@@ -48,7 +52,8 @@ func TestPurgeLeavesBatchesThatAreNeeded(t *testing.T) {
 	_, err = w.OpenReview(ctx, "t", waits.BatchID, 14*day, w.now)
 	require.NoError(t, err)
 	w.now = w.now.Add(20 * day)
-	_, err = w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: "t", BatchID: waits.BatchID, Before: w.now, Policy: w.policy, Now: w.now})
+	_, err = w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: "t", BatchID: waits.BatchID, Before: w.now,
+		Policy: w.policy, Now: w.now})
 	require.NoError(t, err)
 	w.purge(3)
 	require.Equal(t, []int{0, 1, 0}, []int{left(open), left(dead), left(waits)}, "the review has expired")
@@ -105,12 +110,15 @@ func TestSourceKindOutlivesTheCandidate(t *testing.T) {
 		require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
 		return uuid.MustParse(ack.MemoryIDs[0])
 	}
-	printed, said := stage("The printer is out of paper.", schema.SourceToolOutput), stage("We are out of paper.", schema.SourceUserInput)
+	printed, said := stage("The printer is out of paper.", schema.SourceToolOutput), stage("We are out of paper.",
+		schema.SourceUserInput)
 	w.now = w.now.Add(100 * day)
 	w.purge(500)
 	require.Zero(t, w.count("memory_candidates", "true"))
-	require.Equal(t, []uuid.UUID{printed}, w.chosen(w.selects(w.forgets(schema.ForgetSoft, schema.Selector{SourceKind: schema.SourceToolOutput}))))
-	require.Equal(t, []uuid.UUID{said}, w.chosen(w.selects(w.forgets(schema.ForgetSoft, schema.Selector{SourceKind: schema.SourceUserInput}))))
+	require.Equal(t, []uuid.UUID{printed},
+		w.chosen(w.selects(w.forgets(schema.ForgetSoft, schema.Selector{SourceKind: schema.SourceToolOutput}))))
+	require.Equal(t, []uuid.UUID{said},
+		w.chosen(w.selects(w.forgets(schema.ForgetSoft, schema.Selector{SourceKind: schema.SourceUserInput}))))
 }
 
 // Runs of Forget, the ledger, lost artifacts and earlier versions go when their windows are over, and not before.
@@ -132,7 +140,8 @@ func TestPurgeOfWhatOnlyGrew(t *testing.T) {
 
 	w.now = w.now.Add(179 * day)
 	w.purge(2)
-	require.Equal(t, []int{2, 2, 2}, []int{w.count("events", "true"), w.count("forget_runs", "true"), w.count("memory_versions", "true")})
+	require.Equal(t, []int{2, 2, 2},
+		[]int{w.count("events", "true"), w.count("forget_runs", "true"), w.count("memory_versions", "true")})
 	w.now = w.now.Add(10 * day)
 	counts := w.purge(1)
 	require.Equal(t, 1, counts[lifecycle.PurgeEvents], "that of a memory that is there stays")

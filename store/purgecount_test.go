@@ -24,8 +24,10 @@ func TestPurgeCountsWhatTheRuleTakes(t *testing.T) {
 	taken := map[bool]int{}
 	for _, worldGoes := range []bool{false, true} {
 		if worldGoes {
-			_, err := w.SetRetention(ctx, "t", schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: m.Tier, Typology: schema.Any,
-				KeepSeconds: int64(lifecycle.TombstoneWindow.Seconds()), OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a test"}, nil, nil, w.now)
+			_, err := w.SetRetention(ctx, "t",
+				schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: m.Tier, Typology: schema.Any,
+					KeepSeconds: int64(lifecycle.TombstoneWindow.Seconds()), OnExpiry: schema.ExpiryPurge,
+					UpdatedBy: "alice", Reason: "a test"}, nil, nil, w.now)
 			require.NoError(t, err)
 		}
 		rules, err := w.RetentionPolicies(ctx, "t")
@@ -36,11 +38,13 @@ func TestPurgeCountsWhatTheRuleTakes(t *testing.T) {
 				w.exec(`DELETE FROM memory_links WHERE predicate = 'published_as'`)
 				if linked {
 					w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
-						SELECT m.tenant, m.id, 'published_as', f.id, now() FROM memories m, (SELECT min(id::text)::uuid AS id FROM memories) f WHERE m.id <> f.id`)
+						SELECT m.tenant, m.id, 'published_as', f.id, now()
+							FROM memories m, (SELECT min(id::text)::uuid AS id FROM memories) f WHERE m.id <> f.id`)
 				}
 				for _, days := range []int{29, 31} {
 					at := deleted.AddDate(0, 0, days)
-					end, over := lifecycle.ExpiredTombstone(rules.For(lifecycle.MemoryDomain(world), m.Tier, m.Typology), deleted, linked, at)
+					end, over := lifecycle.ExpiredTombstone(rules.For(lifecycle.MemoryDomain(world), m.Tier,
+						m.Typology), deleted, linked, at)
 					takes := over && end == schema.ExpiryPurge
 					begun, err := w.BeginSweep(ctx, "t", schema.SweepRetention, 0.5, at)
 					require.NoError(t, err)
@@ -55,7 +59,8 @@ func TestPurgeCountsWhatTheRuleTakes(t *testing.T) {
 					what := []any{"world %t, which goes %t, linked %t, after %d days", world, worldGoes, linked, days}
 					require.Equal(t, takes, begun.Held != nil, what...)
 					require.Equal(t, takes, preview.Held != nil, what...)
-					require.Equal(t, []int64{purged, archived}, []int64{preview.Would[lifecycle.PurgeTombstones], preview.Archived}, what...)
+					require.Equal(t, []int64{purged, archived},
+						[]int64{preview.Would[lifecycle.PurgeTombstones], preview.Archived}, what...)
 					taken[takes]++
 				}
 			}

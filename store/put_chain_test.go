@@ -57,7 +57,8 @@ func TestPutRefusesCyclicSupersession(t *testing.T) {
 		return m
 	}
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutCreated},
-		statuses(w.putAll(likesTea(replaced(t, d, "tea", e)), likesTea(replaced(t, e, "milk", f)), likesTea(likes(t, f, "mate", always)))))
+		statuses(w.putAll(likesTea(replaced(t, d, "tea", e)), likesTea(replaced(t, e, "milk", f)),
+			likesTea(likes(t, f, "mate", always)))))
 	between := likesTea(replaced(t, uuid.NewString(), "water", d))
 	between.Supersedes = e
 	require.Equal(t, schema.PutCycle, w.putAll(between)[0].Status)
@@ -73,10 +74,12 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 	golang := w.created(likes(t, "", "go", always))
 	rust := likes(t, uuid.NewString(), "rust", `{"mode": "conditional", "conditions": {"kind": "cli"}}`)
 	rust.Supersedes = golang.String()
-	require.Equal(t, schema.PutItem{ID: golang.String(), Status: schema.PutExists, Version: 1, Problem: "supersedes: names a live memory: revise it"}, w.putAll(rust)[0])
+	require.Equal(t, schema.PutItem{ID: golang.String(), Status: schema.PutExists, Version: 1,
+		Problem: "supersedes: names a live memory: revise it"}, w.putAll(rust)[0])
 	rust.Supersedes = ""
 	rust.Relations = []schema.Relation{{Predicate: "supersedes", TargetID: golang.String(), Weight: 1}}
-	require.Equal(t, schema.PutItem{ID: golang.String(), Status: schema.PutExists, Version: 1, Problem: "relations[0].target_id: names a live memory: revise it"}, w.putAll(rust)[0])
+	require.Equal(t, schema.PutItem{ID: golang.String(), Status: schema.PutExists, Version: 1,
+		Problem: "relations[0].target_id: names a live memory: revise it"}, w.putAll(rust)[0])
 	require.Equal(t, 0, w.count("memory_links", "true"))
 	require.Equal(t, 1, w.count("memories", "true"))
 	h := w.history(golang)
@@ -90,7 +93,8 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 	told := task(t, uuid.NewString(), "planning", "tell about zig")
 	told.Relations = []schema.Relation{{Predicate: "supports", TargetID: y, Weight: 1}}
 	lua := likes(t, x, "lua", `{"mode": "conditional", "conditions": {"kind": "game"}}`)
-	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutExists, schema.PutBadRef}, statuses(w.putAll(lua, zig, told)))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutExists, schema.PutBadRef},
+		statuses(w.putAll(lua, zig, told)))
 	testkit.CheckInvariants(t, w.owner)
 
 	// A chain that is whole goes in, whatever the order.
@@ -99,7 +103,8 @@ func TestPutSupersedesNothingThatIsLive(t *testing.T) {
 		m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "prefers_language", "prefers_drink", 1))
 		return m
 	}
-	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.putAll(drink(after(t, q, "tea", p)), drink(replaced(t, p, "milk", q)))))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated},
+		statuses(w.putAll(drink(after(t, q, "tea", p)), drink(replaced(t, p, "milk", q)))))
 	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2", q, p))
 
 	// What is stored and believed is not superseded by being put again.
@@ -120,11 +125,13 @@ func TestPutSupersededByADuplicate(t *testing.T) {
 	items := w.putAll(replaced(t, old, "c", again), likes(t, again, "go", always))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDuplicate}, statuses(items))
 	require.Equal(t, golang.String(), w.get(uuid.MustParse(old)).SupersededBy)
-	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2", golang, old))
+	require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND predicate = 'supersedes' AND target_id = $2",
+		golang, old))
 
 	fallen := uuid.NewString()
 	items = w.putAll(replaced(t, uuid.NewString(), "f", fallen), likes(t, fallen, "rust", always))
-	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutConflict}, statuses(items), "its successor was refused")
+	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutConflict}, statuses(items),
+		"its successor was refused")
 	require.Equal(t, "superseded_by: names what is not there", items[0].Problem)
 	testkit.CheckInvariants(t, w.owner)
 }
@@ -140,11 +147,14 @@ func TestPutKeepsTheLongestNames(t *testing.T) {
 		}
 		return b.String()
 	}
-	w.p = schema.Principal{Tenant: name(schema.MaxNameLength, 1), Agent: name(schema.MaxNameLength, 2), Project: name(schema.MaxNameLength, 3), Scope: name(schema.MaxNameLength, 4)}
+	w.p = schema.Principal{Tenant: name(schema.MaxNameLength, 1), Agent: name(schema.MaxNameLength, 2),
+		Project: name(schema.MaxNameLength, 3), Scope: name(schema.MaxNameLength, 4)}
 	claim := func(object string) schema.MemoryRecord {
-		return record(t, `{"external_id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": %q, "predicate": %q, "object": %q,
+		return record(t,
+			`{"external_id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": %q, "predicate": %q, "object": %q,
 			"validity": {"mode": "conditional", "conditions": {"kind": %q}}}}`,
-			name(schema.MaxRefLength, len(object)), name(schema.MaxSubjectLength, 5), name(schema.MaxPredicateLength, 6), object, name(300, 7))
+			name(schema.MaxRefLength, len(object)), name(schema.MaxSubjectLength, 5),
+			name(schema.MaxPredicateLength, 6), object, name(300, 7))
 	}
 	items := w.putAll(claim("go"), claim("rust!"))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutConflict}, statuses(items))
@@ -160,7 +170,8 @@ func TestPutTellsNothingOfHiddenRecords(t *testing.T) {
 	w.p.Agent = "b"
 	mine := likes(t, "", "rust", always)
 	mine.ExternalID = "notes/7"
-	require.Equal(t, schema.PutItem{ID: memory.RecordID(w.p.Tenant, "notes/7").String(), ExternalID: "notes/7", Status: schema.PutExists}, w.putAll(mine)[0])
+	require.Equal(t, schema.PutItem{ID: memory.RecordID(w.p.Tenant, "notes/7").String(), ExternalID: "notes/7",
+		Status: schema.PutExists}, w.putAll(mine)[0])
 	w.p.Agent = "a"
 	require.Len(t, w.history(hidden), 1)
 }
@@ -190,14 +201,16 @@ func TestPutDistrustsHiddenRecordsWithoutAName(t *testing.T) {
 	require.InDelta(t, 0.3, w.get(derived).SourceTrust, 1e-9)
 	h = w.history(derived)
 	require.Len(t, h, 2)
-	require.Equal(t, []any{schema.AuditModify, "trust-policy", "a source is trusted less"}, []any{h[1].Action, h[1].ChangedBy, h[1].Reason})
+	require.Equal(t, []any{schema.AuditModify, "trust-policy", "a source is trusted less"},
+		[]any{h[1].Action, h[1].ChangedBy, h[1].Reason})
 	require.Empty(t, metadata(t, h[1]))
 }
 
 func TestPutRefusesAnIDThatAnExternalIDMakes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	a, b := likes(t, memory.RecordID(w.p.Tenant, "notes/7").String(), "go", always), task(t, "", "planning", "set the project up")
+	a, b := likes(t, memory.RecordID(w.p.Tenant, "notes/7").String(), "go", always), task(t, "", "planning",
+		"set the project up")
 	b.ExternalID = "notes/7"
 	items := w.putAll(a, b)
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutExists}, statuses(items))
@@ -228,7 +241,8 @@ func TestOperationAnswersItsOwnRequestOnly(t *testing.T) {
 	} {
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, err, &invalid, name)
-		require.Equal(t, []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}}, invalid.Fields, name)
+		require.Equal(t, []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}},
+			invalid.Fields, name)
 	}
 	require.NoError(t, w.Accept(ctx, in.Operation, "put", in.Request, w.now), "delivered again")
 	again, err := w.Put(ctx, in)
@@ -255,12 +269,15 @@ func TestPutNamesWhatIsWrongAndNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ record, want string }{
 		"twice": {`{"type": "semantic", "type": "semantic", "confidence": 1}`, "records[0].type: is given twice"},
-		"deep":  {fmt.Sprintf(`{"type": "semantic", "confidence": 1, "payload": %s1%s}`, strings.Repeat(`{"a":`, 40), strings.Repeat(`}`, 40)), "is nested deeper than 32 levels"},
-		"large": {`{"type": "semantic", "confidence": 1e999, "payload": {}}`, "records[0].confidence: is a number too large to keep"},
+		"deep": {fmt.Sprintf(`{"type": "semantic", "confidence": 1, "payload": %s1%s}`, strings.Repeat(`{"a":`, 40),
+			strings.Repeat(`}`, 40)), "is nested deeper than 32 levels"},
+		"large": {`{"type": "semantic", "confidence": 1e999, "payload": {}}`,
+			"records[0].confidence: is a number too large to keep"},
 	} {
 		var m schema.MemoryRecord
 		require.NoError(t, json.Unmarshal([]byte(c.record), &m), name)
-		req := schema.PutRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: "t", Agent: "a"}}, Records: []schema.MemoryRecord{m}}
+		req := schema.PutRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: "t", Agent: "a"}},
+			Records: []schema.MemoryRecord{m}}
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, req.Validate(), &invalid, name)
 		require.Len(t, invalid.Fields, 1, name)

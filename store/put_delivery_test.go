@@ -20,7 +20,8 @@ import (
 func TestPutIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	in := w.putInput(likes(t, "", "go", always), task(t, uuid.NewString(), "planning", "x"), likes(t, "", "rust", always))
+	in := w.putInput(likes(t, "", "go", always), task(t, uuid.NewString(), "planning", "x"),
+		likes(t, "", "rust", always))
 	require.NoError(t, w.Accept(ctx, in.Operation, "put", in.Request, w.now))
 	var request schema.PutRequest
 	waiting, err := w.Accepted(ctx, in.Operation, &request)
@@ -29,7 +30,8 @@ func TestPutIsDeliveredOnce(t *testing.T) {
 	in.Request = request
 	first, err := w.Put(ctx, in)
 	require.NoError(t, err)
-	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutConflict}, statuses(first.Items))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutConflict},
+		statuses(first.Items))
 	before := w.snapshot()
 	for range 3 {
 		again, err := w.Put(ctx, in)
@@ -130,7 +132,8 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	vector := embed(t, "go")
 	in.Embeddings = []*pg.Embedding{{Model: hash, Vector: vector}, nil, nil}
 	before := w.snapshot()
-	for _, table := range []string{"memories", "memory_versions", "memory_links", "memory_provenance", "memory_artifacts", "memory_history", "memory_embeddings",
+	for _, table := range []string{"memories", "memory_versions", "memory_links", "memory_provenance",
+		"memory_artifacts", "memory_history", "memory_embeddings",
 		"entity_claims", "index_outbox", "lexeme_stats", "corpus_stats", "operations"} {
 		w.breaking(table, func() {
 			_, err := w.Put(ctx, in)
@@ -140,7 +143,8 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	}
 	result, err := w.Put(ctx, in)
 	require.NoError(t, err)
-	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDiscarded, schema.PutUpdated}, statuses(result.Items))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDiscarded, schema.PutUpdated},
+		statuses(result.Items))
 	require.Equal(t, 1, w.count("memory_embeddings", "true"))
 	require.Equal(t, 1, w.count("memory_artifacts", "true"))
 	testkit.CheckInvariants(t, w.owner)
@@ -157,7 +161,9 @@ func TestConcurrentPutsOfOneClaim(t *testing.T) {
 	for i := range items {
 		w.p.Project = fmt.Sprintf("project %d", i)
 		in := w.putInput(likes(t, "", fmt.Sprintf("language %d", i), always),
-			likes(t, "", fmt.Sprintf("language %d", i), fmt.Sprintf(`{"mode": "timeboxed", "start": "2026-01-%02dT00:00:00Z", "end": "2026-03-01T00:00:00Z"}`, i+1)))
+			likes(t, "", fmt.Sprintf("language %d", i),
+				fmt.Sprintf(`{"mode": "timeboxed", "start": "2026-01-%02dT00:00:00Z", "end": "2026-03-01T00:00:00Z"}`,
+					i+1)))
 		if i%2 == 1 {
 			slices.Reverse(in.Request.Records)
 		}

@@ -31,7 +31,8 @@ func record(t testing.TB, format string, args ...any) schema.MemoryRecord {
 // likes is a functional claim about Ana's language.
 func likes(t testing.TB, id, object, validity string) schema.MemoryRecord {
 	t.Helper()
-	return record(t, `{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana",
+	return record(t,
+		`{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana",
 		"predicate": "prefers_language", "object": %q, "validity": %s}}`, id, object, validity)
 }
 
@@ -39,7 +40,8 @@ const always = `{"mode": "global"}`
 
 func task(t testing.TB, id, state, summary string) schema.MemoryRecord {
 	t.Helper()
-	return record(t, `{"id": %q, "type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t1", "state": %q,
+	return record(t,
+		`{"id": %q, "type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t1", "state": %q,
 		"context_summary": %q}}`, id, state, summary)
 }
 
@@ -48,9 +50,13 @@ func episode(t testing.TB, id string, events ...string) schema.MemoryRecord {
 	t.Helper()
 	timeline := []string{}
 	for i, text := range events {
-		timeline = append(timeline, fmt.Sprintf(`{"t": "2026-01-0%dT00:00:00Z", "event_kind": "observation", "ref": "evt://%d", "summary": %q}`, i+1, i, text))
+		timeline = append(timeline,
+			fmt.Sprintf(`{"t": "2026-01-0%dT00:00:00Z", "event_kind": "observation", "ref": "evt://%d", "summary": %q}`,
+				i+1, i, text))
 	}
-	return record(t, `{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [%s]}}`, id, strings.Join(timeline, ","))
+	return record(t,
+		`{"id": %q, "type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "timeline": [%s]}}`, id,
+		strings.Join(timeline, ","))
 }
 
 // Nothing is held to be true without evidence: the record names it, or a person or an importer is it.
@@ -71,7 +77,8 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 		return proposals.PayloadEvidence(m.Payload)
 	}
 	bare := func(town string) schema.MemoryRecord {
-		return record(t, `{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": %q,
+		return record(t,
+			`{"id": %q, "type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "subject": %q,
 			"predicate": "is_a", "object": "town", "validity": {"mode": "global"}}}`, town, town)
 	}
 	refused := put("", bare("Faro"))
@@ -79,7 +86,8 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 	require.Contains(t, refused.Problem, "payload.evidence")
 	_, err := w.Get(ctx, w.p, uuid.MustParse(refused.ID))
 	require.ErrorIs(t, err, pg.ErrNotFound)
-	require.Equal(t, 1, w.count("memory_history", "memory_id = $1 AND event = 'none' AND reason = 'no_evidence'", refused.ID))
+	require.Equal(t, 1, w.count("memory_history", "memory_id = $1 AND event = 'none' AND reason = 'no_evidence'",
+		refused.ID))
 
 	ana := []schema.Ref{{Kind: "human", Ref: "operator:ana"}}
 	first := put("operator:ana", bare("Faro"))
@@ -93,11 +101,15 @@ func TestPutOfAFactNeedsEvidence(t *testing.T) {
 	imported := bare("Braga")
 	imported.Provenance.CreatedBy = "mem0"
 	require.Equal(t, schema.PutNoEvidence, put("importer:other", imported).Status)
-	require.Equal(t, []schema.Ref{{Kind: "observation", Ref: "importer:mem0"}}, evidence(put("importer:mem0", imported)))
+	require.Equal(t, []schema.Ref{{Kind: "observation", Ref: "importer:mem0"}},
+		evidence(put("importer:mem0", imported)))
 
 	// A record that is refused keeps those that refer to it out, and no others.
-	in := w.putInput(bare("Evora"), record(t, `{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t", "state": "planning"},
-		"relations": [{"predicate": "supports", "target_id": "Evora", "weight": 1}]}`), task(t, "t2", "planning", "Pack."))
+	in := w.putInput(bare("Evora"),
+		record(t,
+			`{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t", "state": "planning"},
+		"relations": [{"predicate": "supports", "target_id": "Evora", "weight": 1}]}`),
+		task(t, "t2", "planning", "Pack."))
 	result, err := w.Put(ctx, in)
 	require.NoError(t, err)
 	require.Equal(t, []schema.PutStatus{schema.PutNoEvidence, schema.PutBadRef, schema.PutCreated},
@@ -127,8 +139,10 @@ func TestPutKeepsTheKeyID(t *testing.T) {
 
 func (w *world) putInput(records ...schema.MemoryRecord) edit.PutInput {
 	w.t.Helper()
-	in := edit.PutInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"}, Policy: w.policy, Now: w.now,
-		Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p, Reason: "because"}, Visibility: w.vis, Records: records}}
+	in := edit.PutInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "put/wf"},
+		Policy: w.policy, Now: w.now,
+		Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p, Reason: "because"}, Visibility: w.vis,
+			Records: records}}
 	require.NoError(w.t, in.Request.Validate())
 	return in
 }
@@ -165,9 +179,11 @@ func TestPutFillsInWhatARecordLeavesOut(t *testing.T) {
 		schema.TypeSemantic: likes(t, "", "go", always),
 		schema.TypeWorking:  task(t, "", "planning", "set the project up"),
 		schema.TypeEpisodic: episode(t, "", "the build failed", "the build worked"),
-		schema.TypeCompetence: record(t, `{"type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+		schema.TypeCompetence: record(t,
+			`{"type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
 			"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}]}}`),
-		schema.TypePlanGraph: record(t, `{"type": "plan", "confidence": 0.7, "payload": {"kind": "plan_graph", "plan_id": "p", "version": "1",
+		schema.TypePlanGraph: record(t,
+			`{"type": "plan", "confidence": 0.7, "payload": {"kind": "plan_graph", "plan_id": "p", "version": "1",
 			"intent": "setup_project", "nodes": [{"id": "a", "op": "git_init"}], "edges": []}}`),
 	} {
 		id := w.created(m)
@@ -189,7 +205,8 @@ func TestPutFillsInWhatARecordLeavesOut(t *testing.T) {
 		require.NotContains(t, got.Content, "_")
 		h := w.history(id)
 		require.Len(t, h, 1)
-		require.Equal(t, []any{schema.EventCreated, schema.AuditCreate, "agent:a", "because", 1}, []any{h[0].Event, h[0].Action, h[0].ChangedBy, h[0].Reason, h[0].Version})
+		require.Equal(t, []any{schema.EventCreated, schema.AuditCreate, "agent:a", "because", 1},
+			[]any{h[0].Event, h[0].Action, h[0].ChangedBy, h[0].Reason, h[0].Version})
 		require.Equal(t, "put/wf", metadata(t, h[0])["workflowId"])
 		require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'upsert'", id))
 	}
@@ -206,13 +223,16 @@ func TestPutFindsDuplicates(t *testing.T) {
 	first := w.created(likes(t, "", "go", always))
 	again := w.putAll(likes(t, uuid.NewString(), "go", always))[0]
 	require.Equal(t, schema.PutItem{ID: first.String(), Status: schema.PutDuplicate}, again)
-	forks := w.putAll(likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "backend"}}`), likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`),
+	forks := w.putAll(likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "backend"}}`),
+		likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`),
 		likes(t, "", "go", `{"mode": "conditional", "conditions": {"kind": "cli"}}`))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutDuplicate}, statuses(forks))
 	require.Equal(t, forks[1].ID, forks[2].ID)
-	worded := []schema.MemoryRecord{likes(t, "", "go", `{"mode": "conditional", "conditions": {"os": "linux"}}`), likes(t, "", "go", `{"mode": "conditional", "conditions": {"os": "macos"}}`)}
+	worded := []schema.MemoryRecord{likes(t, "", "go", `{"mode": "conditional", "conditions": {"os": "linux"}}`),
+		likes(t, "", "go", `{"mode": "conditional", "conditions": {"os": "macos"}}`)}
 	worded[0].Content, worded[1].Content = "Ana takes Go there.", "Ana takes Go there."
-	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.putAll(worded...)), "forks may have the same words")
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated}, statuses(w.putAll(worded...)),
+		"forks may have the same words")
 
 	twice := w.putAll(episode(t, "", "deployed"), episode(t, "", "deployed"))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutDuplicate}, statuses(twice))
@@ -222,9 +242,11 @@ func TestPutFindsDuplicates(t *testing.T) {
 
 	said, lasting := w.memory("Ana prefers tea."), w.explicit("Ana prefers tea.")
 	require.NotEqual(t, said, lasting, "that it was said, and that it is so")
-	told := record(t, `{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana",
+	told := record(t,
+		`{"type": "semantic", "confidence": 1, "content": "Ana prefers  tea", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana",
 		"predicate": "prefers", "object": "tea", "validity": {"mode": "global"}, "cardinality": "many"}}`)
-	require.Equal(t, schema.PutItem{ID: lasting.String(), Status: schema.PutDuplicate}, w.putAll(told)[0], "what the pipeline took in counts")
+	require.Equal(t, schema.PutItem{ID: lasting.String(), Status: schema.PutDuplicate}, w.putAll(told)[0],
+		"what the pipeline took in counts")
 	w.forget(lasting)
 	w.created(told)
 	h := w.history(first)
@@ -238,13 +260,16 @@ func TestPutLeavesActiveFactsToRevision(t *testing.T) {
 	rust := w.putAll(likes(t, "", "rust", always))[0]
 	require.Equal(t, schema.PutItem{ID: go1.String(), Status: schema.PutConflict}, rust)
 	backend := `{"mode": "conditional", "conditions": {"kind": ["a", "b"], "os": "linux"}}`
-	within := w.putAll(likes(t, "", "c", backend), likes(t, "", "zig", `{"mode": "conditional", "conditions": {"os": "linux", "kind": ["a", "b"]}}`))
+	within := w.putAll(likes(t, "", "c", backend),
+		likes(t, "", "zig", `{"mode": "conditional", "conditions": {"os": "linux", "kind": ["a", "b"]}}`))
 	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutConflict}, statuses(within))
 	require.Equal(t, within[0].ID, within[1].ID)
-	windows := w.putAll(likes(t, "", "c", `{"mode": "timeboxed", "start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}`),
+	windows := w.putAll(likes(t, "", "c",
+		`{"mode": "timeboxed", "start": "2026-01-01T00:00:00Z", "end": "2026-02-01T00:00:00Z"}`),
 		likes(t, "", "d", `{"mode": "timeboxed", "start": "2026-02-01T00:00:00Z", "end": "2026-03-01T00:00:00Z"}`),
 		likes(t, "", "e", `{"mode": "timeboxed", "start": "2026-01-20T00:00:00Z", "end": "2026-02-10T00:00:00Z"}`))
-	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutConflict}, statuses(windows), "windows that overlap exclude each other")
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutConflict}, statuses(windows),
+		"windows that overlap exclude each other")
 
 	many := likes(t, "", "lua", always)
 	many.Payload = json.RawMessage(strings.Replace(string(many.Payload), "{", `{"cardinality": "many",`, 1))
@@ -281,7 +306,8 @@ func TestPutUnderATakenID(t *testing.T) {
 	w.created(likes(t, secret.String(), "secret", always))
 	w.p.Agent = "a"
 	before := w.count("memory_history", "memory_id = $1", secret)
-	require.Equal(t, schema.PutItem{ID: secret.String(), Status: schema.PutExists}, w.putAll(likes(t, secret.String(), "secret", always))[0], "nothing is said of it")
+	require.Equal(t, schema.PutItem{ID: secret.String(), Status: schema.PutExists},
+		w.putAll(likes(t, secret.String(), "secret", always))[0], "nothing is said of it")
 	require.Equal(t, before, w.count("memory_history", "memory_id = $1", secret))
 	require.Equal(t, 2, w.count("memories", "true"))
 }
@@ -304,10 +330,12 @@ func TestPutMapsForeignIDs(t *testing.T) {
 	at := w.created(given)
 	c := episode(t, "", "drank")
 	c.Relations = []schema.Relation{{Predicate: "supports", TargetID: "mem-3", Weight: 0.5, Reason: "seen"}}
-	require.Equal(t, []schema.Relation{{Predicate: "supports", TargetID: at.String(), Weight: 0.5, Reason: "seen"}}, w.get(w.created(c)).Relations)
+	require.Equal(t, []schema.Relation{{Predicate: "supports", TargetID: at.String(), Weight: 0.5, Reason: "seen"}},
+		w.get(w.created(c)).Relations)
 	clash := likes(t, uuid.NewString(), "coffee", `{"mode": "conditional", "conditions": {"at": "work"}}`)
 	clash.ExternalID = "mem-3"
-	require.Equal(t, schema.PutItem{ID: at.String(), ExternalID: "mem-3", Status: schema.PutExists, Version: 1}, w.putAll(clash)[0])
+	require.Equal(t, schema.PutItem{ID: at.String(), ExternalID: "mem-3", Status: schema.PutExists, Version: 1},
+		w.putAll(clash)[0])
 	require.NotEqual(t, memory.RecordID("t", "mem-1"), memory.RecordID("u", "mem-1"))
 }
 
@@ -331,9 +359,12 @@ func TestPutRefusesUnknownReferences(t *testing.T) {
 	for field, item := range map[string]schema.PutItem{
 		"relations[0].target_id": bad(relation(uuid.NewString())),
 		"relations[0]":           bad(relation(hidden.String())),
-		"superseded_by":          bad(func(m *schema.MemoryRecord) { m.SupersededBy, m.Status = uuid.NewString(), schema.StatusSuperseded }),
+		"superseded_by": bad(func(m *schema.MemoryRecord) {
+			m.SupersededBy, m.Status = uuid.NewString(), schema.StatusSuperseded
+		}),
 		"payload.artifacts[1]": bad(func(m *schema.MemoryRecord) {
-			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "{", `{"artifacts": ["file:///x", "`+sum+`"],`, 1))
+			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "{",
+				`{"artifacts": ["file:///x", "`+sum+`"],`, 1))
 		}),
 		"provenance.sources[0].ref": bad(func(m *schema.MemoryRecord) {
 			m.Provenance.Sources = []schema.Ref{{Kind: "artifact", Ref: sum}}
@@ -347,7 +378,8 @@ func TestPutRefusesUnknownReferences(t *testing.T) {
 	lost, chained, fine := episode(t, "one", "1"), episode(t, "two", "2"), episode(t, "three", "3")
 	relation(uuid.NewString())(&lost)
 	relation("one")(&chained)
-	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutBadRef, schema.PutCreated}, statuses(w.putAll(lost, chained, fine)))
+	require.Equal(t, []schema.PutStatus{schema.PutBadRef, schema.PutBadRef, schema.PutCreated},
+		statuses(w.putAll(lost, chained, fine)))
 	require.Equal(t, 2, w.count("memories", "true"))
 	// A duplicate stands for what duplicates it.
 	twin, child := episode(t, "four", "3"), episode(t, "five", "5")
@@ -369,7 +401,8 @@ func TestDerivedRecordsAreTrustedNoFurtherThanTheirSources(t *testing.T) {
 		}
 		return m
 	}
-	w.putAll(from(episode(t, "third", "3"), "second"), from(episode(t, "second", "2"), "doubtful", "secret"), doubtful, secret)
+	w.putAll(from(episode(t, "third", "3"), "second"), from(episode(t, "second", "2"), "doubtful", "secret"), doubtful,
+		secret)
 	w.putAll(from(episode(t, "fourth", "4"), "third"))
 	for _, id := range []string{"second", "third", "fourth"} {
 		got := w.get(memory.RecordID("t", id))
@@ -402,11 +435,13 @@ func TestPutOfAChainOfRevisions(t *testing.T) {
 	old.Status, old.SupersededBy = schema.StatusSuperseded, next.ID
 	other.Status = schema.StatusContested
 	other.Relations = []schema.Relation{{Predicate: "contradicts", TargetID: "old", Weight: 0.7, Reason: "so said Bob"}}
-	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutCreated}, statuses(w.putAll(old, other, next)))
+	require.Equal(t, []schema.PutStatus{schema.PutCreated, schema.PutCreated, schema.PutCreated},
+		statuses(w.putAll(old, other, next)))
 	got := w.get(memory.RecordID("t", "old"))
 	require.Equal(t, []any{schema.StatusSuperseded, next.ID}, []any{got.Status, got.SupersededBy})
 	require.NotNil(t, got.SupersededAt)
-	require.Equal(t, []schema.Relation{{Predicate: "contradicts", TargetID: memory.RecordID("t", "other").String(), Weight: 0.7, Reason: "so said Bob"}}, got.Relations)
+	require.Equal(t, []schema.Relation{{Predicate: "contradicts", TargetID: memory.RecordID("t", "other").String(),
+		Weight: 0.7, Reason: "so said Bob"}}, got.Relations)
 	require.Equal(t, 0, w.count("index_outbox", "memory_id = $1", memory.RecordID("t", "old")))
 	testkit.CheckInvariants(t, w.owner)
 	for _, m := range []schema.MemoryRecord{old, other, next} {
@@ -437,13 +472,15 @@ rules:
     set: {visibility: shared, scope: team, importance: 0.3, source_trust: 0.4}
 `))
 	require.NoError(t, err)
-	in := w.putInput(record(t, `{"type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+	in := w.putInput(record(t,
+		`{"type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
 		"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}]}}`))
 	in.Rules = rules
 	result, err := w.Put(ctx, in)
 	require.NoError(t, err)
 	got := w.get(uuid.MustParse(result.Items[0].ID))
-	require.Equal(t, []any{schema.VisibilityShared, "team", 0.3, 0.4}, []any{got.Visibility, got.Scope, got.Importance, got.SourceTrust})
+	require.Equal(t, []any{schema.VisibilityShared, "team", 0.3, 0.4},
+		[]any{got.Visibility, got.Scope, got.Importance, got.SourceTrust})
 	require.Equal(t, []any{"team-skills"}, metadata(t, w.history(uuid.MustParse(got.ID))[0])["rules"])
 	in.Operation.ID = "again"
 	in.Request.Records[0].ID = got.ID
@@ -464,7 +501,8 @@ func TestWorkingMemoryIsReplacedAndDiscarded(t *testing.T) {
 	next.Tags = []string{"web"}
 	require.Equal(t, schema.PutItem{ID: id.String(), Status: schema.PutUpdated, Version: 2}, w.putAll(next)[0])
 	got := w.get(id)
-	require.Equal(t, []any{2, w.now, "write the frontend. thread: t1", []string{"web"}}, []any{got.Version, got.UpdatedAt, got.Content, got.Tags})
+	require.Equal(t, []any{2, w.now, "write the frontend. thread: t1", []string{"web"}},
+		[]any{got.Version, got.UpdatedAt, got.Content, got.Tags})
 	require.Empty(t, got.Relations)
 	h := w.history(id)
 	require.Equal(t, "choose a frontend. thread: t1", *h[1].OldContent)
@@ -488,7 +526,8 @@ func TestWorkingMemoryIsReplacedAndDiscarded(t *testing.T) {
 	require.NotNil(t, got.DeletedAt)
 	h = w.history(id)
 	last := h[len(h)-1]
-	require.Equal(t, []any{schema.EventDeleted, schema.AuditDelete, "task ended", 5}, []any{last.Event, last.Action, last.Reason, last.Version})
+	require.Equal(t, []any{schema.EventDeleted, schema.AuditDelete, "task ended", 5},
+		[]any{last.Event, last.Action, last.Reason, last.Version})
 	require.Equal(t, "all written. thread: t1", *last.OldContent)
 	require.Equal(t, schema.PutDiscarded, w.putAll(task(t, "", "done", "over before it began"))[0].Status)
 	require.Equal(t, schema.PutExists, w.putAll(task(t, id.String(), "planning", "once more"))[0].Status)
@@ -503,7 +542,8 @@ func TestEpisodesGrowAndDoNotChange(t *testing.T) {
 	first.Provenance.Sources = []schema.Ref{{Kind: "event", Ref: "evt://0"}}
 	w.created(first)
 	longer := episode(t, id, "ran make", "it failed", "fixed it")
-	longer.Payload = json.RawMessage(strings.Replace(string(longer.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
+	longer.Payload = json.RawMessage(strings.Replace(string(longer.Payload), "{",
+		`{"outcome": "success", "artifacts": ["file:///log"],`, 1))
 	longer.Provenance.Sources = []schema.Ref{{Kind: "event", Ref: "evt://0"}, {Kind: "outcome", Ref: "evt://2"}}
 	require.Equal(t, schema.PutItem{ID: id, Status: schema.PutUpdated, Version: 2}, w.putAll(longer)[0])
 	got := w.get(uuid.MustParse(id))
@@ -520,7 +560,8 @@ func TestEpisodesGrowAndDoNotChange(t *testing.T) {
 		"payload.artifacts": func(m *schema.MemoryRecord) { *m = episode(t, id, "ran make", "it failed", "fixed it") },
 		"payload.timeline[2]": func(m *schema.MemoryRecord) {
 			m.Payload = first.Payload
-			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
+			m.Payload = json.RawMessage(strings.Replace(string(m.Payload), "{",
+				`{"outcome": "success", "artifacts": ["file:///log"],`, 1))
 		},
 		"content": func(m *schema.MemoryRecord) { m.Content = "It never failed." },
 		"payload.outcome": func(m *schema.MemoryRecord) {
@@ -538,26 +579,31 @@ func TestEpisodesGrowAndDoNotChange(t *testing.T) {
 		require.True(t, strings.HasPrefix(item.Problem, problem), "%s: %s", problem, item.Problem)
 	}
 	stale := episode(t, id, "ran make", "it failed", "fixed it", "told Ana")
-	stale.Payload = json.RawMessage(strings.Replace(string(stale.Payload), "{", `{"outcome": "success", "artifacts": ["file:///log"],`, 1))
+	stale.Payload = json.RawMessage(strings.Replace(string(stale.Payload), "{",
+		`{"outcome": "success", "artifacts": ["file:///log"],`, 1))
 	stale.Version = 1
 	require.Equal(t, schema.PutVersion, w.putAll(stale)[0].Status)
 	require.Equal(t, 2, w.get(uuid.MustParse(id)).Version)
 	// The database enforces it too.
-	_, err := w.owner.Exec(ctx, `UPDATE memories SET payload = jsonb_set(payload, '{timeline,0,summary}', '"else"') WHERE id = $1`, id)
+	_, err := w.owner.Exec(ctx,
+		`UPDATE memories SET payload = jsonb_set(payload, '{timeline,0,summary}', '"else"') WHERE id = $1`, id)
 	require.ErrorContains(t, err, "append-only")
 }
 
 func TestPutInModesThatDoNotWrite(t *testing.T) {
 	t.Parallel()
-	for mode, status := range map[schema.WriteMode]schema.PutStatus{schema.ModeShadow: schema.PutShadow, schema.ModeFrozen: schema.PutFrozen} {
+	for mode, status := range map[schema.WriteMode]schema.PutStatus{schema.ModeShadow: schema.PutShadow,
+		schema.ModeFrozen: schema.PutFrozen} {
 		w := newWorld(t)
 		known := w.created(likes(t, "", "go", always))
 		working := w.created(task(t, "", "planning", "x"))
 		w.policy.Mode = mode
 		before := w.snapshot()
 		id := uuid.NewString()
-		items := w.putAll(task(t, id, "planning", "something new"), likes(t, "", "go", always), task(t, working.String(), "blocked", "y"))
-		require.Equal(t, []schema.PutItem{{ID: id, Status: status}, {ID: known.String(), Status: schema.PutDuplicate}, {ID: working.String(), Status: status}}, items)
+		items := w.putAll(task(t, id, "planning", "something new"), likes(t, "", "go", always),
+			task(t, working.String(), "blocked", "y"))
+		require.Equal(t, []schema.PutItem{{ID: id, Status: status}, {ID: known.String(), Status: schema.PutDuplicate},
+			{ID: working.String(), Status: status}}, items)
 		after := w.snapshot()
 		for table := range before {
 			if table != "memory_history" && table != "operations" {
@@ -565,7 +611,8 @@ func TestPutInModesThatDoNotWrite(t *testing.T) {
 			}
 		}
 		var h schema.HistoryEntry
-		require.NoError(t, w.owner.QueryRow(ctx, `SELECT event, reason, metadata, new_content FROM memory_history WHERE memory_id = $1`, id).
+		require.NoError(t, w.owner.QueryRow(ctx,
+			`SELECT event, reason, metadata, new_content FROM memory_history WHERE memory_id = $1`, id).
 			Scan(&h.Event, &h.Reason, &h.Metadata, &h.NewContent))
 		require.Equal(t, schema.EventNone, h.Event)
 		require.Equal(t, string(status), h.Reason)
@@ -580,21 +627,25 @@ func TestPutKeepsTheAuditLogItBrings(t *testing.T) {
 	w := newWorld(t)
 	m := likes(t, "", "go", always)
 	m.AuditLog = []schema.AuditEntry{
-		{Action: schema.AuditCreate, Actor: "agent:x", Timestamp: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), Rationale: "said so"},
-		{Action: schema.AuditRevise, Actor: "human:y", Timestamp: time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC), Rationale: "was wrong"},
+		{Action: schema.AuditCreate, Actor: "agent:x", Timestamp: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC),
+			Rationale: "said so"},
+		{Action: schema.AuditRevise, Actor: "human:y", Timestamp: time.Date(2025, 2, 1, 0, 0, 0, 0, time.UTC),
+			Rationale: "was wrong"},
 	}
 	m.Provenance.CreatedBy = "consolidator/2"
 	id := w.created(m)
 	h := w.history(id)
 	require.Len(t, h, 3)
 	for i, e := range m.AuditLog {
-		require.Equal(t, e, schema.AuditEntry{Action: h[i].Action, Actor: h[i].ChangedBy, Timestamp: h[i].CreatedAt, Rationale: h[i].Reason})
+		require.Equal(t, e, schema.AuditEntry{Action: h[i].Action, Actor: h[i].ChangedBy, Timestamp: h[i].CreatedAt,
+			Rationale: h[i].Reason})
 		require.Zero(t, h[i].Version)
 	}
 	require.Equal(t, []any{schema.EventCreated, "agent:a", 1}, []any{h[2].Event, h[2].ChangedBy, h[2].Version})
 	require.Equal(t, "consolidator/2", w.get(id).Provenance.CreatedBy)
 	m.AuditLog[0].Actor = " "
-	require.ErrorContains(t, (&schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: []schema.MemoryRecord{m}}).Validate(), "records[0].audit_log[0].actor")
+	require.ErrorContains(t, (&schema.PutRequest{Operation: schema.Operation{Principal: w.p},
+		Records: []schema.MemoryRecord{m}}).Validate(), "records[0].audit_log[0].actor")
 }
 
 func TestPutRequestsAreValidated(t *testing.T) {
@@ -609,18 +660,27 @@ func TestPutRequestsAreValidated(t *testing.T) {
 	now := time.Now()
 	for field, r := range map[string]schema.PutRequest{
 		"records: must hold at least one": {Operation: schema.Operation{Principal: p}},
-		"records: must hold at most":      {Operation: schema.Operation{Principal: p}, Records: slices.Repeat([]schema.MemoryRecord{ok}, schema.MaxPutRecords+1)},
-		"visibility":                      {Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{ok}, Visibility: "all"},
-		"mode":                            {Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{ok}, Mode: "fast"},
-		"principal.policy_group":          {Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{ok}, Visibility: schema.VisibilityGroup},
-		"records[1].agent":                with(func(m *schema.MemoryRecord) { m.Agent = "b" }),
-		"records[1].tenant":               with(func(m *schema.MemoryRecord) { m.Tenant = "u" }),
-		"records[1].project":              with(func(m *schema.MemoryRecord) { m.Project = "q" }),
-		"records[1].deleted_at":           with(func(m *schema.MemoryRecord) { m.DeletedAt = &now }),
-		"records[1].payload.kind":         with(func(m *schema.MemoryRecord) { m.Payload = task(t, "", "planning", "x").Payload }),
-		"records[1].tier":                 with(func(m *schema.MemoryRecord) { m.Tier, m.Typology = schema.TierPersistent, schema.TypologyEpisodic }),
-		"must be at most 1048576 bytes": {Operation: schema.Operation{Principal: p}, Records: slices.Repeat([]schema.MemoryRecord{
-			{Type: schema.TypeSemantic, Content: strings.Repeat("x", 250<<10), Payload: ok.Payload}}, 5)},
+		"records: must hold at most": {Operation: schema.Operation{Principal: p},
+			Records: slices.Repeat([]schema.MemoryRecord{ok}, schema.MaxPutRecords+1)},
+		"visibility": {Operation: schema.Operation{Principal: p},
+			Records: []schema.MemoryRecord{ok}, Visibility: "all"},
+		"mode": {Operation: schema.Operation{Principal: p},
+			Records: []schema.MemoryRecord{ok}, Mode: "fast"},
+		"principal.policy_group": {Operation: schema.Operation{Principal: p},
+			Records: []schema.MemoryRecord{ok}, Visibility: schema.VisibilityGroup},
+		"records[1].agent":      with(func(m *schema.MemoryRecord) { m.Agent = "b" }),
+		"records[1].tenant":     with(func(m *schema.MemoryRecord) { m.Tenant = "u" }),
+		"records[1].project":    with(func(m *schema.MemoryRecord) { m.Project = "q" }),
+		"records[1].deleted_at": with(func(m *schema.MemoryRecord) { m.DeletedAt = &now }),
+		"records[1].payload.kind": with(func(m *schema.MemoryRecord) {
+			m.Payload = task(t, "", "planning", "x").Payload
+		}),
+		"records[1].tier": with(func(m *schema.MemoryRecord) {
+			m.Tier, m.Typology = schema.TierPersistent, schema.TypologyEpisodic
+		}),
+		"must be at most 1048576 bytes": {Operation: schema.Operation{Principal: p},
+			Records: slices.Repeat([]schema.MemoryRecord{
+				{Type: schema.TypeSemantic, Content: strings.Repeat("x", 250<<10), Payload: ok.Payload}}, 5)},
 	} {
 		err := r.Validate()
 		var invalid *schema.ValidationError
@@ -717,13 +777,19 @@ func TestTrustFallsAlongLongDerivations(t *testing.T) {
 	state := task(t, "state", "planning", "a plan")
 	w.putAll(state)
 	const n = 600
-	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
-			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
-		SELECT 't', md5('n' || g)::uuid, CASE g WHEN 7 THEN 'other' ELSE 'a' END, 'episodic', 'fact', 'session', 'episodic', 'n' || g, 'n' || g, sha256(('n' || g)::bytea),
-			'{"kind": "episodic", "timeline": []}', 1, 0.5, 1, $2, 'exponential', '1 day', 0, 0, $2, 'auto_prune', $2, $2, $2, 'x' FROM generate_series(1, $1::integer) g`, n, w.now)
+	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content,
+		content_hash, payload, confidence, importance, salience,
+			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
+			occurred_at, created_at, updated_at, created_by)
+		SELECT 't', md5('n' || g)::uuid, CASE g WHEN 7 THEN 'other' ELSE 'a' END, 'episodic', 'fact', 'session',
+		'episodic', 'n' || g, 'n' || g, sha256(('n' || g)::bytea),
+			'{"kind": "episodic", "timeline": []}', 1, 0.5, 1, $2, 'exponential', '1 day', 0, 0, $2, 'auto_prune', $2,
+				$2, $2, 'x' FROM generate_series(1, $1::integer) g`, n, w.now)
 	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
-		SELECT 't', md5('n' || g)::uuid, 'derived_from', CASE g WHEN 1 THEN $2 ELSE md5('n' || g - 1)::uuid END, now() FROM generate_series(1, $1::integer) g
-		UNION ALL SELECT 't', md5('n1')::uuid, 'derived_from', md5('n' || $1::integer)::uuid, now()`, n, memory.RecordID("t", "state"))
+		SELECT 't', md5('n' || g)::uuid, 'derived_from', CASE g WHEN 1 THEN $2 ELSE md5('n' || g - 1)::uuid END, now()
+		FROM generate_series(1, $1::integer) g
+		UNION ALL SELECT 't', md5('n1')::uuid, 'derived_from', md5('n' || $1::integer)::uuid, now()`, n,
+		memory.RecordID("t", "state"))
 	w.exec(`UPDATE memories SET source_trust = 0.2 WHERE content = 'n5'`)
 	w.exec(`DELETE FROM index_outbox`)
 
@@ -731,10 +797,14 @@ func TestTrustFallsAlongLongDerivations(t *testing.T) {
 	state.Confidence = 0.9
 	require.Equal(t, schema.PutUpdated, w.putAll(state)[0].Status)
 	require.Equal(t, n-1, w.count("memories", "content ~ '^n[0-9]+$' AND source_trust = 0.5 AND version = 2"))
-	require.Equal(t, 1, w.count("memories", "content = 'n5' AND source_trust = 0.2 AND version = 1"), "trust does not rise")
-	const told = "reason = 'a source is trusted less' AND changed_by = 'trust-policy' AND action = 'modify' AND version = 2"
+	require.Equal(t, 1, w.count("memories", "content = 'n5' AND source_trust = 0.2 AND version = 1"),
+		"trust does not rise")
+	const told = "reason = 'a source is trusted less' AND changed_by = 'trust-policy' AND action = 'modify' " +
+		"AND version = 2"
 	require.Equal(t, n-2, w.count("memory_history", told+" AND metadata ? 'operationId'"))
 	require.Equal(t, 1, w.count("memory_history", told+" AND metadata = '{}' AND memory_id = md5('n7')::uuid"))
-	require.Equal(t, n-1, w.count("index_outbox o", "op = 'upsert' AND version = 2 AND EXISTS (SELECT FROM memories m WHERE m.id = o.memory_id AND m.content ~ '^n[0-9]+$')"))
+	require.Equal(t, n-1, w.count("index_outbox o",
+		"op = 'upsert' AND version = 2 AND EXISTS (SELECT FROM memories m WHERE m.id = o.memory_id AND m.content ~ "+
+			"'^n[0-9]+$')"))
 	require.Equal(t, n-1, w.count("memory_versions v", "version = 1 AND record->>'content' ~ '^n[0-9]+$'"))
 }

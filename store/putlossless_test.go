@@ -65,13 +65,15 @@ func TestPutAndGetLoseNothing(t *testing.T) {
 
 				require.GreaterOrEqual(rt, len(back.AuditLog), len(sent.AuditLog))
 				require.Equal(rt, sent.AuditLog, back.AuditLog[:len(sent.AuditLog)])
-				require.True(rt, memory.SameJSON(withoutRevision(rt, sent), withoutRevision(rt, back)), "payload\n%s\n%s", sent.Payload, back.Payload)
+				require.True(rt, memory.SameJSON(withoutRevision(rt, sent), withoutRevision(rt, back)),
+					"payload\n%s\n%s", sent.Payload, back.Payload)
 				require.Subset(rt, back.Relations, sent.Relations)
 				if len(sent.Relations) != len(back.Relations) { // besides, a successor says what it supersedes
 					require.Len(rt, back.Relations, len(sent.Relations)+1)
 					require.NotEmpty(rt, sent.Supersedes)
 				}
-				if _, found := sensitive.Detect(memory.RecordContent(sent).Storage + "\n" + string(sent.Payload)); len(found) > 0 {
+				if _, found := sensitive.Detect(memory.RecordContent(sent).Storage + "\n" +
+					string(sent.Payload)); len(found) > 0 {
 					back.Sensitivity = sent.Sensitivity // raised
 				}
 				sent.Content = normalize.StorageContent(sent.Content) // as document 002 has it

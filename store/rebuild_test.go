@@ -21,7 +21,8 @@ import (
 // rebuild compares or makes again all that sessions of the tenant derived, page by page, and the marks of streams.
 func (w *world) rebuild(verify, drop bool, streams ...string) (out []sessions.Compared) {
 	w.t.Helper()
-	in := sessions.RebuildInput{Tenant: "t", Limit: 2, Verify: verify, Drop: drop, Policy: proposals.DefaultWritePolicy(), Now: time.Now()}
+	in := sessions.RebuildInput{Tenant: "t", Limit: 2, Verify: verify, Drop: drop,
+		Policy: proposals.DefaultWritePolicy(), Now: time.Now()}
 	for {
 		page, err := w.Store.RebuildSessions(ctx, in)
 		require.NoError(w.t, err)
@@ -31,7 +32,8 @@ func (w *world) rebuild(verify, drop bool, streams ...string) (out []sessions.Co
 		}
 	}
 	for _, stream := range streams {
-		compared, err := w.Store.RebuildStream(ctx, events.RebuildInput{Tenant: "t", Stream: stream, Verify: verify, Drop: drop, Now: time.Now()})
+		compared, err := w.Store.RebuildStream(ctx, events.RebuildInput{Tenant: "t", Stream: stream, Verify: verify,
+			Drop: drop, Now: time.Now()})
 		require.NoError(w.t, err)
 		for _, seq := range compared.Marks {
 			out = append(out, sessions.Compared{Kind: ledger.DerivedMarks, ID: fmt.Sprint(seq), Stream: stream,
@@ -57,10 +59,13 @@ func (w *world) drawn() map[string]string {
 	out := map[string]string{}
 	for name, sql := range map[string]string{
 		"memories": `SELECT coalesce(jsonb_agg(to_jsonb(m) - '{updated_at,recorded_at,last_reinforced_at,decay_due_at}'::text[] ORDER BY m.id), '[]') FROM memories m`,
-		"evidence": `SELECT coalesce(jsonb_agg(to_jsonb(p) - 'created_at' ORDER BY p.memory_id, p.position), '[]') FROM memory_provenance p`,
+		"evidence": `SELECT coalesce(jsonb_agg(to_jsonb(p) - 'created_at' ORDER BY p.memory_id, p.position), '[]')
+			FROM memory_provenance p`,
 		"sessions": `SELECT coalesce(jsonb_agg(to_jsonb(s) ORDER BY s.id), '[]') FROM sessions s`,
-		"episodes": `SELECT coalesce(jsonb_agg(to_jsonb(e) ORDER BY e.session_id, e.first_seq), '[]') FROM session_episodes e`,
-		"marks":    `SELECT coalesce(jsonb_agg(to_jsonb(m) ORDER BY m.stream, m.seq, m.audience, m.mark), '[]') FROM event_marks m`,
+		"episodes": `SELECT coalesce(jsonb_agg(to_jsonb(e) ORDER BY e.session_id, e.first_seq), '[]')
+			FROM session_episodes e`,
+		"marks": `SELECT coalesce(jsonb_agg(to_jsonb(m) ORDER BY m.stream, m.seq, m.audience, m.mark), '[]')
+			FROM event_marks m`,
 	} {
 		var value string
 		require.NoError(w.t, w.owner.QueryRow(ctx, sql).Scan(&value))
@@ -101,9 +106,11 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 		n := 0
 		event := func(stream string) ledger.Event {
 			n++
-			kind, agent := rapid.SampledFrom(kinds).Draw(rt, "kind"), rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(rt, "agent")
+			kind, agent := rapid.SampledFrom(kinds).Draw(rt, "kind"), rapid.SampledFrom([]string{"ann", "bob",
+				"eve"}).Draw(rt, "agent")
 			e := said(fmt.Sprint(run, n), stream, agent, kind)
-			e.Visibility = rapid.SampledFrom([]schema.Visibility{"", "", "group", "shared", "private"}).Draw(rt, "visibility")
+			e.Visibility = rapid.SampledFrom([]schema.Visibility{"", "", "group", "shared",
+				"private"}).Draw(rt, "visibility")
 			e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", "medium", "high"}).Draw(rt, "class")
 			call := fmt.Sprint("c", rapid.IntRange(0, 3).Draw(rt, "call"))
 			var payload any
@@ -111,9 +118,11 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 			case ledger.KindWorldObserved:
 				payload = map[string]any{"door": n, "text": fmt.Sprint("note ", n)}
 			case ledger.KindToolCalled:
-				payload = ledger.ToolCall{CallID: call, Tool: "open", Args: json.RawMessage(fmt.Sprintf(`{"path":"/a/%d"}`, n))}
+				payload = ledger.ToolCall{CallID: call, Tool: "open",
+					Args: json.RawMessage(fmt.Sprintf(`{"path":"/a/%d"}`, n))}
 			case ledger.KindToolReturned:
-				payload = ledger.ToolResult{CallID: call, Result: json.RawMessage(`"ok"`), Artifacts: []string{fmt.Sprint("file-", n)}}
+				payload = ledger.ToolResult{CallID: call, Result: json.RawMessage(`"ok"`),
+					Artifacts: []string{fmt.Sprint("file-", n)}}
 			case ledger.KindToolFailed:
 				payload = ledger.ToolResult{CallID: call, Error: "it is locked"}
 			case ledger.KindWorkingUpdated:
@@ -139,7 +148,8 @@ func TestDerivedIsRebuiltFromTheLedger(t *testing.T) {
 			w.append(time.Now(), list...)
 			w.takeIn(key)
 			if rapid.IntRange(0, 2).Draw(rt, "close") == 0 {
-				_, err := w.Store.CloseSession(ctx, sessions.CloseInput{Key: key, Why: session.Idle, Policy: proposals.DefaultWritePolicy(),
+				_, err := w.Store.CloseSession(ctx, sessions.CloseInput{Key: key, Why: session.Idle,
+					Policy:  proposals.DefaultWritePolicy(),
 					Outcome: rapid.SampledFrom([]schema.Outcome{"", "partial"}).Draw(rt, "outcome"), Now: time.Now()})
 				require.NoError(t, err)
 			}
@@ -189,7 +199,8 @@ func TestRebuildKeepsWhatIsNotTheLedgers(t *testing.T) {
 	for i := range 5 {
 		name := fmt.Sprint("s", i)
 		key := sessionKey("ann", name, "run/"+name)
-		w.append(time.Now(), updated("a"+name, key.Stream, "ann", "so far "+name), said("b"+name, key.Stream, "ann", ledger.KindAgentSpoke),
+		w.append(time.Now(), updated("a"+name, key.Stream, "ann", "so far "+name),
+			said("b"+name, key.Stream, "ann", ledger.KindAgentSpoke),
 			ended("e"+name, key.Stream, "ann"))
 		w.takeIn(key)
 		closed = append(closed, w.closeSession(key, 1, session.Finished))
@@ -225,7 +236,8 @@ func TestRebuildNamesWhatDiffers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	key := sessionKey("ann", "x", "run/x")
-	w.append(time.Now(), updated("a", "run/x", "ann", "so far"), ended("b", "run/x", "ann"), updated("c", "run/x", "ann", "go on"))
+	w.append(time.Now(), updated("a", "run/x", "ann", "so far"), ended("b", "run/x", "ann"),
+		updated("c", "run/x", "ann", "go on"))
 	w.takeIn(key)
 	closed := w.closeSession(key, 1, session.Finished)
 	w.takeIn(key)
@@ -239,7 +251,8 @@ func TestRebuildNamesWhatDiffers(t *testing.T) {
 	require.Equal(t, []string{"payload.outcome"}, found[1].Fields)
 
 	other := w.memory("drawn from the episode")
-	w.sql(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, other, *closed.MemoryID)
+	w.sql(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'derived_from', $2, now())`, other, *closed.MemoryID)
 	for _, c := range w.rebuild(false, false) {
 		require.Equal(t, c.Kind == ledger.DerivedEpisode, c.Kept == ledger.KeptReferred)
 		require.Equal(t, c.Kind == ledger.DerivedWorking, c.Rebuilt)

@@ -21,7 +21,8 @@ import (
 
 func (w *world) recoverInput(targets ...schema.Target) edit.RecoverInput {
 	return edit.RecoverInput{Operation: w.modification(), Policy: w.policy, Now: w.now,
-		Request: schema.RecoverRequest{Operation: schema.Operation{Principal: w.p, Reason: "deleted by mistake"}, Targets: targets}}
+		Request: schema.RecoverRequest{Operation: schema.Operation{Principal: w.p, Reason: "deleted by mistake"},
+			Targets: targets}}
 }
 
 func (w *world) recover(targets ...schema.Target) schema.RecoverResult {
@@ -49,7 +50,8 @@ func TestRecoverBringsBackWhatWasDeleted(t *testing.T) {
 	w.exec(`DELETE FROM index_outbox`)
 	w.now = w.now.AddDate(0, 0, 20)
 	out := w.recover(schema.Target{ID: id.String(), IfVersion: 2})
-	require.Equal(t, []schema.RecoverItem{{ID: id.String(), Status: schema.RecoverRecovered, CurrentVersion: 2, NewVersion: 3}}, out.Items)
+	require.Equal(t, []schema.RecoverItem{{ID: id.String(), Status: schema.RecoverRecovered, CurrentVersion: 2,
+		NewVersion: 3}}, out.Items)
 	require.Equal(t, "ok", out.Summary())
 
 	m := w.get(id)
@@ -61,7 +63,8 @@ func TestRecoverBringsBackWhatWasDeleted(t *testing.T) {
 	require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND version = 3 AND op = 'upsert'", id))
 	h := w.history(id)
 	last := h[len(h)-1]
-	require.Equal(t, []any{schema.EventRecovered, schema.AuditRecover, "agent:a", "deleted by mistake", 3, "Tea is served hot."},
+	require.Equal(t, []any{schema.EventRecovered, schema.AuditRecover, "agent:a", "deleted by mistake", 3,
+		"Tea is served hot."},
 		[]any{last.Event, last.Action, last.ChangedBy, last.Reason, last.Version, *last.NewContent})
 	require.Nil(t, last.OldContent)
 	w.requireExactStats()
@@ -95,13 +98,21 @@ func TestRecoverStatuses(t *testing.T) {
 		target schema.Target
 		want   schema.RecoverItem
 	}{
-		{schema.Target{ID: uuid.Nil.String()}, schema.RecoverItem{ID: uuid.Nil.String(), Status: schema.RecoverNotFound}},
+		{schema.Target{ID: uuid.Nil.String()},
+			schema.RecoverItem{ID: uuid.Nil.String(), Status: schema.RecoverNotFound}},
 		{schema.Target{ID: theirs.String()}, schema.RecoverItem{ID: theirs.String(), Status: schema.RecoverNotFound}},
-		{schema.Target{ID: live.String()}, schema.RecoverItem{ID: live.String(), Status: schema.RecoverNotDeleted, CurrentVersion: 1}},
-		{schema.Target{ID: wrong.String(), IfVersion: 1}, schema.RecoverItem{ID: wrong.String(), Status: schema.RecoverVersionConflict, CurrentVersion: 2}},
-		{schema.Target{ID: erased.String()}, schema.RecoverItem{ID: erased.String(), Status: schema.RecoverErased, CurrentVersion: 2}},
-		{schema.Target{ID: twin.String()}, schema.RecoverItem{ID: twin.String(), Status: schema.RecoverDuplicate, CurrentVersion: 2, ConflictID: again.String()}},
-		{schema.Target{ID: paris.String()}, schema.RecoverItem{ID: paris.String(), Status: schema.RecoverActiveFact, CurrentVersion: 2, ConflictID: rome.String()}},
+		{schema.Target{ID: live.String()},
+			schema.RecoverItem{ID: live.String(), Status: schema.RecoverNotDeleted, CurrentVersion: 1}},
+		{schema.Target{ID: wrong.String(), IfVersion: 1},
+			schema.RecoverItem{ID: wrong.String(), Status: schema.RecoverVersionConflict, CurrentVersion: 2}},
+		{schema.Target{ID: erased.String()},
+			schema.RecoverItem{ID: erased.String(), Status: schema.RecoverErased, CurrentVersion: 2}},
+		{schema.Target{ID: twin.String()},
+			schema.RecoverItem{ID: twin.String(), Status: schema.RecoverDuplicate, CurrentVersion: 2,
+				ConflictID: again.String()}},
+		{schema.Target{ID: paris.String()},
+			schema.RecoverItem{ID: paris.String(), Status: schema.RecoverActiveFact, CurrentVersion: 2,
+				ConflictID: rome.String()}},
 	} {
 		before := w.snapshot()
 		require.Equal(t, []schema.RecoverItem{test.want}, w.recover(test.target).Items)
@@ -131,7 +142,8 @@ func TestRecoverTwins(t *testing.T) {
 	w.softDelete(second)
 	out := w.recover(schema.Target{ID: second.String()}, schema.Target{ID: first.String()})
 	require.Equal(t, schema.RecoverRecovered, out.Items[0].Status)
-	require.Equal(t, schema.RecoverItem{ID: first.String(), Status: schema.RecoverDuplicate, CurrentVersion: 2, ConflictID: second.String()}, out.Items[1])
+	require.Equal(t, schema.RecoverItem{ID: first.String(), Status: schema.RecoverDuplicate, CurrentVersion: 2,
+		ConflictID: second.String()}, out.Items[1])
 	require.Equal(t, "partial", out.Summary())
 }
 
@@ -141,7 +153,8 @@ func TestRecoverOnAnotherGround(t *testing.T) {
 	w := newWorld(t)
 	paris := w.claimed("Alice lives in Paris.", "Alice", "Paris")
 	conditions := json.RawMessage(`{"season":"summer"}`)
-	w.exec(`UPDATE memories SET validity = 'conditional', conditions = $2::jsonb, conditions_hash = $3 WHERE id = $1`, paris, string(conditions),
+	w.exec(`UPDATE memories SET validity = 'conditional', conditions = $2::jsonb, conditions_hash = $3 WHERE id = $1`,
+		paris, string(conditions),
 		memory.ConditionsHash(schema.Validity{Mode: schema.ValidConditional, Conditions: conditions}))
 	w.softDelete(paris)
 	w.claimed("Alice lives in Rome.", "Alice", "Rome")
@@ -153,12 +166,14 @@ func TestRecoverComesBackAsItWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	tea := w.explicit("Tea is served hot.")
-	for name, set := range map[string]string{"superseded": "status = 'superseded'", "retracted": "status = 'retracted'", "archived": "archived_at = now()"} {
+	for name, set := range map[string]string{"superseded": "status = 'superseded'", "retracted": "status = 'retracted'",
+		"archived": "archived_at = now()"} {
 		id := w.explicit("This was " + name + ".")
 		w.softDelete(id)
 		w.exec(`UPDATE memories SET `+set+` WHERE id = $1`, id)
 		twin := w.explicit("This was " + name)
-		require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status, "a live memory of the same content is in no one's way")
+		require.Equal(t, schema.RecoverRecovered, w.recoverOne(id).Status,
+			"a live memory of the same content is in no one's way")
 		require.Equal(t, 1, w.count("memories", "id = $1 AND deleted_at IS NULL AND NOT live", id))
 		require.Equal(t, 1, w.count("index_outbox", "memory_id = $1 AND op = 'delete'", id))
 		require.NotEqual(t, twin, id)
@@ -222,7 +237,8 @@ func TestTwoRecoverTheSameClaimAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		require.ElementsMatch(t, []schema.RecoverStatus{schema.RecoverRecovered, schema.RecoverActiveFact}, []schema.RecoverStatus{<-statuses, <-statuses})
+		require.ElementsMatch(t, []schema.RecoverStatus{schema.RecoverRecovered, schema.RecoverActiveFact},
+			[]schema.RecoverStatus{<-statuses, <-statuses})
 	}
 	w.requireExactStats()
 }
@@ -235,7 +251,8 @@ func TestRecoverFailsAsAWhole(t *testing.T) {
 	in := w.recoverInput(schema.Target{ID: id.String()})
 	require.NoError(t, w.Accept(ctx, in.Operation, "recover", in.Request, w.now))
 	before := w.snapshot()
-	for _, table := range []string{"memories", "memory_versions", "memory_history", "index_outbox", "operations", "staged_requests", "lexeme_stats", "corpus_stats"} {
+	for _, table := range []string{"memories", "memory_versions", "memory_history", "index_outbox", "operations",
+		"staged_requests", "lexeme_stats", "corpus_stats"} {
 		w.failing(table, func() {
 			_, err := w.Recover(ctx, in)
 			require.ErrorContains(t, err, "broken by the test", table)
@@ -268,8 +285,9 @@ func TestClaimLocksHaveOneOrder(t *testing.T) {
 		reached := map[string][]string{}
 		for name, change := range map[string]func() error{
 			"put": func() error {
-				_, err := w.Put(ctx, edit.PutInput{Operation: w.modification(), Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: records},
-					Policy: proposals.WritePolicy{Mode: schema.ModeShadow}, Now: w.now})
+				_, err := w.Put(ctx, edit.PutInput{Operation: w.modification(),
+					Request: schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Records: records},
+					Policy:  proposals.WritePolicy{Mode: schema.ModeShadow}, Now: w.now})
 				return err
 			},
 			"recover": func() error {
@@ -281,17 +299,22 @@ func TestClaimLocksHaveOneOrder(t *testing.T) {
 		} {
 			tx, err := w.owner.Begin(ctx)
 			require.NoError(t, err)
-			_, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower($1), 'lives_in'), hashtext(current_schema())))`, held)
+			_, err = tx.Exec(ctx,
+				`SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a',
+					lower($1), 'lives_in'), hashtext(current_schema())))`, held)
 			require.NoError(t, err)
 			done := make(chan error, 1)
 			go func() { done <- change() }()
 			waits := func(lock string) bool { return strings.HasSuffix(lock, " false") }
-			for before := []string{"none yet"}; !slices.ContainsFunc(reached[name], waits) || !slices.Equal(before, reached[name]); {
+			for before := []string{"none yet"}; !slices.ContainsFunc(reached[name], waits) || !slices.Equal(before,
+				reached[name]); {
 				before = reached[name] // pg_locks is no snapshot: what it says twice is so
 				reached[name] = testkit.Strings(t, watcher, `SELECT s.subject || ' ' || l.granted FROM pg_locks l
-					JOIN (SELECT s, hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower(s), 'lives_in'), hashtext(current_schema())) FROM unnest($2::text[]) s) s(subject, key)
+					JOIN (SELECT s, hashtextextended(concat_ws(E'\x1f', 't', 'claim', '', 'private::a', lower(s),
+					'lives_in'), hashtext(current_schema())) FROM unnest($2::text[]) s) s(subject, key)
 						ON (l.classid::bigint, l.objid::bigint) = ((s.key >> 32) & 4294967295, s.key & 4294967295)
-					WHERE l.locktype = 'advisory' AND EXISTS (SELECT FROM pg_locks x WHERE x.pid = l.pid AND x.locktype = 'advisory' AND NOT x.granted
+					WHERE l.locktype = 'advisory' AND EXISTS (SELECT FROM pg_locks x WHERE x.pid = l.pid
+					AND x.locktype = 'advisory' AND NOT x.granted
 						AND $1 = ANY(pg_blocking_pids(x.pid))) ORDER BY 1`, int32(w.owner.PgConn().PID()), subjects)
 			}
 			require.NoError(t, tx.Commit(ctx))

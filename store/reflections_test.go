@@ -31,7 +31,8 @@ func believed(id, stream, agent, through string, basedOn ...string) ledger.Event
 	return e
 }
 
-// lay appends events without looking at what reflections cite. Ledgers have such events: what they cite was purged since,
+// lay appends events without looking at what reflections cite. Ledgers have such events: what they cite was purged
+// since,
 // or they were appended by an earlier version.
 func (w *world) lay(at time.Time, list ...ledger.Event) error {
 	open, ids := views.GlobalKinds(), map[string]bool{}
@@ -40,9 +41,11 @@ func (w *world) lay(at time.Time, list ...ledger.Event) error {
 		for _, e := range list {
 			require.False(w.t, ids[e.ID])
 			ids[e.ID] = true
-			rows = append(rows, events.Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent, PolicyGroup: e.PolicyGroup, Kind: e.Kind,
-				Turn: e.Turn, Visibility: ledger.VisibilityOf(e, open), Sensitivity: cmp.Or(e.Sensitivity, schema.SensitivityLow),
-				Payload: e.Payload, OccurredAt: e.OccurredAt, RecordedAt: at.UTC()})
+			rows = append(rows, events.Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent, PolicyGroup: e.PolicyGroup,
+				Kind: e.Kind,
+				Turn: e.Turn, Visibility: ledger.VisibilityOf(e, open),
+				Sensitivity: cmp.Or(e.Sensitivity, schema.SensitivityLow),
+				Payload:     e.Payload, OccurredAt: e.OccurredAt, RecordedAt: at.UTC()})
 		}
 		batch := &pgx.Batch{}
 		if err := events.Queue(batch, rows); err != nil {
@@ -57,7 +60,8 @@ func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	agents, groups := []string{"ann", "bob"}, []string{"", "g", "h"}
-	kinds := []string{ledger.KindAgentSpoke, ledger.KindWorldObserved, ledger.KindAgentReflected, ledger.KindAgentReflected}
+	kinds := []string{ledger.KindAgentSpoke, ledger.KindWorldObserved, ledger.KindAgentReflected,
+		ledger.KindAgentReflected}
 	round := 0
 	rapid.Check(t, func(r *rapid.T) {
 		round++
@@ -65,12 +69,16 @@ func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
 		n := rapid.IntRange(1, 40).Draw(r, "events")
 		var list []ledger.Event
 		for i := range n {
-			e := said(fmt.Sprintf("%d-%d", round, i), stream, rapid.SampledFrom(agents).Draw(r, "agent"), rapid.SampledFrom(kinds).Draw(r, "kind"))
+			e := said(fmt.Sprintf("%d-%d", round, i), stream, rapid.SampledFrom(agents).Draw(r, "agent"),
+				rapid.SampledFrom(kinds).Draw(r, "kind"))
 			e.PolicyGroup = rapid.SampledFrom(groups).Draw(r, "group")
-			e.Visibility = rapid.SampledFrom([]schema.Visibility{"", "", schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityGlobal}).Draw(r, "visibility")
-			e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", "", schema.SensitivityHyper}).Draw(r, "sensitivity")
+			e.Visibility = rapid.SampledFrom([]schema.Visibility{"", "", schema.VisibilityPrivate,
+				schema.VisibilityGroup, schema.VisibilityGlobal}).Draw(r, "visibility")
+			e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", "",
+				schema.SensitivityHyper}).Draw(r, "sensitivity")
 			if e.Kind == ledger.KindAgentReflected {
-				through := rapid.SampledFrom([]string{"", "elsewhere", fmt.Sprintf("%d-%d", round, rapid.IntRange(0, n).Draw(r, "through"))}).Draw(r, "form")
+				through := rapid.SampledFrom([]string{"", "elsewhere",
+					fmt.Sprintf("%d-%d", round, rapid.IntRange(0, n).Draw(r, "through"))}).Draw(r, "form")
 				e.Payload = believed("x", stream, "ann", through, "y").Payload
 			}
 			list = append(list, e)
@@ -81,12 +89,14 @@ func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
 			_, err = w.Store.Empty(ctx, "t", []string{rapid.SampledFrom(list).Draw(r, "erased").ID}, time.Now())
 			require.NoError(r, err)
 		}
-		p := schema.Principal{Tenant: "t", Agent: rapid.SampledFrom(agents).Draw(r, "viewer"), PolicyGroup: rapid.SampledFrom(groups).Draw(r, "viewer's group")}
+		p := schema.Principal{Tenant: "t", Agent: rapid.SampledFrom(agents).Draw(r, "viewer"),
+			PolicyGroup: rapid.SampledFrom(groups).Draw(r, "viewer's group")}
 		through := int64(rapid.IntRange(0, n).Draw(r, "up to"))
 		limit := rapid.IntRange(1, 12).Draw(r, "limit")
 		whole, err := w.Store.Page(ctx, "t", stream, 0, events.MaxPage)
 		require.NoError(r, err)
-		tracker := views.ReflectionTracker{Viewer: views.Viewer{Agent: p.Agent, PolicyGroup: p.PolicyGroup, MaxSensitivity: schema.SensitivityMedium}}
+		tracker := views.ReflectionTracker{Viewer: views.Viewer{Agent: p.Agent, PolicyGroup: p.PolicyGroup,
+			MaxSensitivity: schema.SensitivityMedium}}
 		var want []string
 		happens := false
 		for _, e := range tracker.Pending(whole) {
@@ -97,7 +107,8 @@ func TestPendingIsWhatTheTrackerFinds(t *testing.T) {
 			want = append(want, e.ID)
 			happens = happens || !reflection
 		}
-		got, err := w.Store.Pending(ctx, events.PendingInput{Principal: p, Stream: stream, Through: through, Limit: limit})
+		got, err := w.Store.Pending(ctx, events.PendingInput{Principal: p, Stream: stream, Through: through,
+			Limit: limit})
 		require.NoError(r, err)
 		require.Equal(r, append([]string{}, want...), idsOf(got))
 
@@ -117,13 +128,16 @@ func TestReflectionsReadFewRows(t *testing.T) {
 	t.Parallel()
 	for _, analysed := range []bool{false, true} {
 		w := newUnplannedWorld(t)
-		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at, recorded_at, payload)
+		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
+			recorded_at, payload)
 			SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 50,
 				CASE WHEN n % 50 = 7 AND n % 8 = 3 THEN 'agent.reflected' ELSE 'agent.spoke' END,
 				CASE WHEN n % 10 = 0 THEN 'global' ELSE 'private' END, 'low', now(), now(),
-				CASE WHEN n % 50 = 7 AND n % 8 = 3 THEN jsonb_build_object('belief', 'x', 'based_on', jsonb_build_array('e' || n - 100), 'through', 'e' || n - 50) END
+				CASE WHEN n % 50 = 7 AND n % 8 = 3 THEN jsonb_build_object('belief', 'x', 'based_on',
+				jsonb_build_array('e' || n - 100), 'through', 'e' || n - 50) END
 			FROM generate_series(0, 99999) n`)
-		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at FROM events`)
+		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
+			FROM events`)
 		if analysed {
 			w.exec(`ANALYZE`)
 		}
@@ -133,20 +147,24 @@ func TestReflectionsReadFewRows(t *testing.T) {
 		t.Cleanup(s.Close)
 		for name, run := range map[string]func() error{
 			"pending": func() error {
-				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t", Agent: "agent7"}, Stream: "run/1", Limit: 20}))
+				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t",
+					Agent: "agent7"}, Stream: "run/1", Limit: 20}))
 			},
 			"pending of one that never reflected": func() error {
-				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t", Agent: "agent9"}, Stream: "run/1", Limit: 20}))
+				return second(s.Pending(ctx, events.PendingInput{Principal: schema.Principal{Tenant: "t",
+					Agent: "agent9"}, Stream: "run/1", Limit: 20}))
 			},
 			"reflections of a stream": func() error {
-				return second(s.Reflections(ctx, events.ReflectionsInput{Principal: schema.Principal{Tenant: "t", Agent: "agent7"}, Stream: "run/1", Limit: 20}))
+				return second(s.Reflections(ctx, events.ReflectionsInput{Principal: schema.Principal{Tenant: "t",
+					Agent: "agent7"}, Stream: "run/1", Limit: 20}))
 			},
 		} {
 			n, worst := rowsRead(t, s, listen, run)
 			require.LessOrEqual(t, n, 200.0, "%s, analysed %v\n%s", name, analysed, worst)
 		}
 		// The search of mneme_empty_events for the beliefs that cite what is erased.
-		plan := testkit.Strings(t, w.owner, `EXPLAIN SELECT b.id FROM (SELECT * FROM events WHERE kind = 'agent.reflected'
+		plan := testkit.Strings(t, w.owner,
+			`EXPLAIN SELECT b.id FROM (SELECT * FROM events WHERE kind = 'agent.reflected'
 			AND payload -> 'based_on' ?| ARRAY['e7', 'e107'] OFFSET 0) b WHERE b.tenant = 't' AND b.erased_at IS NULL`)
 		part := testkit.Strings(t, w.owner, `SELECT tableoid::regclass::text FROM events WHERE id = 'e7'`)[0]
 		require.Contains(t, strings.Join(plan, "\n"), part+"_expr_idx", "analysed %v", analysed)
@@ -155,7 +173,8 @@ func TestReflectionsReadFewRows(t *testing.T) {
 
 func (w *world) reflect(e ledger.Event, r ledger.Reflection) (ledger.Appended, error) {
 	e.Payload = nil
-	return w.Store.Reflect(ctx, events.ReflectInput{Tenant: "t", Viewer: views.Viewer{Agent: e.Agent, PolicyGroup: "g"}, Event: e, Reflection: r,
+	return w.Store.Reflect(ctx, events.ReflectInput{Tenant: "t", Viewer: views.Viewer{Agent: e.Agent, PolicyGroup: "g"},
+		Event: e, Reflection: r,
 		Open: views.GlobalKinds(), Now: w.now})
 }
 
@@ -165,7 +184,8 @@ func TestAppendReflection(t *testing.T) {
 	w := newWorld(t)
 	high := said("high", "run/x", "ann", ledger.KindAgentSpoke)
 	high.Sensitivity = schema.SensitivityHigh
-	w.append(w.now, said("own", "run/x", "ann", ledger.KindAgentSpoke), high, said("private", "run/x", "bob", ledger.KindAgentThought),
+	w.append(w.now, said("own", "run/x", "ann", ledger.KindAgentSpoke), high,
+		said("private", "run/x", "bob", ledger.KindAgentThought),
 		said("world", "run/x", "bob", ledger.KindWorldObserved), said("erased", "run/x", "ann", ledger.KindAgentSpoke))
 	_, err := w.Store.Empty(ctx, "t", []string{"erased"}, w.now)
 	require.NoError(t, err)
@@ -185,7 +205,8 @@ func TestAppendReflection(t *testing.T) {
 	}
 	require.Zero(t, w.count("events", "kind = 'agent.reflected'"))
 
-	first, err := w.reflect(e, ledger.Reflection{Belief: "the cache lies", BasedOn: []string{"own", "high", "world"}, Through: "world", Covers: 3})
+	first, err := w.reflect(e, ledger.Reflection{Belief: "the cache lies", BasedOn: []string{"own", "high", "world"},
+		Through: "world", Covers: 3})
 	require.NoError(t, err)
 	require.Equal(t, ledger.Appended{ID: "r", Stream: "run/x", Seq: 6, Added: true}, first)
 	again, err := w.reflect(e, ledger.Reflection{Belief: "another wording", BasedOn: []string{"own"}})
@@ -199,30 +220,37 @@ func TestAppendReflection(t *testing.T) {
 	require.Equal(t, "the cache lies", r.Belief)
 }
 
-// A reflection that is appended as any event must have evidence, too: events that are in the ledger or come before it in
+// A reflection that is appended as any event must have evidence, too: events that are in the ledger or come before it
+// in
 // the request, that its agent sees, and that were not erased. Otherwise nothing of the request is appended.
 func TestAppendedReflectionsNeedEvidence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	high, grouped := said("high", "run/x", "ann", ledger.KindAgentSpoke), said("grouped", "run/x", "bob", ledger.KindAgentSpoke)
+	high, grouped := said("high", "run/x", "ann", ledger.KindAgentSpoke), said("grouped", "run/x", "bob",
+		ledger.KindAgentSpoke)
 	high.Sensitivity, grouped.Visibility = schema.SensitivityHigh, schema.VisibilityGroup
-	w.append(w.now, said("own", "run/x", "ann", ledger.KindAgentSpoke), high, grouped, said("private", "run/x", "bob", ledger.KindAgentThought),
+	w.append(w.now, said("own", "run/x", "ann", ledger.KindAgentSpoke), high, grouped,
+		said("private", "run/x", "bob", ledger.KindAgentThought),
 		said("world", "run/y", "bob", ledger.KindWorldObserved), said("erased", "run/x", "ann", ledger.KindAgentSpoke))
 	_, err := w.Store.Empty(ctx, "t", []string{"erased"}, w.now)
 	require.NoError(t, err)
-	first, later := said("first", "run/x", "ann", ledger.KindAgentSpoke), said("later", "run/x", "ann", ledger.KindAgentSpoke)
+	first, later := said("first", "run/x", "ann", ledger.KindAgentSpoke), said("later", "run/x", "ann",
+		ledger.KindAgentSpoke)
 	silent := said("r", "run/x", "ann", ledger.KindAgentReflected)
 	silent.Payload = nil
 	for problem, r := range map[string]ledger.Event{
 		"based_on[0]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "private", "own"),
 		"based_on[1]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "own", "invented"),
 		"based_on[2]: was erased":                          believed("r", "run/x", "ann", "", "own", "world", "erased"),
-		"based_on[3]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "own", "own", "own", "later"),
-		"based_on[4]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "own", "own", "own", "own", "r"),
-		"through: was erased":                              believed("r", "run/x", "ann", "erased", "own"),
-		"belief: is required":                              silent,
+		"based_on[3]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "own", "own", "own",
+			"later"),
+		"based_on[4]: is not an event that the agent sees": believed("r", "run/x", "ann", "", "own", "own", "own",
+			"own", "r"),
+		"through: was erased": believed("r", "run/x", "ann", "erased", "own"),
+		"belief: is required": silent,
 	} {
-		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", PolicyGroup: "g", Events: []ledger.Event{first, r, later}, Now: w.now})
+		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", PolicyGroup: "g",
+			Events: []ledger.Event{first, r, later}, Now: w.now})
 		var invalid *schema.ValidationError
 		require.True(t, errors.As(err, &invalid), "%s: %v", problem, err)
 		require.Equal(t, "events[1].payload."+problem, invalid.Fields[0].Error())
@@ -232,7 +260,8 @@ func TestAppendedReflectionsNeedEvidence(t *testing.T) {
 	done := w.append(w.now, first, believed("r", "run/x", "ann", "first", "own", "high", "grouped", "world", "first"),
 		believed("on a belief", "run/x", "ann", "", "r"))
 	require.Equal(t, []bool{true, true, true}, []bool{done[0].Added, done[1].Added, done[2].Added})
-	require.Equal(t, []string{"high", "high"}, testkit.Strings(t, w.owner, `SELECT sensitivity FROM events WHERE kind = 'agent.reflected'`),
+	require.Equal(t, []string{"high", "high"},
+		testkit.Strings(t, w.owner, `SELECT sensitivity FROM events WHERE kind = 'agent.reflected'`),
 		"as its evidence, also of a belief on a belief")
 
 	_, err = w.Store.Empty(ctx, "t", []string{"first"}, w.now)
@@ -253,8 +282,9 @@ func TestAppendedReflectionMeetsErasure(t *testing.T) {
 			_, err := w.Store.Empty(ctx, "t", []string{b, a}, w.now)
 			done <- err
 		}()
-		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t", Events: []ledger.Event{believed(fmt.Sprintf("r%d", i), "run/x", "ann", b, a, b)},
-			Open: views.GlobalKinds(), Now: w.now})
+		_, err := w.Store.Append(ctx, events.AppendInput{Tenant: "t",
+			Events: []ledger.Event{believed(fmt.Sprintf("r%d", i), "run/x", "ann", b, a, b)},
+			Open:   views.GlobalKinds(), Now: w.now})
 		var invalid *schema.ValidationError
 		require.True(t, err == nil || errors.As(err, &invalid), "%v", err)
 		require.NoError(t, <-done)
@@ -274,7 +304,8 @@ func TestErasingEmptiesBeliefs(t *testing.T) {
 	n, err := w.Store.Empty(ctx, "t", []string{"a"}, w.now)
 	require.NoError(t, err)
 	require.Equal(t, 3, n, "the event and two beliefs")
-	require.Equal(t, []string{"a", "on a", "on a belief"}, testkit.Strings(t, w.owner, `SELECT id FROM events WHERE erased_at IS NOT NULL ORDER BY id`))
+	require.Equal(t, []string{"a", "on a", "on a belief"},
+		testkit.Strings(t, w.owner, `SELECT id FROM events WHERE erased_at IS NOT NULL ORDER BY id`))
 
 	stream, err := w.Store.Page(ctx, "t", "run/x", 0, 10)
 	require.NoError(t, err)
@@ -299,7 +330,8 @@ func TestReflectionMeetsErasure(t *testing.T) {
 			_, err := w.Store.Empty(ctx, "t", []string{evidence}, w.now)
 			done <- err
 		}()
-		_, err := w.reflect(said(belief, "run/x", "ann", ledger.KindAgentReflected), ledger.Reflection{Belief: "x", BasedOn: []string{evidence}})
+		_, err := w.reflect(said(belief, "run/x", "ann", ledger.KindAgentReflected),
+			ledger.Reflection{Belief: "x", BasedOn: []string{evidence}})
 		var invalid *schema.ValidationError
 		require.True(t, err == nil || errors.As(err, &invalid), "%v", err)
 		require.NoError(t, <-done)
@@ -314,9 +346,11 @@ func TestReflections(t *testing.T) {
 	private := believed("private", "run/x", "bob", "", "y")
 	private.Visibility = schema.VisibilityPrivate
 	w.append(w.now, said("y", "world/w", "cas", ledger.KindWorldObserved))
-	w.append(w.now, believed("1", "run/x", "ann", "", "y"), private, believed("2", "run/x", "bob", "", "y"), believed("3", "run/y", "ann", "", "y"))
+	w.append(w.now, believed("1", "run/x", "ann", "", "y"), private, believed("2", "run/x", "bob", "", "y"),
+		believed("3", "run/y", "ann", "", "y"))
 	of := func(stream string) []string {
-		found, err := w.Store.Reflections(ctx, events.ReflectionsInput{Principal: schema.Principal{Tenant: "t", Agent: "ann"}, Stream: stream, Limit: 10})
+		found, err := w.Store.Reflections(ctx, events.ReflectionsInput{Principal: schema.Principal{Tenant: "t",
+			Agent: "ann"}, Stream: stream, Limit: 10})
 		require.NoError(t, err)
 		return idsOf(found)
 	}
@@ -334,9 +368,11 @@ func TestErasingAMemoryEmptiesBeliefs(t *testing.T) {
 	require.NoError(t, w.AdvanceJobs(ctx, r, "done", w.now))
 	ids := testkit.Strings(t, w.owner, `SELECT id FROM events WHERE memory_id IS NOT NULL`)
 	require.Len(t, ids, 1)
-	w.append(w.now, said("a", "run/x", w.p.Agent, ledger.KindAgentSpoke), believed("belief", "run/x", w.p.Agent, "", ids[0]),
+	w.append(w.now, said("a", "run/x", w.p.Agent, ledger.KindAgentSpoke),
+		believed("belief", "run/x", w.p.Agent, "", ids[0]),
 		believed("other", "run/x", w.p.Agent, "", "a", ids[0]))
 	receipt := w.forgetAll(w.forgets(schema.ForgetErase, named(uuid.MustParse(ack.MemoryIDs[0]))))
 	require.Equal(t, 2, receipt.Removed["events"], "the belief is in the receipt")
-	require.Equal(t, []string{"other"}, testkit.Strings(t, w.owner, `SELECT id FROM events WHERE kind = 'agent.reflected' AND erased_at IS NULL`))
+	require.Equal(t, []string{"other"},
+		testkit.Strings(t, w.owner, `SELECT id FROM events WHERE kind = 'agent.reflected' AND erased_at IS NULL`))
 }

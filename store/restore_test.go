@@ -19,12 +19,14 @@ import (
 // forgotten in every mode, recovered, read; of two agents and in a scope.
 func (w *world) varied() {
 	w.t.Helper()
-	_, r := w.linkable("Alice knows Bob. Bob lives in Rome.", triple("Alice", "knows", "Bob"), triple("Bob", "lives in", "Rome"))
+	_, r := w.linkable("Alice knows Bob. Bob lives in Rome.", triple("Alice", "knows", "Bob"),
+		triple("Bob", "lives in", "Rome"))
 	w.link(r)
 	_, r = w.linkable("Alice knows Bob well", triple("alice", "knows", "Bob"))
 	w.link(r)
 	rome := w.claimed("Bob lives in Rome", "Bob", "Rome")
-	_, r = w.source("Bob moved to Oslo, says Alice", idea{fact: lives("Bob lives in Oslo", "Bob", "Oslo"), action: schema.ActionUpdate, target: rome})
+	_, r = w.source("Bob moved to Oslo, says Alice",
+		idea{fact: lives("Bob lives in Oslo", "Bob", "Oslo"), action: schema.ActionUpdate, target: rome})
 	w.write(r)
 	language := w.created(likes(w.t, "", "go", always))
 	w.applied(w.revision(schema.ReviseSupersede, same(likes(w.t, "", "rust", always)), w.as(language)...))
@@ -37,7 +39,8 @@ func (w *world) varied() {
 	w.created(record(w.t, `{"type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "artifacts": [%q],
 		"timeline": [{"t": "2026-01-01T00:00:00.123456Z", "event_kind": "observation", "ref": "e1", "summary": "the build failed"}]}}`, artifact.Address))
 	w.created(task(w.t, "", "planning", "set the project up"))
-	w.created(record(w.t, `{"id": "elsewhere-7", "type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+	w.created(record(w.t,
+		`{"id": "elsewhere-7", "type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
 		"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}], "performance": {"success_count": 3}}}`))
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(coffee)))
 	w.forgetAll(w.forgets(schema.ForgetForce, named(w.explicit("This is really deleted"))))
@@ -45,15 +48,18 @@ func (w *world) varied() {
 	back := w.explicit("This comes back")
 	w.forgetAll(w.forgets(schema.ForgetSoft, named(back)))
 	w.recoverOne(back)
-	require.NoError(w.t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{tea, back}}, w.now))
+	require.NoError(w.t, w.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"),
+		MemoryIDs: []uuid.UUID{tea, back}}, w.now))
 	for i, session := range []string{"s1", "s1", "s2"} { // the ledger: one of them is a repetition, one is erased
-		_, err = w.Stage(ctx, w.input(schema.Candidate{Content: []string{"The pump leaks", "The pump leaks", "The tap drips"}[i], SourceKind: schema.SourceUserInput, Session: session}))
+		_, err = w.Stage(ctx, w.input(schema.Candidate{Content: []string{"The pump leaks", "The pump leaks",
+			"The tap drips"}[i], SourceKind: schema.SourceUserInput, Session: session}))
 		require.NoError(w.t, err)
 	}
 	w.forgetAll(w.forgets(schema.ForgetErase, schema.Selector{IDs: w.ids("content = 'The tap drips'")}))
 	other := *w
 	other.p = schema.Principal{Tenant: w.p.Tenant, Agent: "b", Scope: "elsewhere", Project: "p"}
-	other.stage(schema.Candidate{Content: "Another agent's memory", SourceKind: schema.SourceMemory, Sensitivity: schema.SensitivityHyper, Speaker: "Zoë",
+	other.stage(schema.Candidate{Content: "Another agent's memory", SourceKind: schema.SourceMemory,
+		Sensitivity: schema.SensitivityHyper, Speaker: "Zoë",
 		Refs: []schema.Ref{{Kind: "event", Ref: "e/1", Hash: "h"}}})
 }
 
@@ -62,10 +68,14 @@ func (w *world) dump(tenant string) map[string][]string {
 	w.t.Helper()
 	out := map[string][]string{}
 	for table, order := range map[string]string{
-		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_links": "source_id, predicate, target_id",
-		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
-		"memory_entity_mentions": "memory_id, entity_id", "entity_relation_sources": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
-		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant", "events": "stream, seq",
+		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq",
+		"memory_versions": "memory_id, version", "memory_links": "source_id, predicate, target_id",
+		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate",
+		"entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
+		"memory_entity_mentions":  "memory_id, entity_id",
+		"entity_relation_sources": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
+		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope",
+		"lexeme_stats": "lexeme", "corpus_stats": "tenant", "events": "stream, seq",
 	} {
 		filter := ""
 		switch table {
@@ -74,7 +84,9 @@ func (w *world) dump(tenant string) map[string][]string {
 		case "entities", "entity_relations":
 			filter = " AND mentions > 0" // what nothing names any more belongs to no memory
 		}
-		rows, err := w.owner.Query(ctx, `SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
+		rows, err := w.owner.Query(ctx,
+			`SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+
+				` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
 		require.NoError(w.t, err)
 		out[table] = []string{}
 		for rows.Next() {
@@ -154,7 +166,8 @@ func TestARestoredDatabaseIsEqual(t *testing.T) {
 	require.Zero(t, got.Relations, "every relation leads somewhere")
 	require.Equal(t, want, to.dump("t"))
 	to.requireExactStats()
-	require.Zero(t, to.count("memories m", `live AND NOT EXISTS (SELECT FROM index_outbox o WHERE o.memory_id = m.id AND o.version = m.version AND o.op = 'upsert')`))
+	require.Zero(t, to.count("memories m",
+		`live AND NOT EXISTS (SELECT FROM index_outbox o WHERE o.memory_id = m.id AND o.version = m.version AND o.op = 'upsert')`))
 	for _, query := range []string{"Bob", "tea", "build failed", "Another agent", "erased", "coffee"} {
 		require.Equal(t, w.search(query), to.search(query), query)
 	}
@@ -163,7 +176,8 @@ func TestARestoredDatabaseIsEqual(t *testing.T) {
 	require.Len(t, all, to.count("memories", "live"), "the index can learn of them all")
 
 	// Again it changes nothing, whatever has been read meanwhile; and what is exported again is the same.
-	require.NoError(t, to.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: to.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{uuid.MustParse(to.ids("live")[0])}}, to.now))
+	require.NoError(t, to.TrackRetrieval(ctx, search.Retrieval{ID: uuid.New(), Principal: to.p, QueryHash: []byte("h"),
+		MemoryIDs: []uuid.UUID{uuid.MustParse(to.ids("live")[0])}}, to.now))
 	before := to.snapshot()
 	got = to.restore("t", lines, 3)
 	require.Equal(t, transfer.RestoreResult{Unchanged: len(want["memories"])}, got)
@@ -184,7 +198,9 @@ func TestARestoredDatabaseIsEqual(t *testing.T) {
 func (w *world) ids(where string) []string {
 	w.t.Helper()
 	var out []string
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT array_agg(id::text ORDER BY id) FROM memories WHERE tenant = 't' AND `+where).Scan(&out))
+	require.NoError(w.t,
+		w.owner.QueryRow(ctx, `SELECT array_agg(id::text ORDER BY id) FROM memories WHERE tenant = 't' AND `+
+			where).Scan(&out))
 	return out
 }
 
@@ -246,7 +262,8 @@ func TestRestoreOverwritesNothing(t *testing.T) {
 	for _, c := range got.Conflicts {
 		reasons[c.ID] = c.Reason
 	}
-	require.Equal(t, map[string]string{duplicate.String(): transfer.ConflictDuplicate, fact.String(): transfer.ConflictFact}, reasons)
+	require.Equal(t, map[string]string{duplicate.String(): transfer.ConflictDuplicate,
+		fact.String(): transfer.ConflictFact}, reasons)
 	to.requireExactStats()
 }
 
@@ -275,14 +292,16 @@ func TestExportSelects(t *testing.T) {
 	limited := w.whole()
 	limited.Filter.MaxSensitivity = schema.SensitivityHigh
 	require.NotContains(t, contents(limited), "Another agent")
-	scoped := transfer.ExportSelection{Filter: pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "b", Scope: "elsewhere"}}}
+	scoped := transfer.ExportSelection{Filter: pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "b",
+		Scope: "elsewhere"}}}
 	require.Equal(t, "Another agent's memory", contents(scoped))
 	scoped.Filter.Principal.Tenant = "t2"
 	require.Empty(t, contents(scoped))
 
 	// A part can be restored alone; its missing targets are reported.
 	to := newWorld(t)
-	got := to.restore("t", w.export(transfer.ExportSelection{Filter: pg.Filter{Principal: w.p, Types: []schema.MemoryType{schema.TypeSemantic}}}), 10)
+	got := to.restore("t", w.export(transfer.ExportSelection{Filter: pg.Filter{Principal: w.p,
+		Types: []schema.MemoryType{schema.TypeSemantic}}}), 10)
 	require.Empty(t, got.Conflicts)
 	require.Positive(t, got.Relations)
 	to.requireExactStats()
@@ -360,7 +379,9 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 		require.Equal(t, before, to.snapshot(), name)
 	}
 	bad := parsed(t, good...)
-	bad = append(bad, transfer.ExportLine{Kind: transfer.LineArtifact, Artifact: &transfer.ExportArtifact{SHA256: strings.Repeat("00", 32), MediaType: "x", Agent: "a", CreatedAt: w.now, Content: []byte("other bytes")}})
+	bad = append(bad, transfer.ExportLine{Kind: transfer.LineArtifact,
+		Artifact: &transfer.ExportArtifact{SHA256: strings.Repeat("00", 32), MediaType: "x", Agent: "a",
+			CreatedAt: w.now, Content: []byte("other bytes")}})
 	_, err := newWorld(t).Restore(ctx, "t", bad, w.now)
 	require.Error(t, err, "bytes that do not match their address")
 }
@@ -388,10 +409,11 @@ func TestSupersessionCheck(t *testing.T) {
 		lines []transfer.ExportLine
 		want  bool
 	}{
-		"none":                  {[]transfer.ExportLine{line(0, -1, -1)}, false},
-		"a chain, both ways":    {[]transfer.ExportLine{line(0, -1, 1), line(1, 0, 2), line(2, 1, -1)}, false},
-		"a merge":               {[]transfer.ExportLine{line(0, -1, 2), line(1, -1, 2), line(2, 0, -1, 0, 1)}, false},
-		"a diamond":             {[]transfer.ExportLine{line(0, -1, 1, 4), line(1, 0, 3), line(2, 0, 3), line(3, 1, -1, 2)}, false},
+		"none":               {[]transfer.ExportLine{line(0, -1, -1)}, false},
+		"a chain, both ways": {[]transfer.ExportLine{line(0, -1, 1), line(1, 0, 2), line(2, 1, -1)}, false},
+		"a merge":            {[]transfer.ExportLine{line(0, -1, 2), line(1, -1, 2), line(2, 0, -1, 0, 1)}, false},
+		"a diamond": {[]transfer.ExportLine{line(0, -1, 1, 4), line(1, 0, 3), line(2, 0, 3),
+			line(3, 1, -1, 2)}, false},
 		"itself":                {[]transfer.ExportLine{line(0, -1, 0)}, true},
 		"two":                   {[]transfer.ExportLine{line(0, -1, 1), line(1, -1, 0)}, true},
 		"through a relation":    {[]transfer.ExportLine{line(0, -1, 1), line(1, -1, 2), line(0, -1, -1, 2)}, true},
@@ -443,7 +465,8 @@ func TestRestoreFillsInWhatAFileLacks(t *testing.T) {
 	got, err := to.Restore(ctx, "t", lines, w.now)
 	require.NoError(t, err)
 	require.Equal(t, 2, got.Restored)
-	require.Equal(t, 1, to.count("memories", "id = $1 AND revision_policy = 'replace' AND conditions_hash = '' AND NOT functional", older))
+	require.Equal(t, 1, to.count("memories",
+		"id = $1 AND revision_policy = 'replace' AND conditions_hash = '' AND NOT functional", older))
 	require.Equal(t, 1, to.count("memories", "id = $1 AND revision_policy = 'fork'", newer))
 	require.Equal(t, 1, to.count("memory_history", "memory_id = $1 AND metadata = '{}'", older))
 }
@@ -453,14 +476,17 @@ func TestRestoreAfterADeadlock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a, b := w.explicit("This one"), w.explicit("That one")
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'supports', $2, now())`, a, b)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'supports', $2, now())`, a, b)
 	lines := parsed(t, w.export(w.whole())...)
 	to := newWorld(t)
 	for _, table := range []string{"memories", "memory_links"} { // once each
 		to.exec(`CREATE SEQUENCE ` + table + `_tries`)
 		to.exec(`CREATE FUNCTION ` + table + `_once() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
-			IF nextval(TG_TABLE_SCHEMA || '.` + table + `_tries') = 1 THEN RAISE EXCEPTION 'deadlock' USING ERRCODE = 'deadlock_detected'; END IF; RETURN NEW; END $$`)
-		to.exec(`CREATE TRIGGER once BEFORE INSERT ON ` + table + ` FOR EACH STATEMENT EXECUTE FUNCTION ` + table + `_once()`)
+			IF nextval(TG_TABLE_SCHEMA || '.` + table +
+			`_tries') = 1 THEN RAISE EXCEPTION 'deadlock' USING ERRCODE = 'deadlock_detected'; END IF; RETURN NEW; END $$`)
+		to.exec(`CREATE TRIGGER once BEFORE INSERT ON ` + table + ` FOR EACH STATEMENT EXECUTE FUNCTION ` + table +
+			`_once()`)
 	}
 	got, err := to.Restore(ctx, "t", lines, w.now)
 	require.NoError(t, err)
@@ -468,7 +494,10 @@ func TestRestoreAfterADeadlock(t *testing.T) {
 	require.Equal(t, w.dump("t"), to.dump("t"))
 
 	to.exec(`DELETE FROM memory_links; ALTER SEQUENCE memory_links_tries RESTART`)
-	added, missing, err := to.RestoreRelations(ctx, "t", []transfer.PendingRelation{{Source: a, ExportRelation: transfer.ExportRelation{Predicate: "supports", TargetID: b, Weight: 1, CreatedAt: w.now}}}, w.now)
+	added, missing, err := to.RestoreRelations(ctx, "t",
+		[]transfer.PendingRelation{{Source: a,
+			ExportRelation: transfer.ExportRelation{Predicate: "supports", TargetID: b, Weight: 1, CreatedAt: w.now}}},
+		w.now)
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 0}, []int{added, missing})
 }

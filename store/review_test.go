@@ -44,13 +44,15 @@ func (w *world) review(id string) schema.ReviewItem {
 }
 
 func (w *world) decision(item schema.ReviewItem, d schema.Decision) pipeline.DecideInput {
-	return pipeline.DecideInput{Principal: w.p, BatchID: uuid.MustParse(item.BatchID), ProposalID: uuid.MustParse(item.ProposalID), Decision: d,
+	return pipeline.DecideInput{Principal: w.p, BatchID: uuid.MustParse(item.BatchID),
+		ProposalID: uuid.MustParse(item.ProposalID), Decision: d,
 		By: "operator:rita", Reason: "looked at both", Policy: w.policy, Now: w.now}
 }
 
 // expire ends what no one decided by a time.
 func (w *world) expire(r schema.Range, before time.Time) (int, error) {
-	out, err := w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before, Policy: w.policy, Now: w.now})
+	out, err := w.ExpireProposals(ctx, pipeline.ExpireInput{Tenant: r.Tenant, BatchID: r.BatchID, Before: before,
+		Policy: w.policy, Now: w.now})
 	return out.Ended, err
 }
 
@@ -76,14 +78,16 @@ func TestAnApprovedUpdateIsAppliedByTheReviewer(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("Ana takes her tea with milk")
-	source, item := w.proposed("about tea", idea{fact: fact("Ana takes her tea without milk"), action: schema.ActionUpdate, target: target})
+	source, item := w.proposed("about tea",
+		idea{fact: fact("Ana takes her tea without milk"), action: schema.ActionUpdate, target: target})
 	require.Equal(t, "Ana takes her tea without milk", item.Fact)
 	require.Equal(t, "about tea", item.Source)
 	require.Equal(t, "because", item.Reason)
 	require.Equal(t, proposals.ReasonDestructiveDisabled, item.Outcome)
 	require.True(t, item.ContradictionRisk)
 	require.Equal(t, 1, item.TargetVersion)
-	require.Equal(t, &schema.Side{ID: target.String(), Version: 1, Status: schema.StatusActive, Live: true, Content: "Ana takes her tea with milk", Confidence: 1}, item.TargetNow)
+	require.Equal(t, &schema.Side{ID: target.String(), Version: 1, Status: schema.StatusActive, Live: true,
+		Content: "Ana takes her tea with milk", Confidence: 1}, item.TargetNow)
 	require.Equal(t, []schema.Target{{ID: target.String(), IfVersion: 1}}, item.Offered)
 
 	in := w.decision(item, schema.DecisionApprove)
@@ -101,7 +105,8 @@ func TestAnApprovedUpdateIsAppliedByTheReviewer(t *testing.T) {
 	require.Equal(t, schema.StatusSuperseded, old.Status)
 	require.Equal(t, added.ID, old.SupersededBy)
 	require.Equal(t, 2, old.Version)
-	for id, event := range map[uuid.UUID]schema.HistoryEvent{target: schema.EventModified, source: schema.EventNone, uuid.MustParse(added.ID): schema.EventCreated} {
+	for id, event := range map[uuid.UUID]schema.HistoryEvent{target: schema.EventModified, source: schema.EventNone,
+		uuid.MustParse(added.ID): schema.EventCreated} {
 		h := w.history(id)
 		last := h[len(h)-1]
 		require.Equal(t, event, last.Event)
@@ -125,10 +130,12 @@ func TestAnApprovedDelete(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("critical: the gate is open")
-	_, item := w.proposed("the gate was shut", idea{fact: fact("there is no gate any more"), action: schema.ActionDelete, target: target})
+	_, item := w.proposed("the gate was shut",
+		idea{fact: fact("there is no gate any more"), action: schema.ActionDelete, target: target})
 	require.Equal(t, proposals.ReasonPinnedTarget, item.Outcome)
 	result := w.settle(item, schema.DecisionApprove)
-	require.Equal(t, schema.ReviewResult{ProposalID: item.ProposalID, Status: schema.ReviewApplied, State: schema.ProposalApplied, MemoryID: target.String()}, result)
+	require.Equal(t, schema.ReviewResult{ProposalID: item.ProposalID, Status: schema.ReviewApplied,
+		State: schema.ProposalApplied, MemoryID: target.String()}, result)
 	m := w.get(target)
 	require.NotNil(t, m.DeletedAt)
 	h := w.history(target)
@@ -143,7 +150,8 @@ func TestTheSuccessorOfAPinnedMemoryIsPinned(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		target := w.memory("critical: deploy on Mondays")
-		_, item := w.proposed("new rules", idea{fact: fact("deploy on Tuesdays"), action: schema.ActionUpdate, target: target})
+		_, item := w.proposed("new rules",
+			idea{fact: fact("deploy on Tuesdays"), action: schema.ActionUpdate, target: target})
 		m := w.get(uuid.MustParse(w.settle(item, schema.DecisionApprove).MemoryID))
 		require.True(t, m.Lifecycle.Pinned)
 		require.InDelta(t, 1, m.Importance, 1e-9)
@@ -154,7 +162,8 @@ func TestTheSuccessorOfAPinnedMemoryIsPinned(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		target := w.memory("critical: deploy on Mondays")
-		_, item := w.proposed("new rules", idea{fact: fact("Deploy on Tuesdays."), action: schema.ActionUpdate, target: target})
+		_, item := w.proposed("new rules",
+			idea{fact: fact("Deploy on Tuesdays."), action: schema.ActionUpdate, target: target})
 		w.explicit("deploy on Tuesdays")
 		result := w.settle(item, schema.DecisionApprove)
 		require.Equal(t, schema.ReviewApplied, result.Status)
@@ -169,7 +178,8 @@ func TestTheSuccessorOfAPinnedMemoryIsPinned(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		target := w.memory("critical: deploy on Mondays")
-		source, item := w.proposed("deploy on Tuesdays", idea{fact: fact("Deploy on Tuesdays."), action: schema.ActionUpdate, target: target})
+		source, item := w.proposed("deploy on Tuesdays",
+			idea{fact: fact("Deploy on Tuesdays."), action: schema.ActionUpdate, target: target})
 		result := w.settle(item, schema.DecisionApprove)
 		require.NotEqual(t, source.String(), result.MemoryID)
 		m := w.get(uuid.MustParse(result.MemoryID))
@@ -185,7 +195,8 @@ func TestARejectedProposalChangesNothingElse(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
-	source, item := w.proposed("about the sky", idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
+	source, item := w.proposed("about the sky",
+		idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
 	before := w.snapshot()
 	result := w.settle(item, schema.DecisionReject)
 	require.Equal(t, schema.ReviewRejected, result.Status)
@@ -225,7 +236,8 @@ func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
 			t.Parallel()
 			w := reviewWorld(t)
 			target := w.memory("the sky is blue")
-			source, item := w.proposed("about the sky", idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
+			source, item := w.proposed("about the sky",
+				idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
 			c.change(w, source, target)
 			before := w.snapshot()
 			result := w.settle(item, schema.DecisionApprove)
@@ -243,7 +255,8 @@ func TestAnApprovalOnChangedGroundWaitsOn(t *testing.T) {
 		t.Parallel()
 		w := reviewWorld(t)
 		target := w.memory("the sky is blue")
-		_, item := w.proposed("about the sky", idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
+		_, item := w.proposed("about the sky",
+			idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
 		w.touch(target)
 		in := w.decision(item, schema.DecisionApprove)
 		in.TargetVersion = w.review(item.ProposalID).TargetNow.Version
@@ -257,7 +270,8 @@ func TestNothingIsApprovedUnderAModeThatAppliesNothing(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
-	_, item := w.proposed("about the sky", idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
+	_, item := w.proposed("about the sky",
+		idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
 	for _, mode := range []schema.WriteMode{schema.ModeShadow, schema.ModeFrozen, ""} {
 		in := w.decision(item, schema.DecisionApprove)
 		in.Policy.Mode = mode
@@ -269,7 +283,8 @@ func TestNothingIsApprovedUnderAModeThatAppliesNothing(t *testing.T) {
 
 	// Nor what was handed in under one.
 	w.policy.Mode = schema.ModeFrozen
-	_, frozen := w.proposed("about the sea", idea{fact: fact("the sea is rather green"), action: schema.ActionUpdate, target: target})
+	_, frozen := w.proposed("about the sea",
+		idea{fact: fact("the sea is rather green"), action: schema.ActionUpdate, target: target})
 	w.policy.Mode = schema.ModeControlled
 	require.Equal(t, schema.ReviewFrozen, w.settle(frozen, schema.DecisionApprove).Status)
 	require.Equal(t, schema.ReviewRejected, w.settle(frozen, schema.DecisionReject).Status)
@@ -280,14 +295,16 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T) (*world, uuid.UUID) {
 		w := newWorld(t)
-		_, r := w.source("first talk", idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
+		_, r := w.source("first talk",
+			idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
 		w.write(r)
 		return w, uuid.MustParse(w.outcomes(r)[0].MemoryID)
 	}
 	t.Run("an add", func(t *testing.T) {
 		t.Parallel()
 		w, holder := setup(t)
-		_, item := w.proposed("second talk", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
+		_, item := w.proposed("second talk",
+			idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
 		require.Equal(t, "active_fact_exists", item.Outcome)
 		require.Equal(t, holder.String(), item.MemoryID)
 		w.touch(holder) // it was no target: what holds now is replaced
@@ -304,19 +321,22 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 		t.Parallel()
 		w, holder := setup(t)
 		other := w.memory("Alice was seen in Rome")
-		_, item := w.proposed("second talk", idea{fact: lives("Alice dwells in Rome", "Alice", "Rome"), action: schema.ActionUpdate, target: other})
+		_, item := w.proposed("second talk",
+			idea{fact: lives("Alice dwells in Rome", "Alice", "Rome"), action: schema.ActionUpdate, target: other})
 		result := w.settle(item, schema.DecisionApprove)
 		require.ElementsMatch(t, []string{holder.String(), other.String()}, result.Superseded)
 		for _, id := range []uuid.UUID{holder, other} {
 			require.Equal(t, result.MemoryID, w.get(id).SupersededBy)
-			require.Equal(t, 1, w.count("memory_links", "source_id = $1 AND target_id = $2 AND predicate = 'supersedes'", result.MemoryID, id))
+			require.Equal(t, 1, w.count("memory_links",
+				"source_id = $1 AND target_id = $2 AND predicate = 'supersedes'", result.MemoryID, id))
 		}
 		w.requireExactStats()
 	})
 	t.Run("where another memory says it already", func(t *testing.T) {
 		t.Parallel()
 		w, holder := setup(t)
-		_, item := w.proposed("second talk", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
+		_, item := w.proposed("second talk",
+			idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
 		there := w.explicit("Alice lives in Rome")
 		result := w.settle(item, schema.DecisionApprove)
 		require.Equal(t, there.String(), result.MemoryID)
@@ -325,7 +345,8 @@ func TestAnApprovedFactReplacesTheOneThatMakesItsClaim(t *testing.T) {
 	t.Run("where it holds no more", func(t *testing.T) {
 		t.Parallel()
 		w, holder := setup(t)
-		_, item := w.proposed("second talk", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
+		_, item := w.proposed("second talk",
+			idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
 		w.forget(holder)
 		result := w.settle(item, schema.DecisionApprove)
 		require.Equal(t, schema.ReviewApplied, result.Status)
@@ -337,7 +358,8 @@ func TestOneReviewerOfManyDecides(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
-	_, item := w.proposed("about the sky", idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
+	_, item := w.proposed("about the sky",
+		idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
 	results := make([]schema.ReviewResult, 8)
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
@@ -371,11 +393,14 @@ func TestOneReviewerOfManyDecides(t *testing.T) {
 func TestApprovalsOfOneClaimAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, r := w.source("first talk", idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
+	_, r := w.source("first talk",
+		idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
 	w.write(r)
 	var items []schema.ReviewItem
 	for i := range 8 {
-		_, item := w.proposed(fmt.Sprintf("talk %d", i), idea{fact: lives(fmt.Sprintf("Alice lives in town %d", i), "Alice", fmt.Sprint("town ", i)), action: schema.ActionAdd})
+		_, item := w.proposed(fmt.Sprintf("talk %d", i),
+			idea{fact: lives(fmt.Sprintf("Alice lives in town %d", i), "Alice", fmt.Sprint("town ", i)),
+				action: schema.ActionAdd})
 		items = append(items, item)
 	}
 	errs := make([]error, len(items))
@@ -400,7 +425,8 @@ func TestADecisionDeliveredAgainFindsItsFirstResult(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
-	_, item := w.proposed("about the sky", idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
+	_, item := w.proposed("about the sky",
+		idea{fact: fact("the sky is rather green"), action: schema.ActionUpdate, target: target})
 	op := w.decisionKey()
 	first, err := w.DecideProposal(ctx, op, w.decision(item, schema.DecisionApprove))
 	require.NoError(t, err)
@@ -414,14 +440,19 @@ func TestADecisionDeliveredAgainFindsItsFirstResult(t *testing.T) {
 func TestADecisionLeavesNothingHalfDone(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
-	_, r := w.source("first talk", idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
+	_, r := w.source("first talk",
+		idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
 	w.write(r)
 	other := w.memory("critical: Alice was seen in Rome, XyzzyCanary")
-	_, item := w.proposed("second talk", idea{fact: lives("Alice dwells in Rome, XyzzyCanary", "Alice", "Rome"), action: schema.ActionUpdate, target: other})
-	for _, table := range []string{"memories", "memory_versions", "memory_links", "memory_embeddings", "entity_claims", "memory_history", "index_outbox", "proposals",
+	_, item := w.proposed("second talk",
+		idea{fact: lives("Alice dwells in Rome, XyzzyCanary", "Alice", "Rome"), action: schema.ActionUpdate,
+			target: other})
+	for _, table := range []string{"memories", "memory_versions", "memory_links", "memory_embeddings", "entity_claims",
+		"memory_history", "index_outbox", "proposals",
 		"operations", "lexeme_stats", "corpus_stats"} {
 		for _, decision := range []schema.Decision{schema.DecisionApprove, schema.DecisionReject} {
-			if decision == schema.DecisionReject && table != "memory_history" && table != "proposals" && table != "operations" {
+			if decision == schema.DecisionReject && table != "memory_history" && table != "proposals" &&
+				table != "operations" {
 				continue
 			}
 			in := w.decision(item, decision)
@@ -442,7 +473,8 @@ func TestReviewsAreTheirAgents(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("the sky is blue")
-	_, item := w.proposed("about the sky", idea{fact: fact("the sky is not blue"), action: schema.ActionUpdate, target: target})
+	_, item := w.proposed("about the sky",
+		idea{fact: fact("the sky is not blue"), action: schema.ActionUpdate, target: target})
 	require.True(t, item.ContradictionRisk)
 	stranger := func(p schema.Principal) {
 		t.Helper()
@@ -477,12 +509,14 @@ func TestReviewsAreTheirAgents(t *testing.T) {
 
 	// A shared batch is everyone's in the project, but not where it would show a private target.
 	w.p.Project, w.vis = "p", schema.VisibilityShared
-	_, shared := w.proposed("about the sea", idea{fact: fact("the sea is not calm"), action: schema.ActionUpdate, target: target})
+	_, shared := w.proposed("about the sea",
+		idea{fact: fact("the sea is not calm"), action: schema.ActionUpdate, target: target})
 	other := schema.Principal{Tenant: "t", Agent: "b", Project: "p"}
 	_, err = w.GetReview(ctx, other, uuid.MustParse(shared.ProposalID))
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	open := w.memory("the sea is calm")
-	_, shared = w.proposed("about the sea again", idea{fact: fact("the sea is not calm at all"), action: schema.ActionUpdate, target: open})
+	_, shared = w.proposed("about the sea again",
+		idea{fact: fact("the sea is not calm at all"), action: schema.ActionUpdate, target: open})
 	got, err := w.GetReview(ctx, other, uuid.MustParse(shared.ProposalID))
 	require.NoError(t, err)
 	require.Equal(t, shared, got)
@@ -494,7 +528,8 @@ func TestReviewsInPages(t *testing.T) {
 	var want []string
 	target := w.memory("the sky is blue")
 	for i := range 5 {
-		_, item := w.proposed(fmt.Sprintf("talk %d", i), idea{fact: fact(fmt.Sprintf("the sky is %d", i)), action: schema.ActionUpdate, target: target})
+		_, item := w.proposed(fmt.Sprintf("talk %d", i),
+			idea{fact: fact(fmt.Sprintf("the sky is %d", i)), action: schema.ActionUpdate, target: target})
 		want = append([]string{item.ProposalID}, want...)
 	}
 	require.Equal(t, schema.ReviewRejected, w.settle(w.review(want[1]), schema.DecisionReject).Status)
@@ -513,7 +548,8 @@ func TestReviewsInPages(t *testing.T) {
 	}
 	require.Equal(t, []string{want[0], want[2], want[3], want[4]}, collect(pipeline.ReviewFilter{}))
 	require.Equal(t, want[1:2], collect(pipeline.ReviewFilter{State: schema.ReviewsDecided}))
-	require.Equal(t, want, collect(pipeline.ReviewFilter{State: schema.ReviewsAll}), "all were decided at the same time: the id goes on")
+	require.Equal(t, want, collect(pipeline.ReviewFilter{State: schema.ReviewsAll}),
+		"all were decided at the same time: the id goes on")
 	require.Empty(t, collect(pipeline.ReviewFilter{Contradictions: true}))
 	var invalid *schema.ValidationError
 	_, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{Before: "x"})
@@ -526,7 +562,8 @@ func TestWhatNobodyDecidesExpires(t *testing.T) {
 	target := w.memory("the sky is blue")
 	ack, r := w.stage(say("about the sky", "about the sea")...)
 	for i, id := range ack.MemoryIDs {
-		w.decided(r, uuid.MustParse(id), idea{fact: fact(fmt.Sprintf("the sky is %d", i)), action: schema.ActionUpdate, target: target})
+		w.decided(r, uuid.MustParse(id),
+			idea{fact: fact(fmt.Sprintf("the sky is %d", i)), action: schema.ActionUpdate, target: target})
 	}
 	require.Equal(t, schema.WriteCounts{Blocked: 2}, w.write(r))
 	n, err := w.ToReview(ctx, r)
@@ -576,17 +613,21 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	w := reviewWorld(t)
 	contest := func(from, to uuid.UUID, reason string) {
 		w.exec(`UPDATE memories SET status = 'contested' WHERE id IN ($1, $2)`, from, to)
-		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, reason, created_at) VALUES ('t', $1, 'contradicts', $2, $3, $4)`, from, to, reason, w.now)
+		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, reason, created_at)
+			VALUES ('t', $1, 'contradicts', $2, $3, $4)`, from, to, reason, w.now)
 	}
-	a, b, c, d := w.memory("tabs are better"), w.memory("spaces are better"), w.memory("the earth is flat"), w.memory("the earth is round")
+	a, b, c, d := w.memory("tabs are better"), w.memory("spaces are better"), w.memory("the earth is "+
+		"flat"), w.memory("the earth is round")
 	contest(b, a, "taste")
 	contest(a, b, "taste")
 	contest(c, d, "proof")
 	target := w.memory("the flag is enabled in production")
-	_, item := w.proposed("about the flag", idea{fact: fact("the flag is disabled in production"), action: schema.ActionUpdate, target: target})
+	_, item := w.proposed("about the flag",
+		idea{fact: fact("the flag is disabled in production"), action: schema.ActionUpdate, target: target})
 	_, r := w.source("where", idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
 	w.write(r)
-	_, claim := w.proposed("where now", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
+	_, claim := w.proposed("where now",
+		idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionAdd})
 
 	var out []schema.Contradiction
 	for before := ""; ; {
@@ -608,10 +649,12 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	require.Equal(t, "proof", out[0].Reason)
 	require.Equal(t, d.String(), out[0].Left.ID)
 	require.Equal(t, schema.StatusContested, out[0].Right.Status)
-	require.Equal(t, []string{"memories", "spaces are better", "tabs are better"}, sides(out[1]), "once, though each names the other")
+	require.Equal(t, []string{"memories", "spaces are better", "tabs are better"}, sides(out[1]),
+		"once, though each names the other")
 	require.Equal(t, []string{"proposal", "Alice lives in Rome", "Alice lives in Paris"}, sides(out[2]))
 	require.Equal(t, claim.ProposalID, out[2].ProposalID)
-	require.Equal(t, []string{"proposal", "the flag is disabled in production", "the flag is enabled in production"}, sides(out[3]))
+	require.Equal(t, []string{"proposal", "the flag is disabled in production", "the flag is enabled in production"},
+		sides(out[3]))
 	require.Equal(t, item.ProposalID, out[3].ProposalID)
 	require.Equal(t, target.String(), out[3].Right.ID)
 	require.Len(t, w.reviews(pipeline.ReviewFilter{Contradictions: true}), 2)
@@ -624,7 +667,8 @@ func TestContradictionsShowBothSides(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, out, 1)
 	var invalid *schema.ValidationError
-	for _, cursor := range []string{"x", "a+b", "+", uuid.NewString() + "+" + uuid.NewString() + "+" + uuid.NewString()} {
+	for _, cursor := range []string{"x", "a+b", "+",
+		uuid.NewString() + "+" + uuid.NewString() + "+" + uuid.NewString()} {
 		_, err = w.Contradictions(ctx, w.p, pg.Page{Before: cursor})
 		require.ErrorAs(t, err, &invalid, cursor)
 	}

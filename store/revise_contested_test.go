@@ -30,14 +30,30 @@ func TestARevisionDoesNotDecideAContest(t *testing.T) {
 		targets func(w *world, a, b uuid.UUID) []schema.Target
 		free    bool // both parties are targets: the revision decides the contest
 	}{
-		"supersede a stranger":    {schema.ReviseSupersede, func(w *world, _, _ uuid.UUID) []schema.Target { return w.as(note(w)) }, false},
-		"supersede one party":     {schema.ReviseSupersede, func(w *world, a, _ uuid.UUID) []schema.Target { return w.as(a) }, false},
-		"supersede both":          {schema.ReviseSupersede, func(w *world, a, b uuid.UUID) []schema.Target { return w.as(a, b) }, true},
-		"merge a stranger":        {schema.ReviseMerge, func(w *world, _, _ uuid.UUID) []schema.Target { return w.as(note(w), note2(w)) }, false},
-		"merge both":              {schema.ReviseMerge, func(w *world, a, b uuid.UUID) []schema.Target { return w.as(a, b) }, true},
-		"fork beside the parties": {schema.ReviseFork, func(w *world, _, _ uuid.UUID) []schema.Target { return w.as(other(w)) }, false},
-		"resolve for one party":   {schema.ReviseResolve, func(w *world, a, _ uuid.UUID) []schema.Target { return w.as(a) }, false},
-		"resolve for both":        {schema.ReviseResolve, func(w *world, a, b uuid.UUID) []schema.Target { return w.as(a, b) }, true},
+		"supersede a stranger": {schema.ReviseSupersede, func(w *world, _, _ uuid.UUID) []schema.Target {
+			return w.as(note(w))
+		}, false},
+		"supersede one party": {schema.ReviseSupersede, func(w *world, a, _ uuid.UUID) []schema.Target {
+			return w.as(a)
+		}, false},
+		"supersede both": {schema.ReviseSupersede, func(w *world, a, b uuid.UUID) []schema.Target {
+			return w.as(a, b)
+		}, true},
+		"merge a stranger": {schema.ReviseMerge, func(w *world, _, _ uuid.UUID) []schema.Target {
+			return w.as(note(w), note2(w))
+		}, false},
+		"merge both": {schema.ReviseMerge, func(w *world, a, b uuid.UUID) []schema.Target {
+			return w.as(a, b)
+		}, true},
+		"fork beside the parties": {schema.ReviseFork, func(w *world, _, _ uuid.UUID) []schema.Target {
+			return w.as(other(w))
+		}, false},
+		"resolve for one party": {schema.ReviseResolve, func(w *world, a, _ uuid.UUID) []schema.Target {
+			return w.as(a)
+		}, false},
+		"resolve for both": {schema.ReviseResolve, func(w *world, a, b uuid.UUID) []schema.Target {
+			return w.as(a, b)
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +113,8 @@ func TestAContestedSuccessorIsActive(t *testing.T) {
 				targets = append(targets, note2(w))
 			}
 			result := w.applied(w.revision(action, named(b), w.as(targets...)...))
-			require.Equal(t, &schema.RevisedMemory{ID: b.String(), Version: 2, Status: schema.StatusActive}, result.Record)
+			require.Equal(t, &schema.RevisedMemory{ID: b.String(), Version: 2, Status: schema.StatusActive},
+				result.Record)
 			require.Equal(t, schema.StatusActive, w.get(b).Status)
 			require.Equal(t, schema.StatusSuperseded, w.get(a).Status)
 		})

@@ -12,7 +12,8 @@ import (
 )
 
 // Insert stores a record as it is, past the operations, and returns its id.
-func (s *Store) Insert(ctx context.Context, p schema.Principal, v schema.Visibility, m schema.MemoryRecord, now time.Time) (uuid.UUID, error) {
+func (s *Store) Insert(ctx context.Context, p schema.Principal, v schema.Visibility, m schema.MemoryRecord,
+	now time.Time) (uuid.UUID, error) {
 	var id uuid.UUID
 	err := commit.Write(ctx, s.DB, p.Tenant, now, func(c *commit.Change) error {
 		row, err := c.FromRecord(ctx, m, commit.RecordDefaults{Owner: p, Visibility: v, By: "test"})

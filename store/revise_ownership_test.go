@@ -48,15 +48,18 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 			b := a.another("b")
 			shown := a.keepAs(schema.VisibilityGlobal, claims("Ana", "Lisbon", ""))
 			secret := a.keepAs(schema.VisibilityPrivate, claims("Ana", "Porto", ""))
-			for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared} {
+			for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup,
+				schema.VisibilityShared} {
 				for _, town := range []string{"Porto", "Faro"} { // which is a's content, and its claim
-					r := b.refused(schema.ReviseNotOwner, b.revision(action, seenBy(v, claims("Ana", town, "")), b.as(shown)...))
+					r := b.refused(schema.ReviseNotOwner,
+						b.revision(action, seenBy(v, claims("Ana", town, "")), b.as(shown)...))
 					require.Empty(t, r.Conflicts)
 					require.NotContains(t, r.Why, secret.String())
 				}
 			}
 			r := b.applied(b.revision(action, same(claims("Ana", "Porto", "")), b.as(shown)...))
-			require.Equal(t, schema.VisibilityGlobal, a.get(uuid.MustParse(r.Created[0])).Visibility, "what takes its place is as visible")
+			require.Equal(t, schema.VisibilityGlobal, a.get(uuid.MustParse(r.Created[0])).Visibility,
+				"what takes its place is as visible")
 			require.Equal(t, schema.StatusActive, a.get(secret).Status)
 		})
 	}
@@ -65,7 +68,9 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 		a := newWorld(t)
 		b := a.another("b")
 		shown := a.keepAs(schema.VisibilityShared, claims("Ana", "Lisbon", ""))
-		b.refused(schema.ReviseNotOwner, b.revision(schema.ReviseSupersede, seenBy(schema.VisibilityGlobal, claims("Ana", "Porto", "")), b.as(shown)...))
+		b.refused(schema.ReviseNotOwner,
+			b.revision(schema.ReviseSupersede, seenBy(schema.VisibilityGlobal, claims("Ana", "Porto", "")),
+				b.as(shown)...))
 		b.applied(b.revision(schema.ReviseSupersede, same(claims("Ana", "Porto", "")), b.as(shown)...))
 	})
 	t.Run("merge", func(t *testing.T) {
@@ -90,7 +95,8 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 		for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest} {
 			b.refused(schema.ReviseNotOwner, b.revision(action, &schema.MemoryRecord{ID: own.String()}, b.as(shown)...))
 		}
-		b.refused(schema.ReviseNotOwner, b.revision(schema.ReviseContest, &schema.MemoryRecord{ID: shown.String()}, b.as(own)...))
+		b.refused(schema.ReviseNotOwner,
+			b.revision(schema.ReviseContest, &schema.MemoryRecord{ID: shown.String()}, b.as(own)...))
 		a.exec(`UPDATE memories SET status = 'contested'`)
 		win := b.revision(schema.ReviseResolve, nil, b.as(shown, own)...)
 		win.Winner = own.String()
@@ -107,7 +113,8 @@ func TestAnothersMemoryIsRevisedInTheOpen(t *testing.T) {
 		shown := a.keepAs(schema.VisibilityGroup, claims("Ana", "Lisbon", ""))
 		a.p.PolicyGroup = "hr"
 		hidden := a.keepAs(schema.VisibilityGroup, claims("Ana", "Porto", ""))
-		r := b.refused(schema.ReviseDuplicate, b.revision(schema.ReviseSupersede, same(claims("Ana", "Porto", "")), b.as(shown)...))
+		r := b.refused(schema.ReviseDuplicate,
+			b.revision(schema.ReviseSupersede, same(claims("Ana", "Porto", "")), b.as(shown)...))
 		require.Empty(t, r.Conflicts, "the content stands in the way, and whose it is is not told")
 		require.NotContains(t, r.Why, hidden.String())
 	})
@@ -157,8 +164,9 @@ func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
 		"replace, less sure": {schema.PolicyReplace, "", 0.5, false},
 		"contest":            {schema.PolicyContest, "", 1, false},
 		"fork":               {schema.PolicyFork, "", 1, false},
-		"conditional":        {schema.PolicyReplace, `{"mode":"conditional","conditions":{"season":"winter"}}`, 1, false},
-		"timeboxed":          {schema.PolicyReplace, `{"mode":"timeboxed","start":"2026-01-01T00:00:00Z"}`, 1, false},
+		"conditional": {schema.PolicyReplace, `{"mode":"conditional","conditions":{"season":"winter"}}`, 1,
+			false},
+		"timeboxed": {schema.PolicyReplace, `{"mode":"timeboxed","start":"2026-01-01T00:00:00Z"}`, 1, false},
 	} {
 		for _, action := range []schema.Action{schema.ActionUpdate, schema.ActionDelete} {
 			t.Run(name+" "+string(action), func(t *testing.T) {
@@ -168,10 +176,12 @@ func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
 				if validity == "" {
 					validity = `{"mode":"global"}`
 				}
-				target := w.keep(*with(semantic("Ana lives in Lisbon.", "Ana", "lives_in", "Lisbon", validity), func(m *schema.MemoryRecord) {
-					m.Confidence, m.Provenance.Sources = 1, heard
-					m.Payload = json.RawMessage(string(m.Payload[:len(m.Payload)-1]) + `,"revision_policy":"` + string(c.policy) + `"}`)
-				}))
+				target := w.keep(*with(semantic("Ana lives in Lisbon.", "Ana", "lives_in", "Lisbon", validity),
+					func(m *schema.MemoryRecord) {
+						m.Confidence, m.Provenance.Sources = 1, heard
+						m.Payload = json.RawMessage(string(m.Payload[:len(m.Payload)-1]) + `,"revision_policy":"` +
+							string(c.policy) + `"}`)
+					}))
 				f := lives("Ana lives in Porto now.", "Ana", "Porto")
 				f.Confidence = c.confidence
 				_, r := w.source("a chat with Ana", idea{fact: f, action: action, target: target})
@@ -191,8 +201,10 @@ func TestThePipelineKeepsToTheRevisionPolicy(t *testing.T) {
 				waiting, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{})
 				require.NoError(t, err)
 				require.Len(t, waiting, 1)
-				decided, err := w.DecideProposal(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
-					BatchID: r.BatchID, ProposalID: uuid.MustParse(waiting[0].ProposalID), Decision: schema.DecisionApprove, By: "human:dana", Reason: "seen",
+				decided, err := w.DecideProposal(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(),
+					WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
+					BatchID: r.BatchID, ProposalID: uuid.MustParse(waiting[0].ProposalID),
+					Decision: schema.DecisionApprove, By: "human:dana", Reason: "seen",
 					Policy: w.policy, Now: w.now})
 				require.NoError(t, err)
 				require.Equal(t, schema.ReviewApplied, decided.Status, "a person may: %s", decided.Why)
@@ -212,12 +224,14 @@ func TestMergingIntoAMemoryLowersItsTrust(t *testing.T) {
 	}
 	x, y := w.keep(weak(claims("Ana", "Lisbon", ""))), w.keep(weak(claims("Ben", "Lisbon", "")))
 	whole := w.keep(semantic("Ana and Ben live in Lisbon.", "Ana and Ben", "live_in", "Lisbon", `{"mode":"global"}`))
-	drawn := w.keep(*with(semantic("Ana and Ben are neighbours.", "Ana", "states", "neighbours", `{"mode":"global"}`), func(m *schema.MemoryRecord) {
-		m.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: whole.String(), Weight: 1}}
-	}))
-	further := w.keep(*with(semantic("Lisbon has neighbours.", "Lisbon", "states", "neighbours", `{"mode":"global"}`), func(m *schema.MemoryRecord) {
-		m.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: drawn.String(), Weight: 1}}
-	}))
+	drawn := w.keep(*with(semantic("Ana and Ben are neighbours.", "Ana", "states", "neighbours", `{"mode":"global"}`),
+		func(m *schema.MemoryRecord) {
+			m.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: whole.String(), Weight: 1}}
+		}))
+	further := w.keep(*with(semantic("Lisbon has neighbours.", "Lisbon", "states", "neighbours", `{"mode":"global"}`),
+		func(m *schema.MemoryRecord) {
+			m.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: drawn.String(), Weight: 1}}
+		}))
 	r := w.applied(w.revision(schema.ReviseMerge, &schema.MemoryRecord{ID: whole.String()}, w.as(x, y)...))
 	require.Equal(t, w.get(whole).Version, r.Record.Version)
 	require.Equal(t, schema.SensitivityHigh, w.get(whole).Sensitivity)
@@ -244,16 +258,20 @@ func TestMergingIntoAMemoryLowersItsTrust(t *testing.T) {
 func TestOneActiveFactPerConditionSetHoweverWritten(t *testing.T) {
 	t.Parallel()
 	for name, grounds := range map[string][]string{
-		"a value as a list": {`{"mode":"conditional","conditions":{"os":"linux"}}`, `{"mode":"conditional","conditions":{"os":["linux"]}}`,
-			`{"mode":"conditional","conditions":{"os":["linux","linux"]}}`, `{"mode":"timeboxed","conditions":{"os":"linux"},"start":"2026-01-01T00:00:00Z"}`},
-		"lists": {`{"mode":"conditional","conditions":{"os":["linux","mac"]}}`, `{"mode":"conditional","conditions":{"os":["mac","linux"]}}`},
+		"a value as a list": {`{"mode":"conditional","conditions":{"os":"linux"}}`,
+			`{"mode":"conditional","conditions":{"os":["linux"]}}`,
+			`{"mode":"conditional","conditions":{"os":["linux","linux"]}}`,
+			`{"mode":"timeboxed","conditions":{"os":"linux"},"start":"2026-01-01T00:00:00Z"}`},
+		"lists": {`{"mode":"conditional","conditions":{"os":["linux","mac"]}}`,
+			`{"mode":"conditional","conditions":{"os":["mac","linux"]}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			first := w.keep(semantic("The build takes an hour.", "build", "takes", "an hour", grounds[0]))
 			for i, ground := range grounds {
-				record := semantic(fmt.Sprintf("The build takes %d minutes.", i), "build", "takes", fmt.Sprint(i), ground)
+				record := semantic(fmt.Sprintf("The build takes %d minutes.", i), "build", "takes", fmt.Sprint(i),
+					ground)
 				item := w.putOne(record)
 				require.Equal(t, schema.PutConflict, item.Status, ground)
 				require.Equal(t, first.String(), item.ID)
@@ -266,9 +284,11 @@ func TestOneActiveFactPerConditionSetHoweverWritten(t *testing.T) {
 
 func (w *world) putOne(m schema.MemoryRecord) schema.PutItem {
 	w.t.Helper()
-	req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis, Records: []schema.MemoryRecord{m}}
+	req := schema.PutRequest{Operation: schema.Operation{Principal: w.p}, Visibility: w.vis,
+		Records: []schema.MemoryRecord{m}}
 	require.NoError(w.t, req.Validate())
-	result, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+	result, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(),
+		WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 	require.NoError(w.t, err)
 	return result.Items[0]
 }
@@ -293,17 +313,20 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 		item := w.putOne(claims("Ana", "Faro", ""))
 		require.Equal(t, schema.PutConflict, item.Status)
 		require.Contains(t, []string{sides[0].String(), sides[1].String()}, item.ID)
-		require.Equal(t, schema.PutCreated, w.putOne(claims("Ana", "Faro", `{"season":"summer"}`)).Status, "another ground")
+		require.Equal(t, schema.PutCreated, w.putOne(claims("Ana", "Faro", `{"season":"summer"}`)).Status,
+			"another ground")
 		resolve(w, sides)
 	})
 	t.Run("pipeline", func(t *testing.T) {
 		t.Parallel()
 		w, sides := contested(t)
-		_, r := w.source("a chat with Ana", idea{fact: lives("Ana lives in Faro now.", "Ana", "Faro"), action: schema.ActionAdd})
+		_, r := w.source("a chat with Ana",
+			idea{fact: lives("Ana lives in Faro now.", "Ana", "Faro"), action: schema.ActionAdd})
 		require.Equal(t, schema.WriteCounts{Blocked: 1}, w.write(r))
 		require.Equal(t, "active_fact_exists", w.outcomes(r)[0].Skipped)
 		for i, town := range []string{"Lisbon", "Porto"} {
-			_, r = w.source("a chat about "+town, idea{fact: lives("Ana lives in "+town+".", "Ana", town), action: schema.ActionAdd})
+			_, r = w.source("a chat about "+town,
+				idea{fact: lives("Ana lives in "+town+".", "Ana", town), action: schema.ActionAdd})
 			require.Equal(t, schema.WriteCounts{Skipped: 1}, w.write(r), "a side of it is no news")
 			require.Equal(t, sides[i].String(), w.outcomes(r)[0].MemoryID)
 		}
@@ -312,14 +335,18 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 	t.Run("approved", func(t *testing.T) {
 		t.Parallel()
 		w, sides := contested(t)
-		_, r := w.source("a chat with Ana", idea{fact: lives("Ana lives in Faro now.", "Ana", "Faro"), action: schema.ActionAdd})
+		_, r := w.source("a chat with Ana",
+			idea{fact: lives("Ana lives in Faro now.", "Ana", "Faro"), action: schema.ActionAdd})
 		w.write(r)
 		waiting, err := w.ListReviews(ctx, w.p, pipeline.ReviewFilter{}, pg.Page{})
 		require.NoError(t, err)
-		decided, err := w.DecideProposal(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
-			BatchID: r.BatchID, ProposalID: uuid.MustParse(waiting[0].ProposalID), Decision: schema.DecisionApprove, By: "human:dana", Reason: "seen", Policy: w.policy, Now: w.now})
+		decided, err := w.DecideProposal(ctx, schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(),
+			WorkflowID: "wf"}, pipeline.DecideInput{Principal: w.p,
+			BatchID: r.BatchID, ProposalID: uuid.MustParse(waiting[0].ProposalID), Decision: schema.DecisionApprove,
+			By: "human:dana", Reason: "seen", Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
-		require.ElementsMatch(t, []string{sides[0].String(), sides[1].String()}, decided.Superseded, "a person ends the contest")
+		require.ElementsMatch(t, []string{sides[0].String(), sides[1].String()}, decided.Superseded,
+			"a person ends the contest")
 		require.Equal(t, 1, w.count("memories", "subject = 'Ana' AND functional AND live"))
 		testkit.CheckInvariants(t, w.owner)
 	})
@@ -331,7 +358,8 @@ func TestNothingStandsBesideAContest(t *testing.T) {
 		old := w.keep(claims("Ana", "Lisbon", ""))
 		w.revise(w.revision(schema.ReviseContest, same(claims("Ana", "Porto", "")), w.as(old)...))
 		req := schema.RecoverRequest{Operation: schema.Operation{Principal: w.p, Reason: "back"}, Targets: w.as(gone)}
-		result, err := w.Recover(ctx, edit.RecoverInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+		result, err := w.Recover(ctx, edit.RecoverInput{Operation: schema.OperationRef{Tenant: w.p.Tenant,
+			ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
 		require.Equal(t, schema.RecoverActiveFact, result.Items[0].Status)
 	})
@@ -343,7 +371,8 @@ func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
 	a := newWorld(t)
 	b := a.another("b")
 	const why = "the private letter says so"
-	secret := a.keepAs(schema.VisibilityPrivate, semantic("A letter came.", "letter", "states", "came", `{"mode":"global"}`))
+	secret := a.keepAs(schema.VisibilityPrivate,
+		semantic("A letter came.", "letter", "states", "came", `{"mode":"global"}`))
 	shown := a.keepAs(schema.VisibilityGlobal, *with(claims("Ana", "Lisbon", ""), func(m *schema.MemoryRecord) {
 		m.Relations = []schema.Relation{{Predicate: "derived_from", TargetID: secret.String(), Weight: 1, Reason: why}}
 	}))
@@ -352,7 +381,8 @@ func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
 		req.Reason = why
 		return uuid.MustParse(a.applied(req).Created[0])
 	}
-	beside := tell(a.revision(schema.ReviseContest, seenBy(schema.VisibilityPrivate, claims("Ben", "Porto", "")), a.as(contested)...))
+	beside := tell(a.revision(schema.ReviseContest, seenBy(schema.VisibilityPrivate, claims("Ben", "Porto", "")),
+		a.as(contested)...))
 	require.Len(t, a.get(shown).Relations, 1)
 	require.Equal(t, why, a.get(contested).Relations[0].Reason)
 	later := a.now.Add(1)
@@ -365,7 +395,8 @@ func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
 			require.NoError(t, err)
 			tree.Edges = slices.DeleteFunc(tree.Edges, func(e read.LineageEdge) bool { return e.Reason == "" })
 			tree.Nodes = slices.DeleteFunc(tree.Nodes, func(n read.LineageNode) bool { return n.Withheld })
-			seen = append(seen, b.get(id).Relations, b.get(id).AuditLog, then.Relations, then.AuditLog, b.history(id), tree)
+			seen = append(seen, b.get(id).Relations, b.get(id).AuditLog, then.Relations, then.AuditLog, b.history(id),
+				tree)
 		}
 		list, err := b.List(ctx, pg.Filter{Principal: b.p, ReadPolicy: schema.ReadShared}, pg.Page{})
 		require.NoError(t, err)
@@ -380,7 +411,8 @@ func TestWhatIsSharedDoesNotTellOfWhatIsHidden(t *testing.T) {
 	for _, hidden := range []string{secret.String(), beside.String(), why} {
 		require.NotContains(t, look(), hidden)
 	}
-	after := tell(a.revision(schema.ReviseSupersede, seenBy(schema.VisibilityPrivate, claims("Ana", "Porto", "")), a.as(shown)...))
+	after := tell(a.revision(schema.ReviseSupersede, seenBy(schema.VisibilityPrivate, claims("Ana", "Porto", "")),
+		a.as(shown)...))
 	require.Equal(t, why, a.history(shown)[1].Reason, "the owner is told")
 	h := b.history(shown)
 	require.Equal(t, "[withheld]", h[1].Reason)

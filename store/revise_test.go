@@ -35,7 +35,8 @@ func claims(who, where, conditions string) schema.MemoryRecord {
 
 func semantic(content, subject, predicate, object, validity string) schema.MemoryRecord {
 	payload := fmt.Sprintf(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":%q,"predicate":%q,"object":%q,"validity":%s}`, subject, predicate, object, validity)
-	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: content, Confidence: 0.9, Importance: 0.5, Salience: 1, SourceTrust: 1,
+	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: content, Confidence: 0.9, Importance: 0.5,
+		Salience: 1, SourceTrust: 1,
 		Sensitivity: schema.SensitivityLow, Payload: json.RawMessage(payload)}
 }
 
@@ -67,13 +68,16 @@ func (w *world) as(ids ...uuid.UUID) []schema.Target {
 var heard = []schema.Ref{{Kind: "event", Ref: "evt://1"}}
 
 // revision is a request of the world's principal.
-func (w *world) revision(action schema.ReviseAction, record *schema.MemoryRecord, targets ...schema.Target) schema.ReviseRequest {
-	return schema.ReviseRequest{Operation: schema.Operation{Principal: w.p, Reason: "heard otherwise"}, Action: action, Targets: targets, Record: record, Evidence: heard}
+func (w *world) revision(action schema.ReviseAction, record *schema.MemoryRecord,
+	targets ...schema.Target) schema.ReviseRequest {
+	return schema.ReviseRequest{Operation: schema.Operation{Principal: w.p, Reason: "heard otherwise"}, Action: action,
+		Targets: targets, Record: record, Evidence: heard}
 }
 
 // input is a request under an operation of its own.
 func (w *world) reviseInput(req schema.ReviseRequest) edit.ReviseInput {
-	return edit.ReviseInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now}
+	return edit.ReviseInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"},
+		Request: req, Policy: w.policy, Now: w.now}
 }
 
 func (w *world) revise(req schema.ReviseRequest) schema.ReviseResult {
@@ -113,7 +117,8 @@ func (w *world) refused(status schema.ReviseStatus, req schema.ReviseRequest) sc
 // edges lists the relations of a memory as predicate and target, with their reason.
 func (w *world) edges(id uuid.UUID) []string {
 	w.t.Helper()
-	return testkit.Strings(w.t, w.owner, `SELECT predicate || ' ' || target_id || ': ' || reason FROM memory_links WHERE source_id = $1 ORDER BY 1`, id)
+	return testkit.Strings(w.t, w.owner,
+		`SELECT predicate || ' ' || target_id || ': ' || reason FROM memory_links WHERE source_id = $1 ORDER BY 1`, id)
 }
 
 func TestReviseSupersede(t *testing.T) {
@@ -128,7 +133,8 @@ func TestReviseSupersede(t *testing.T) {
 	result := w.applied(req)
 	require.Len(t, result.Created, 1)
 	id := uuid.MustParse(result.Created[0])
-	require.Equal(t, []schema.RevisedMemory{{ID: old.String(), Version: 2, Status: schema.StatusSuperseded}}, result.Targets)
+	require.Equal(t, []schema.RevisedMemory{{ID: old.String(), Version: 2, Status: schema.StatusSuperseded}},
+		result.Targets)
 	require.Equal(t, []string{id.String(), old.String()}, result.Changed())
 	require.Equal(t, "applied", result.Summary())
 
@@ -161,7 +167,8 @@ func TestReviseSupersede(t *testing.T) {
 	require.Equal(t, req.Evidence, metadata.Evidence, "every revision is traceable to evidence")
 	require.Equal(t, id.String(), metadata.Successor)
 	require.Equal(t, "wf", metadata.WorkflowID)
-	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1 AND version = 1 AND record->>'status' = 'active'", old))
+	require.Equal(t, 1, w.count("memory_versions", "memory_id = $1 AND version = 1 AND record->>'status' = 'active'",
+		old))
 	require.Zero(t, w.count("staged_requests", "true"))
 }
 
@@ -193,11 +200,14 @@ func TestReviseFork(t *testing.T) {
 		golang := w.keep(*with(prefers("go", `{"mode":"global"}`), func(m *schema.MemoryRecord) {
 			m.SourceTrust, m.Provenance.Sources = 0.5, []schema.Ref{{Kind: "human", Ref: "somebody"}}
 		}))
-		w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-			SELECT tenant, gen_random_uuid(), id, 'm', 2, '[1,2]', tier, typology, content_hash, now() FROM memories WHERE id = $1`, golang)
+		w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology,
+			content_hash, created_at)
+			SELECT tenant, gen_random_uuid(), id, 'm', 2, '[1,2]', tier, typology, content_hash, now() FROM memories
+				WHERE id = $1`, golang)
 		req := w.revision(schema.ReviseFork, same(prefers("python", science)), w.as(golang)...)
 		w.refused(schema.ReviseOverlap, req)
-		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind":["backend_service","data_science"]}`)}
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
+			Conditions: json.RawMessage(`{"project_kind":["backend_service","data_science"]}`)}
 		w.refused(schema.ReviseOverlap, req)
 		req.TargetConditions.Conditions = json.RawMessage(`{"project_kind":"backend_service"}`)
 		result := w.applied(req)
@@ -213,8 +223,10 @@ func TestReviseFork(t *testing.T) {
 		var payload schema.SemanticPayload
 		require.NoError(t, json.Unmarshal(m.Payload, &payload))
 		require.JSONEq(t, `{"project_kind":"backend_service"}`, string(payload.Validity.Conditions))
-		require.Equal(t, 1, w.count("memory_embeddings e JOIN memories m ON m.id = e.memory_id", "m.id = $1 AND e.content_hash = m.content_hash", left))
-		require.Equal(t, []string{"derived_from " + golang.String() + ": heard otherwise", "supersedes " + golang.String() + ": heard otherwise"}, w.edges(left))
+		require.Equal(t, 1, w.count("memory_embeddings e JOIN memories m ON m.id = e.memory_id",
+			"m.id = $1 AND e.content_hash = m.content_hash", left))
+		require.Equal(t, []string{"derived_from " + golang.String() + ": heard otherwise",
+			"supersedes " + golang.String() + ": heard otherwise"}, w.edges(left))
 	})
 	t.Run("in the graph", func(t *testing.T) {
 		w := newWorld(t)
@@ -222,12 +234,16 @@ func TestReviseFork(t *testing.T) {
 		w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
 			SELECT 't', md5(n)::uuid, n, n, 1, now(), now() FROM unnest('{user,go}'::text[]) n`)
 		w.exec(`INSERT INTO memory_entity_mentions SELECT 't', $1, id, now() FROM entities`, golang)
-		w.exec(`INSERT INTO entity_relations VALUES ('t', md5('user')::uuid, 'prefers', md5('go')::uuid, 1, 1, now(), now())`)
-		w.exec(`INSERT INTO entity_relation_sources SELECT 't', $1, source_id, relationship, target_id FROM entity_relations`, golang)
+		w.exec(`INSERT INTO entity_relations
+			VALUES ('t', md5('user')::uuid, 'prefers', md5('go')::uuid, 1, 1, now(), now())`)
+		w.exec(`INSERT INTO entity_relation_sources SELECT 't', $1, source_id, relationship, target_id
+			FROM entity_relations`, golang)
 		req := w.revision(schema.ReviseFork, same(prefers("python", science)), w.as(golang)...)
-		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
+			Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
 		left := w.applied(req).Created[1]
-		require.Equal(t, 2, w.count("memory_entity_mentions", "memory_id = $1", left), "who looks for what the user prefers still finds it")
+		require.Equal(t, 2, w.count("memory_entity_mentions", "memory_id = $1", left),
+			"who looks for what the user prefers still finds it")
 		require.Equal(t, 1, w.count("entity_relation_sources", "memory_id = $1", left))
 		require.Equal(t, []int{2, 2}, []int{w.mentions("user"), w.mentions("go")})
 		w.requireExactEdges()
@@ -238,8 +254,10 @@ func TestReviseFork(t *testing.T) {
 	})
 	t.Run("of a procedure", func(t *testing.T) {
 		fix := func(name string) schema.MemoryRecord {
-			return schema.MemoryRecord{Type: schema.TypeCompetence, Confidence: 0.7, Importance: 0.5, Salience: 1, SourceTrust: 1, Payload: json.RawMessage(
-				`{"kind":"competence","skill_name":"` + name + `","triggers":[{"signal":"ld: cache mismatch"}],"recipe":[{"step":"Clear the ` + name + `"}]}`)}
+			return schema.MemoryRecord{Type: schema.TypeCompetence, Confidence: 0.7, Importance: 0.5, Salience: 1,
+				SourceTrust: 1, Payload: json.RawMessage(
+					`{"kind":"competence","skill_name":"` + name +
+						`","triggers":[{"signal":"ld: cache mismatch"}],"recipe":[{"step":"Clear the ` + name + `"}]}`)}
 		}
 		first := w.keep(fix("build cache"))
 		result := w.applied(w.revision(schema.ReviseFork, same(fix("linker cache")), w.as(first)...))
@@ -275,9 +293,12 @@ func (w *world) list() []schema.MemoryRecord {
 func TestReviseMerge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	a := w.keep(*with(semantic("Ana likes tea.", "Ana", "states", "tea", `{"mode":"global"}`), func(m *schema.MemoryRecord) { m.SourceTrust = 0.4 }))
+	a := w.keep(*with(semantic("Ana likes tea.", "Ana", "states", "tea", `{"mode":"global"}`),
+		func(m *schema.MemoryRecord) { m.SourceTrust = 0.4 }))
 	b := w.keep(semantic("Ana likes green tea.", "Ana", "states", "green tea", `{"mode":"global"}`))
-	result := w.applied(w.revision(schema.ReviseMerge, same(semantic("Ana likes tea, best of all green.", "Ana", "states", "tea and green tea", `{"mode":"global"}`)), w.as(a, b)...))
+	result := w.applied(w.revision(schema.ReviseMerge,
+		same(semantic("Ana likes tea, best of all green.", "Ana", "states", "tea and green tea", `{"mode":"global"}`)),
+		w.as(a, b)...))
 	id := uuid.MustParse(result.Created[0])
 	require.InDelta(t, 0.4, w.get(id).SourceTrust, 0)
 	require.Equal(t, id.String(), w.get(a).SupersededBy)
@@ -330,7 +351,8 @@ func TestReviseContestAndResolve(t *testing.T) {
 				require.Equal(t, want, w.get(id).Status)
 				require.Equal(t, schema.AuditResolve, w.history(id)[len(w.history(id))-1].Action)
 			}
-			require.Contains(t, w.edges(old), "contradicts "+other.String()+": heard otherwise", "what was contested stays on record")
+			require.Contains(t, w.edges(old), "contradicts "+other.String()+": heard otherwise",
+				"what was contested stays on record")
 			require.Len(t, w.list(), 1)
 			w.refused(schema.ReviseNotContested, func() schema.ReviseRequest {
 				r := w.revision(schema.ReviseResolve, nil, w.as(winner)...)
@@ -346,7 +368,8 @@ func TestReviseReconcile(t *testing.T) {
 	w := newWorld(t)
 	put := func(who, policy string, confidence float64) uuid.UUID {
 		return w.keep(*with(claims(who, "Lisbon", ""), func(m *schema.MemoryRecord) {
-			m.Confidence, m.Provenance.Sources = confidence, []schema.Ref{{Kind: "event", Ref: "evt://a"}, {Kind: "event", Ref: "evt://b"}}
+			m.Confidence, m.Provenance.Sources = confidence, []schema.Ref{{Kind: "event", Ref: "evt://a"},
+				{Kind: "event", Ref: "evt://b"}}
 			m.Payload = json.RawMessage(string(m.Payload[:len(m.Payload)-1]) + `,"revision_policy":"` + policy + `"}`)
 		}))
 	}
@@ -368,7 +391,8 @@ func TestReviseReconcile(t *testing.T) {
 		require.NotEmpty(t, result.Why)
 	}
 	id := put("Bob", "replace", 0.5)
-	w.refused(schema.ReviseNoConflict, w.revision(schema.ReviseReconcile, same(claims("Cleo", "Porto", "")), w.as(id)...))
+	w.refused(schema.ReviseNoConflict,
+		w.revision(schema.ReviseReconcile, same(claims("Cleo", "Porto", "")), w.as(id)...))
 }
 
 // TestReviseRefusals goes through every status that leaves everything as it was.
@@ -388,16 +412,20 @@ func TestReviseRefusals(t *testing.T) {
 	stale := w.as(ana)
 	stale[0].IfVersion = 7
 	r := w.refused(schema.ReviseVersionConflict, supersede(porto, append(w.as(bob), stale...)...))
-	require.Equal(t, []schema.RevisedMemory{{ID: bob.String(), Version: 1, Status: schema.StatusActive}, {ID: ana.String(), Version: 1, Status: schema.StatusActive}}, r.Targets)
+	require.Equal(t, []schema.RevisedMemory{{ID: bob.String(), Version: 1, Status: schema.StatusActive},
+		{ID: ana.String(), Version: 1, Status: schema.StatusActive}}, r.Targets)
 	w.refused(schema.ReviseEpisodic, w.revision(schema.ReviseRetract, nil, w.as(episode)...))
 	w.refused(schema.ReviseWrongType, supersede(with(*porto, func(m *schema.MemoryRecord) {
 		m.Type, m.Payload = schema.TypeWorking, json.RawMessage(`{"kind":"working","task_id":"t","state":"planning"}`)
 	}), w.as(ana)...))
 	w.refused(schema.ReviseActiveFact, supersede(same(claims("Bob", "Porto", "")), w.as(ana)...))
-	r = w.refused(schema.ReviseDuplicate, supersede(with(claims("Carl", "Rome", ""), func(m *schema.MemoryRecord) { m.Content = "Bob lives in Rome!" }), w.as(ana)...))
+	r = w.refused(schema.ReviseDuplicate,
+		supersede(with(claims("Carl", "Rome", ""), func(m *schema.MemoryRecord) { m.Content = "Bob lives in Rome!" }),
+			w.as(ana)...))
 	require.Equal(t, bob.String(), r.Conflicts[0].ID)
 	require.Contains(t, r.Why, bob.String())
-	w.refused(schema.ReviseExists, supersede(with(*porto, func(m *schema.MemoryRecord) { m.ID = bob.String() }), w.as(ana)...))
+	w.refused(schema.ReviseExists,
+		supersede(with(*porto, func(m *schema.MemoryRecord) { m.ID = bob.String() }), w.as(ana)...))
 	w.refused(schema.ReviseBadRef, supersede(with(*porto, func(m *schema.MemoryRecord) {
 		m.Relations = []schema.Relation{{Predicate: "supports", TargetID: missing.ID, Weight: 1}}
 	}), w.as(ana)...))
@@ -483,10 +511,16 @@ func TestReviseOwnership(t *testing.T) {
 	private := w.keep(claims("Bob", "Rome", ""))
 	w.vis = schema.VisibilityShared
 	public := w.keep(claims("Bob", "Oslo", `{"season":"summer"}`))
-	result = w.applied(w.revision(schema.ReviseMerge, same(claims("Bob", "Rome and Oslo", "")), w.as(private, public)...))
-	require.Equal(t, schema.VisibilityPrivate, w.get(uuid.MustParse(result.Created[0])).Visibility, "no more visible than the least visible")
-	named := w.keep(*with(claims("Carl", "Rome", ""), func(m *schema.MemoryRecord) { m.Visibility = schema.VisibilityPrivate }))
-	result = w.applied(w.revision(schema.ReviseSupersede, with(claims("Carl", "Oslo", ""), func(m *schema.MemoryRecord) { m.Visibility = schema.VisibilityShared }), w.as(named)...))
+	result = w.applied(w.revision(schema.ReviseMerge, same(claims("Bob", "Rome and Oslo", "")),
+		w.as(private, public)...))
+	require.Equal(t, schema.VisibilityPrivate, w.get(uuid.MustParse(result.Created[0])).Visibility,
+		"no more visible than the least visible")
+	named := w.keep(*with(claims("Carl", "Rome", ""), func(m *schema.MemoryRecord) {
+		m.Visibility = schema.VisibilityPrivate
+	}))
+	result = w.applied(w.revision(schema.ReviseSupersede,
+		with(claims("Carl", "Oslo", ""), func(m *schema.MemoryRecord) { m.Visibility = schema.VisibilityShared }),
+		w.as(named)...))
 	require.Equal(t, schema.VisibilityShared, w.get(uuid.MustParse(result.Created[0])).Visibility, "unless it says so")
 }
 
@@ -494,7 +528,8 @@ func TestReviseOwnership(t *testing.T) {
 // version is the current one.
 func TestReviseAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest, schema.ReviseRetract, schema.ReviseReconcile} {
+	for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseContest, schema.ReviseRetract,
+		schema.ReviseReconcile} {
 		t.Run(string(action), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -511,7 +546,8 @@ func TestReviseAtOnce(t *testing.T) {
 			for _, r := range results {
 				count[r.Status]++
 			}
-			require.Equal(t, map[schema.ReviseStatus]int{schema.ReviseApplied: 1, schema.ReviseVersionConflict: 7}, count)
+			require.Equal(t, map[schema.ReviseStatus]int{schema.ReviseApplied: 1, schema.ReviseVersionConflict: 7},
+				count)
 			testkit.CheckInvariants(t, w.owner)
 			testkit.CheckOutbox(t, w.owner)
 			require.Equal(t, 2, w.get(id).Version)
@@ -547,17 +583,25 @@ func everyRevision(w *world) map[string]schema.ReviseRequest {
 		return []uuid.UUID{id, uuid.MustParse(r.Created[0])}
 	}
 	out := map[string]schema.ReviseRequest{
-		"supersede": w.revision(schema.ReviseSupersede, same(claims("A", "Porto", "")), w.as(w.keep(claims("A", "Lisbon", "")))...),
-		"retract":   w.revision(schema.ReviseRetract, nil, w.as(w.keep(claims("B", "Lisbon", "")))...),
-		"merge":     w.revision(schema.ReviseMerge, same(claims("C", "Porto", "")), w.as(w.keep(claims("C", "Lisbon", "")), w.keep(claims("D", "Lisbon", "")))...),
-		"contest":   w.revision(schema.ReviseContest, same(claims("E", "Porto", "")), w.as(w.keep(claims("E", "Lisbon", "")))...),
-		"reconcile": w.revision(schema.ReviseReconcile, same(claims("F", "Porto", "")), w.as(w.keep(claims("F", "Lisbon", "")))...),
-		"fork":      w.revision(schema.ReviseFork, same(claims("G", "Porto", `{"s":1}`)), w.as(w.keep(claims("G", "Lisbon", `{"s":2}`)))...),
-		"narrow":    w.revision(schema.ReviseFork, same(claims("H", "Porto", `{"s":1}`)), w.as(w.keep(claims("H", "Lisbon", "")))...),
-		"by one that exists": w.revision(schema.ReviseSupersede, &schema.MemoryRecord{ID: w.keep(claims("I", "Porto", "")).String()},
+		"supersede": w.revision(schema.ReviseSupersede, same(claims("A", "Porto", "")),
+			w.as(w.keep(claims("A", "Lisbon", "")))...),
+		"retract": w.revision(schema.ReviseRetract, nil, w.as(w.keep(claims("B", "Lisbon", "")))...),
+		"merge": w.revision(schema.ReviseMerge, same(claims("C", "Porto", "")),
+			w.as(w.keep(claims("C", "Lisbon", "")), w.keep(claims("D", "Lisbon", "")))...),
+		"contest": w.revision(schema.ReviseContest, same(claims("E", "Porto", "")),
+			w.as(w.keep(claims("E", "Lisbon", "")))...),
+		"reconcile": w.revision(schema.ReviseReconcile, same(claims("F", "Porto", "")),
+			w.as(w.keep(claims("F", "Lisbon", "")))...),
+		"fork": w.revision(schema.ReviseFork, same(claims("G", "Porto", `{"s":1}`)),
+			w.as(w.keep(claims("G", "Lisbon", `{"s":2}`)))...),
+		"narrow": w.revision(schema.ReviseFork, same(claims("H", "Porto", `{"s":1}`)),
+			w.as(w.keep(claims("H", "Lisbon", "")))...),
+		"by one that exists": w.revision(schema.ReviseSupersede,
+			&schema.MemoryRecord{ID: w.keep(claims("I", "Porto", "")).String()},
 			w.as(w.keep(claims("J", "Lisbon", "")))...),
-		"resolve":           w.revision(schema.ReviseResolve, nil, w.as(contested("K")...)...),
-		"resolve by record": w.revision(schema.ReviseResolve, same(claims("L", "Faro", "")), w.as(contested("L")...)...),
+		"resolve": w.revision(schema.ReviseResolve, nil, w.as(contested("K")...)...),
+		"resolve by record": w.revision(schema.ReviseResolve, same(claims("L", "Faro", "")),
+			w.as(contested("L")...)...),
 	}
 	narrow := out["narrow"]
 	narrow.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"s":2}`)}
@@ -586,14 +630,17 @@ func TestReviseIsDeliveredOnce(t *testing.T) {
 			require.Equal(t, results[0], r, name)
 		}
 		before := w.snapshot()
-		again, err := w.Revise(ctx, edit.ReviseInput{Operation: in.Operation, Policy: w.policy, Now: w.now.Add(time.Hour)}) // the body is gone by now
+		// the body is gone by now
+		again, err := w.Revise(ctx, edit.ReviseInput{Operation: in.Operation, Policy: w.policy,
+			Now: w.now.Add(time.Hour)})
 		require.NoError(t, err)
 		require.Equal(t, results[0], again, name)
 		require.Equal(t, before, w.snapshot(), name)
 	}
 	testkit.CheckInvariants(t, w.owner)
 	testkit.CheckOutbox(t, w.owner)
-	_, err := w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: "never accepted"}, Policy: w.policy, Now: w.now})
+	_, err := w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: w.p.Tenant, ID: "never accepted"},
+		Policy: w.policy, Now: w.now})
 	require.ErrorIs(t, err, pg.ErrNotFound)
 }
 
@@ -657,7 +704,8 @@ func TestReviseFailsWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	revisions := everyRevision(w)
-	tables := []string{"memories", "memory_history", "memory_versions", "memory_links", "memory_provenance", "index_outbox", "operations", "lexeme_stats", "corpus_stats"}
+	tables := []string{"memories", "memory_history", "memory_versions", "memory_links", "memory_provenance",
+		"index_outbox", "operations", "lexeme_stats", "corpus_stats"}
 	for _, name := range slices.Sorted(maps.Keys(revisions)) {
 		in := w.reviseInput(revisions[name])
 		failed := 0
@@ -727,15 +775,23 @@ type draw struct {
 }
 
 func drawn() *rapid.Generator[draw] {
-	grounds := []string{`{"mode":"global"}`, `{"mode":"conditional","conditions":{"k":1}}`, `{"mode":"conditional","conditions":{"k":2}}`,
-		`{"mode":"conditional","conditions":{"k":[1,2]}}`, `{"mode":"timeboxed","start":"2026-01-01T00:00:00Z","end":"2026-03-01T00:00:00Z"}`,
-		`{"mode":"timeboxed","start":"2026-02-01T00:00:00Z"}`, `{"mode":"timeboxed","end":"2026-02-01T00:00:00Z","conditions":{"k":1}}`}
+	grounds := []string{`{"mode":"global"}`, `{"mode":"conditional","conditions":{"k":1}}`,
+		`{"mode":"conditional","conditions":{"k":2}}`,
+		`{"mode":"conditional","conditions":{"k":[1,2]}}`,
+		`{"mode":"timeboxed","start":"2026-01-01T00:00:00Z","end":"2026-03-01T00:00:00Z"}`,
+		`{"mode":"timeboxed","start":"2026-02-01T00:00:00Z"}`,
+		`{"mode":"timeboxed","end":"2026-02-01T00:00:00Z","conditions":{"k":1}}`}
 	return rapid.Custom(func(t *rapid.T) draw {
-		return draw{action: rapid.SampledFrom([]schema.ReviseAction{"", "", schema.ReviseSupersede, schema.ReviseFork, schema.ReviseRetract, schema.ReviseMerge,
-			schema.ReviseContest, schema.ReviseContest, schema.ReviseResolve, schema.ReviseReconcile}).Draw(t, "action"),
-			who: rapid.SampledFrom([]string{"Ana", "ana", "Bob"}).Draw(t, "who"), where: rapid.SampledFrom([]string{"Rome", "Oslo", "Faro", "Bonn"}).Draw(t, "where"),
-			ground: rapid.SampledFrom(grounds).Draw(t, "ground"), picks: [2]int{rapid.IntRange(0, 99).Draw(t, "pick"), rapid.IntRange(0, 99).Draw(t, "pick")},
-			stale: rapid.IntRange(0, 9).Draw(t, "stale") == 0, winner: rapid.Bool().Draw(t, "winner"), left: rapid.Bool().Draw(t, "left")}
+		return draw{action: rapid.SampledFrom([]schema.ReviseAction{"", "", schema.ReviseSupersede, schema.ReviseFork,
+			schema.ReviseRetract, schema.ReviseMerge,
+			schema.ReviseContest, schema.ReviseContest, schema.ReviseResolve,
+			schema.ReviseReconcile}).Draw(t, "action"),
+			who:    rapid.SampledFrom([]string{"Ana", "ana", "Bob"}).Draw(t, "who"),
+			where:  rapid.SampledFrom([]string{"Rome", "Oslo", "Faro", "Bonn"}).Draw(t, "where"),
+			ground: rapid.SampledFrom(grounds).Draw(t, "ground"),
+			picks:  [2]int{rapid.IntRange(0, 99).Draw(t, "pick"), rapid.IntRange(0, 99).Draw(t, "pick")},
+			stale:  rapid.IntRange(0, 9).Draw(t, "stale") == 0, winner: rapid.Bool().Draw(t, "winner"),
+			left: rapid.Bool().Draw(t, "left")}
 	})
 }
 
@@ -743,15 +799,18 @@ func drawn() *rapid.Generator[draw] {
 func (d draw) run(w *world, p schema.Principal) error {
 	record := semantic(d.who+" lives in "+d.where+".", d.who, "lives_in", d.where, d.ground)
 	if d.action == "" {
-		_, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"},
-			Request: schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}}, Policy: w.policy, Now: time.Now()})
+		_, err := w.Put(ctx, edit.PutInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(),
+			WorkflowID: "wf"},
+			Request: schema.PutRequest{Operation: schema.Operation{Principal: p},
+				Records: []schema.MemoryRecord{record}}, Policy: w.policy, Now: time.Now()})
 		return err // a refusal is a status
 	}
 	known, err := w.List(ctx, pg.Filter{Principal: p}, pg.Page{})
 	if err != nil || len(known) == 0 {
 		return err
 	}
-	req := schema.ReviseRequest{Operation: schema.Operation{Principal: p, Reason: "drawn"}, Action: d.action, Record: &record, Evidence: heard}
+	req := schema.ReviseRequest{Operation: schema.Operation{Principal: p, Reason: "drawn"}, Action: d.action,
+		Record: &record, Evidence: heard}
 	n := 1
 	if d.action == schema.ReviseMerge || d.action == schema.ReviseResolve {
 		n = 2
@@ -781,7 +840,8 @@ func (d draw) run(w *world, p schema.Principal) error {
 	if req.Validate() != nil {
 		return nil
 	}
-	_, err = w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req,
+	_, err = w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(),
+		WorkflowID: "wf"}, Request: req,
 		Policy: proposals.WritePolicy{Mode: schema.ModeControlled}, Now: time.Now()})
 	return err
 }

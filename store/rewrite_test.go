@@ -70,7 +70,8 @@ func TestReviseRefusesWhatItCannotRewrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	twice := w.keep(semantic("Maya lives in Lyon, and Lyon is near.", "Maya", "lives_in", "Lyon", always))
-	absent := w.keep(semantic("Maya has settled where the Rhone and the Saone meet.", "Maya", "works_in", "Lyon", always))
+	absent := w.keep(semantic("Maya has settled where the Rhone and the Saone meet.", "Maya", "works_in", "Lyon",
+		always))
 	for id, predicate := range map[uuid.UUID]string{twice: "lives_in", absent: "works_in"} {
 		req := w.revision(schema.ReviseSupersede, moves(predicate, "Oslo"), w.as(id)...)
 		require.Contains(t, w.refused(schema.ReviseInvalid, req).Why, "content")
@@ -92,10 +93,12 @@ func TestReviseWordsRecordsFromTheirTriple(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	golang := w.created(likes(t, "", "go", always))
-	rust := uuid.MustParse(w.applied(w.revision(schema.ReviseSupersede, same(likes(t, "", "rust", always)), w.as(golang)...)).Created[0])
+	rust := uuid.MustParse(w.applied(w.revision(schema.ReviseSupersede, same(likes(t, "", "rust", always)),
+		w.as(golang)...)).Created[0])
 	require.Equal(t, "Ana prefers language rust", w.get(rust).Content)
 	fact := w.keep(semantic(lyonAndAcme, "Maya", "lives_in", "Lyon", always))
-	other := w.get(uuid.MustParse(w.applied(w.revision(schema.ReviseSupersede, moves("moved_to", "Oslo"), w.as(fact)...)).Created[0]))
+	other := w.get(uuid.MustParse(w.applied(w.revision(schema.ReviseSupersede, moves("moved_to", "Oslo"),
+		w.as(fact)...)).Created[0]))
 	require.Equal(t, "Maya moved to Oslo", other.Content)
 }
 

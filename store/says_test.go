@@ -167,7 +167,8 @@ func TestOnlyAnEraseTakesEverywhereByDefault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, facts := w.told("Maya", "I prefer Python.", add(prefers("Python")))
-	for mode, want := range map[schema.ForgetMode]int{schema.ForgetSoft: 1, schema.ForgetForce: 1, schema.ForgetErase: 2} {
+	for mode, want := range map[schema.ForgetMode]int{schema.ForgetSoft: 1, schema.ForgetForce: 1,
+		schema.ForgetErase: 2} {
 		preview := w.selects(w.forgets(mode, named(facts[0])))
 		require.Equal(t, want, preview.Total, mode)
 		require.Equal(t, 1, preview.SaysSame, mode)
@@ -185,7 +186,8 @@ func TestEraseOfAFactOfATurnThatSaysSeveralThings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	home := lives("Maya lives in Oslo", "Maya", "Oslo")
-	source, facts := w.told("Maya", "I prefer Python and live in Oslo.", add(prefers("Python")), add(home), add(fact("The weather of Oslo is Maya's topic")))
+	source, facts := w.told("Maya", "I prefer Python and live in Oslo.", add(prefers("Python")), add(home),
+		add(fact("The weather of Oslo is Maya's topic")))
 	preview := w.selects(w.forgets(schema.ForgetErase, named(facts[0])))
 	require.Equal(t, []schema.ForgetEcho{{ID: source.String(), Tie: "source", AlsoSays: 2}}, preview.Echoes)
 	require.ElementsMatch(t, []uuid.UUID{facts[0], source}, w.chosen(preview))
@@ -199,7 +201,8 @@ func TestEraseOfAFactOfATurnThatSaysSeveralThings(t *testing.T) {
 	require.Equal(t, "Maya lives in Oslo", w.get(facts[1]).Content)
 
 	// Further sentences count where they are more than the facts that were drawn from them.
-	long, more := w.told("Maya", "I prefer Rust. My sister is a nurse. My brother sells boats. Bye!", add(prefers("Rust")))
+	long, more := w.told("Maya", "I prefer Rust. My sister is a nurse. My brother sells boats. Bye!",
+		add(prefers("Rust")))
 	preview = w.selects(w.forgets(schema.ForgetErase, onlyNamed(more[0])))
 	require.Equal(t, schema.ForgetEcho{ID: long.String(), Tie: "source", AlsoSays: 2}, echoOf(preview.Echoes, long))
 }
@@ -215,7 +218,8 @@ func TestEverywhereKeepsToTheAsker(t *testing.T) {
 		return source, facts[0]
 	}
 	source, asked := say(w.p, schema.VisibilityPrivate)
-	for _, p := range []schema.Principal{{Tenant: "t", Agent: "b"}, {Tenant: "t2", Agent: "a"}, {Tenant: "t", Agent: "a", Scope: "user/ben"}, {Tenant: "t", Agent: "a", Project: "p"}} {
+	for _, p := range []schema.Principal{{Tenant: "t", Agent: "b"}, {Tenant: "t2", Agent: "a"},
+		{Tenant: "t", Agent: "a", Scope: "user/ben"}, {Tenant: "t", Agent: "a", Project: "p"}} {
 		say(p, schema.VisibilityPrivate)
 	}
 	say(schema.Principal{Tenant: "t", Agent: "c"}, schema.VisibilityGlobal)
@@ -252,7 +256,8 @@ func TestEverywhereFindsRestatements(t *testing.T) {
 	triple := prefers("Python")
 	triple.Content = "Python is what Maya prefers"
 	_, worded := w.told("Ben", "Maya says that it has to be Python.", add(triple))
-	knownTurn, _ := w.told("Maya", "As I said, Python it is for me.", idea{fact: prefers("Python"), action: schema.ActionNone, target: asked})
+	knownTurn, _ := w.told("Maya", "As I said, Python it is for me.",
+		idea{fact: prefers("Python"), action: schema.ActionNone, target: asked})
 	again, _ := w.told("Maya", "Well, I really prefer Python!")
 	ben, _ := w.told("Ben", "I prefer Python.\u200b")
 	rust, _ := w.told("Maya", "I prefer Rust over Python.", add(prefers("Rust")))
@@ -261,7 +266,8 @@ func TestEverywhereFindsRestatements(t *testing.T) {
 
 	preview := w.selects(w.forgets(schema.ForgetErase, named(asked)))
 	ties := tiesOf(preview.Echoes)
-	require.Equal(t, map[string]string{source.String(): "source", worded[0].String(): "restatement", knownTurn.String(): "source", again.String(): "restatement",
+	require.Equal(t, map[string]string{source.String(): "source", worded[0].String(): "restatement",
+		knownTurn.String(): "source", again.String(): "restatement",
 		old.String(): "restatement"}, without(ties, w.sourceOf(worded[0])))
 	require.Equal(t, "source", ties[w.sourceOf(worded[0]).String()], "where the restatement comes from")
 	for _, id := range []uuid.UUID{ben, rust, negated[0]} {
@@ -283,7 +289,9 @@ func without(ties map[string]string, id uuid.UUID) map[string]string {
 func (w *world) sourceOf(id uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	var out uuid.UUID
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT target_id FROM memory_links WHERE predicate = 'derived_from' AND source_id = $1`, id).Scan(&out))
+	require.NoError(w.t,
+		w.owner.QueryRow(ctx, `SELECT target_id FROM memory_links WHERE predicate = 'derived_from' AND source_id = $1`,
+			id).Scan(&out))
 	return out
 }
 
@@ -295,19 +303,23 @@ func TestEverywhereTakesWhatWasDerived(t *testing.T) {
 	_, others := w.told("Maya", "I live in Oslo.", add(lives("Maya lives in Oslo", "Maya", "Oslo")))
 	summary, further := w.memory("Maya in a line: a Pythonista of the north"), w.memory("All of us in a line")
 	relate := func(from, to uuid.UUID) {
-		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, from, to)
+		w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+			VALUES ('t', $1, 'derived_from', $2, now())`, from, to)
 	}
 	relate(summary, facts[0])
 	relate(summary, others[0])
 	relate(further, summary)
 	preview := w.selects(w.forgets(schema.ForgetErase, named(facts[0])))
-	require.Equal(t, map[string]string{source.String(): "source", summary.String(): "derived", further.String(): "derived"}, tiesOf(preview.Echoes))
+	require.Equal(t, map[string]string{source.String(): "source", summary.String(): "derived",
+		further.String(): "derived"}, tiesOf(preview.Echoes))
 	require.Equal(t, 1, echoOf(preview.Echoes, summary).AlsoSays)
 
 	// A turn that is named takes its facts along, and where else the same was said.
-	again, _ := w.told("Maya", "Python, as I said.", idea{fact: prefers("Python"), action: schema.ActionNone, target: facts[0]})
+	again, _ := w.told("Maya", "Python, as I said.",
+		idea{fact: prefers("Python"), action: schema.ActionNone, target: facts[0]})
 	preview = w.selects(w.forgets(schema.ForgetErase, named(source)))
-	require.Equal(t, map[string]string{facts[0].String(): "derived", again.String(): "source", summary.String(): "derived", further.String(): "derived"}, tiesOf(preview.Echoes))
+	require.Equal(t, map[string]string{facts[0].String(): "derived", again.String(): "source",
+		summary.String(): "derived", further.String(): "derived"}, tiesOf(preview.Echoes))
 }
 
 // A turn that says several things takes its facts along, and the turns that say one of them.
@@ -316,16 +328,20 @@ func TestEverywhereOfATurn(t *testing.T) {
 	w := newWorld(t)
 	first, facts := w.told("Maya", "Python, please.", add(prefers("Python")))
 	home := lives("Maya lives in Oslo", "Maya", "Oslo")
-	turn, more := w.told("Maya", "I prefer Python and live in Oslo.", idea{fact: prefers("Python"), action: schema.ActionNone, target: facts[0]}, add(home))
+	turn, more := w.told("Maya", "I prefer Python and live in Oslo.",
+		idea{fact: prefers("Python"), action: schema.ActionNone, target: facts[0]}, add(home))
 	other, _ := w.told("Maya", "Rust is fine, too.", add(prefers("Rust")))
 	preview := w.selects(w.forgets(schema.ForgetErase, named(turn)))
-	require.Equal(t, map[string]string{facts[0].String(): "derived", more[1].String(): "derived", first.String(): "source"}, tiesOf(preview.Echoes))
+	require.Equal(t, map[string]string{facts[0].String(): "derived", more[1].String(): "derived",
+		first.String(): "source"}, tiesOf(preview.Echoes))
 	require.NotContains(t, w.chosen(preview), other)
 
 	// A procedure that was learned from it is derived, and does not say it.
-	skill := w.created(record(t, `{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "set up Python", "triggers": [{"signal": "setup"}],
+	skill := w.created(record(t,
+		`{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "set up Python", "triggers": [{"signal": "setup"}],
 		"recipe": [{"step": "install it"}]}}`))
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now())`, skill, first)
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'derived_from', $2, now())`, skill, first)
 	preview = w.selects(w.forgets(schema.ForgetErase, named(first)))
 	require.NotContains(t, w.chosen(preview), skill)
 	require.Equal(t, 1, preview.Derived)
@@ -336,12 +352,14 @@ func TestEverywhereLeavesForksAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	golang := w.created(likes(t, "", "go", always))
-	req := w.revision(schema.ReviseFork, same(likes(t, "", "python", `{"mode": "conditional", "conditions": {"kind": "data"}}`)), w.as(golang)...)
+	req := w.revision(schema.ReviseFork,
+		same(likes(t, "", "python", `{"mode": "conditional", "conditions": {"kind": "data"}}`)), w.as(golang)...)
 	req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: []byte(`{"kind": "backend"}`)}
 	forked := w.applied(req)
 	require.Len(t, forked.Created, 2)
 	python, narrowed := uuid.MustParse(forked.Created[0]), uuid.MustParse(forked.Created[1])
-	require.Equal(t, map[string]string{narrowed.String(): "derived"}, tiesOf(w.selects(w.forgets(schema.ForgetErase, named(golang))).Echoes))
+	require.Equal(t, map[string]string{narrowed.String(): "derived"},
+		tiesOf(w.selects(w.forgets(schema.ForgetErase, named(golang))).Echoes))
 	require.Empty(t, w.selects(w.forgets(schema.ForgetErase, named(python))).Echoes)
 }
 
@@ -369,7 +387,8 @@ func TestEverywhereLeavesPinnedAndChangedAlone(t *testing.T) {
 	require.NoError(t, err)
 	receipt, err = w.CloseForget(ctx, "t", run, schema.ForgetDone, w.now)
 	require.NoError(t, err)
-	require.Equal(t, []any{1, 1, 1}, []any{receipt.Forgotten, receipt.Skipped[lifecycle.OutcomeVersionConflict], receipt.StillSaid})
+	require.Equal(t, []any{1, 1, 1},
+		[]any{receipt.Forgotten, receipt.Skipped[lifecycle.OutcomeVersionConflict], receipt.StillSaid})
 
 	// A fact that was erased alone still leads to its source.
 	receipt = w.forgetAll(w.forgets(schema.ForgetErase, named(facts[0])))
@@ -385,7 +404,9 @@ func TestEverywhereOfMany(t *testing.T) {
 	const n = 150
 	var candidates []schema.Candidate
 	for i := range n {
-		candidates = append(candidates, schema.Candidate{Content: "I tested machine " + strings.Repeat("x", i+1) + " for us.", Speaker: "Maya", SourceKind: schema.SourceUserInput})
+		candidates = append(candidates,
+			schema.Candidate{Content: "I tested machine " + strings.Repeat("x", i+1) + " for us.", Speaker: "Maya",
+				SourceKind: schema.SourceUserInput})
 	}
 	ack, r := w.stage(candidates...)
 	for i, id := range ack.MemoryIDs {

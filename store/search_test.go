@@ -43,12 +43,14 @@ func question(t testing.TB, s interface {
 func TestSearchTextTakesAnyString(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.stage(say(`quotes ' " : * | & ! ( ) \ are words`, "plain words", `it's a "test":* of <-> operators`, "日本語 слова ümläut 🧠 a-b_c https://x.de/y?z=1 a@b.de 1.5e3 ../x")...)
+	w.stage(say(`quotes ' " : * | & ! ( ) \ are words`, "plain words", `it's a "test":* of <-> operators`,
+		"日本語 слова ümläut 🧠 a-b_c https://x.de/y?z=1 a@b.de 1.5e3 ../x")...)
 	link := w.memory(`see http://x.de/it's or http://h.de/a(b)|c'd`) // whose lexemes hold quotes
 	for _, q := range []string{`http://x.de/it's`, `x.de/it's`, `h.de/a(b)`} {
 		require.Equal(t, link, w.search(q)[0].ID, q)
 	}
-	for _, q := range []string{"'", `"`, ":*", "|", "&", "!", "(", ")", `\`, `\'`, "''", "a & | b", "!(", "it's:*", "<->", "-", "the of", "ÿ", "\u2028", "🧠", "../x", "plain' | 'words", "x" + strings.Repeat("y", 3000)} {
+	for _, q := range []string{"'", `"`, ":*", "|", "&", "!", "(", ")", `\`, `\'`, "''", "a & | b", "!(", "it's:*",
+		"<->", "-", "the of", "ÿ", "\u2028", "🧠", "../x", "plain' | 'words", "x" + strings.Repeat("y", 3000)} {
 		for _, hit := range w.search(q) {
 			require.True(t, hit.Score >= 0 && hit.Score <= 1, "%q scored %v", q, hit.Score)
 		}
@@ -97,7 +99,8 @@ func TestSearchTextRanksByRarityFrequencyAndLength(t *testing.T) {
 	}
 	rare := w.memory("a common sentence about kubernetes")
 	short := w.memory("Deploys need kestrels")
-	long := w.memory("Deploys need kestrels, and besides that " + strings.Repeat("many other unrelated topics come up ", 3) + "such as lunch, weather, music, holidays, tax and bees")
+	long := w.memory("Deploys need kestrels, and besides that " + strings.Repeat("many other unrelated topics come up ",
+		3) + "such as lunch, weather, music, holidays, tax and bees")
 	thrice := w.memory("falcon falcon falcon")
 	once := w.memory("falcon swan heron")
 
@@ -107,7 +110,8 @@ func TestSearchTextRanksByRarityFrequencyAndLength(t *testing.T) {
 	require.Greater(t, hits[0].Score, hits[1].Score)
 	hits = w.search("falcon")
 	require.Equal(t, []uuid.UUID{thrice, once}, []uuid.UUID{hits[0].ID, hits[1].ID})
-	require.Less(t, w.search("kestrels zyzzyva")[0].Score, w.search("kestrels")[0].Score, "a query with an unknown word is not fully answered")
+	require.Less(t, w.search("kestrels zyzzyva")[0].Score, w.search("kestrels")[0].Score,
+		"a query with an unknown word is not fully answered")
 	require.Empty(t, w.search("zyzzyva"))
 	require.Empty(t, w.search("the of and"), "stop words find nothing")
 	require.NotEmpty(t, w.search("deploying"), "words are stemmed")
@@ -133,8 +137,10 @@ func (w *world) setVector(id uuid.UUID, angle float64) {
 		v[i] = "0"
 	}
 	v[0], v[1+(int(id[14])<<8|int(id[15]))%383] = fmt.Sprint(math.Cos(angle)), fmt.Sprint(math.Sin(angle))
-	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-		SELECT tenant, gen_random_uuid(), id, 'hash-v1', 384, $2::text::vector, tier, typology, content_hash, now() FROM memories WHERE id = $1`, id, "["+strings.Join(v, ",")+"]")
+	w.exec(`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
+		created_at)
+		SELECT tenant, gen_random_uuid(), id, 'hash-v1', 384, $2::text::vector, tier, typology, content_hash, now()
+			FROM memories WHERE id = $1`, id, "["+strings.Join(v, ",")+"]")
 }
 
 func axis() []float32 { v := make([]float32, 384); v[0] = 1; return v }
@@ -152,20 +158,25 @@ func TestNeighborsAreTheOwnersLiveMemories(t *testing.T) {
 	w := newWorld(t)
 	f := lives("Alice lives in Paris", "Alice", "Paris")
 	foreign := map[string]*world{}
-	for name, change := range map[string]func(*world){"agent": func(w *world) { w.p.Agent, w.vis = "b", schema.VisibilityGlobal },
-		"project": func(w *world) { w.p.Project = "p" }, "scope": func(w *world) { w.p.Scope = "s" }, "tenant": func(w *world) { w.p.Tenant = "t2" }} {
+	for name, change := range map[string]func(*world){"agent": func(w *world) {
+		w.p.Agent, w.vis = "b", schema.VisibilityGlobal
+	},
+		"project": func(w *world) { w.p.Project = "p" }, "scope": func(w *world) { w.p.Scope = "s" },
+		"tenant": func(w *world) { w.p.Tenant = "t2" }} {
 		other := *w
 		change(&other)
 		id := other.memory("Alice lives in Paris")
 		other.setVector(id, 0)
-		other.exec(`INSERT INTO entity_claims SELECT tenant, id, 'Alice', 'lives_in', 'Paris', true, now() FROM memories WHERE id = $1`, id)
+		other.exec(`INSERT INTO entity_claims SELECT tenant, id, 'Alice', 'lives_in', 'Paris', true, now() FROM memories
+			WHERE id = $1`, id)
 		foreign[name] = &other
 	}
 	require.Empty(t, w.neighbors(f, uuid.Nil, axis()))
 
 	same := w.memory("alice lives in PARIS.")
 	claimed := w.memory("wholly different words")
-	w.exec(`INSERT INTO entity_claims SELECT tenant, id, 'ALICE', 'lives_in', 'Rome', true, now() FROM memories WHERE id = $1`, claimed)
+	w.exec(`INSERT INTO entity_claims SELECT tenant, id, 'ALICE', 'lives_in', 'Rome', true, now() FROM memories
+		WHERE id = $1`, claimed)
 	textual := w.memory("Paris is where Alice works")
 	near := w.memory("nothing in common")
 	w.setVector(near, 0.3)
@@ -182,10 +193,12 @@ func TestNeighborsAreTheOwnersLiveMemories(t *testing.T) {
 			require.LessOrEqual(t, n.Score, got[i-1].Score)
 		}
 		if n.ID == claimed.String() {
-			require.Equal(t, memory.Claim{Subject: "ALICE", Predicate: "lives_in", Object: "Rome", Functional: true}, n.Claim)
+			require.Equal(t, memory.Claim{Subject: "ALICE", Predicate: "lives_in", Object: "Rome", Functional: true},
+				n.Claim)
 		}
 	}
-	require.NotContains(t, ids(w.neighbors(f, same, axis())), same.String(), "a source is no neighbour of its own facts")
+	require.NotContains(t, ids(w.neighbors(f, same, axis())), same.String(),
+		"a source is no neighbour of its own facts")
 	require.NotContains(t, ids(w.neighbors(f, uuid.Nil, nil)), near.String())
 	for _, id := range []uuid.UUID{same, claimed, textual, near} {
 		w.forget(id)
@@ -207,7 +220,8 @@ func TestTheDeadAndForeignTakeNoPlaceAmongNeighbors(t *testing.T) {
 		for _, x := range []*world{w, &other} {
 			id := x.memory(fmt.Sprintf("heron heron %d", i))
 			x.setVector(id, 0.1)
-			x.exec(`INSERT INTO entity_claims SELECT tenant, id, 'heron', 'eats', 'fish', false, now() FROM memories WHERE id = $1`, id)
+			x.exec(`INSERT INTO entity_claims SELECT tenant, id, 'heron', 'eats', 'fish', false, now() FROM memories
+				WHERE id = $1`, id)
 			if x == w {
 				x.forget(id)
 			}
@@ -217,10 +231,12 @@ func TestTheDeadAndForeignTakeNoPlaceAmongNeighbors(t *testing.T) {
 	byVector := w.memory("found by its vector alone")
 	w.setVector(byVector, 0.5)
 	byClaim := w.memory("found by its claim alone")
-	w.exec(`INSERT INTO entity_claims SELECT tenant, id, 'heron', 'eats', 'frogs', false, '2000-01-01' FROM memories WHERE id = $1`, byClaim)
+	w.exec(`INSERT INTO entity_claims SELECT tenant, id, 'heron', 'eats', 'frogs', false, '2000-01-01' FROM memories
+		WHERE id = $1`, byClaim)
 	f := fact("heron heron")
 	f.Claim = memory.Claim{Subject: "heron", Predicate: "eats", Object: "eels"}
-	require.ElementsMatch(t, []string{byText.String(), byVector.String(), byClaim.String()}, ids(w.neighbors(f, parent, axis())),
+	require.ElementsMatch(t, []string{byText.String(), byVector.String(), byClaim.String()},
+		ids(w.neighbors(f, parent, axis())),
 		"what is excluded is excluded before the cut, in every channel")
 }
 
@@ -236,7 +252,8 @@ func TestNeighborsOfManyFactsAreFivePerFact(t *testing.T) {
 		}
 		queries = append(queries, search.NeighborQuery{Fact: fact(fmt.Sprintf("subject%d", i))})
 	}
-	queries = append(queries, search.NeighborQuery{Fact: fact("of the and")}, search.NeighborQuery{Fact: fact("zyzzyva")})
+	queries = append(queries, search.NeighborQuery{Fact: fact("of the and")},
+		search.NeighborQuery{Fact: fact("zyzzyva")})
 	got, err := w.Neighbors(ctx, w.p, queries)
 	require.NoError(t, err)
 	require.Len(t, got, 22)
@@ -268,10 +285,12 @@ func TestSearchVectorKeepsTenantsAndModelsApart(t *testing.T) {
 	hits, err = index.Search(ctx, pg.Filter{Principal: w.p}, pg.Embedding{Model: hash, Vector: axis()}, 1)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
-	hits, err = index.Search(ctx, pg.Filter{Principal: w.p}, pg.Embedding{Model: otherModel, Vector: make([]float32, 8)}, 10)
+	hits, err = index.Search(ctx, pg.Filter{Principal: w.p},
+		pg.Embedding{Model: otherModel, Vector: make([]float32, 8)}, 10)
 	require.NoError(t, err)
 	require.Empty(t, hits)
-	require.NoError(t, index.Apply(ctx, vector.Generation{Model: hash}, "t", vector.Changes{Upserts: []vector.Point{{MemoryID: near}}, Deletes: []vector.Ref{{MemoryID: far}}}))
+	require.NoError(t, index.Apply(ctx, vector.Generation{Model: hash}, "t",
+		vector.Changes{Upserts: []vector.Point{{MemoryID: near}}, Deletes: []vector.Ref{{MemoryID: far}}}))
 	require.NotEmpty(t, index.Name())
 }
 
@@ -286,25 +305,31 @@ func TestFilterAdmits(t *testing.T) {
 		c                            schema.Candidate
 	}
 	docs := map[string]doc{
-		"own":             {agent: "a", vis: schema.VisibilityPrivate},
-		"own in p":        {agent: "a", project: "p", vis: schema.VisibilityPrivate},
-		"own in s":        {agent: "a", scope: "s", vis: schema.VisibilityPrivate},
-		"b private":       {agent: "b", vis: schema.VisibilityPrivate},
-		"b group g":       {agent: "b", group: "g", vis: schema.VisibilityGroup},
-		"b group h":       {agent: "b", group: "h", vis: schema.VisibilityGroup},
-		"b shared":        {agent: "b", vis: schema.VisibilityShared},
-		"b shared in p":   {agent: "b", project: "p", vis: schema.VisibilityShared},
-		"b shared in q":   {agent: "b", project: "q", vis: schema.VisibilityShared},
-		"b shared in s":   {agent: "b", scope: "s", vis: schema.VisibilityShared},
-		"b global":        {agent: "b", vis: schema.VisibilityGlobal},
-		"b global in p":   {agent: "b", project: "p", vis: schema.VisibilityGlobal},
-		"public":          {agent: "c", vis: schema.VisibilityPrivate, c: schema.Candidate{Sensitivity: schema.SensitivityPublic}},
-		"high":            {agent: "c", vis: schema.VisibilityPrivate, c: schema.Candidate{Sensitivity: schema.SensitivityHigh}},
-		"hyper":           {agent: "c", vis: schema.VisibilityPrivate, c: schema.Candidate{Sensitivity: schema.SensitivityHyper}},
-		"tagged":          {agent: "d", vis: schema.VisibilityPrivate, c: schema.Candidate{Tags: []string{"x", "y"}}},
-		"tagged x":        {agent: "d", vis: schema.VisibilityPrivate, c: schema.Candidate{Tags: []string{"x"}, Importance: ptr(0.2)}},
-		"january":         {agent: "e", vis: schema.VisibilityPrivate, c: schema.Candidate{OccurredAt: &jan, Speaker: "Bob", Category: schema.CategoryRule}},
-		"explicit pinned": {agent: "e", vis: schema.VisibilityPrivate, c: schema.Candidate{SourceKind: schema.SourceMemory, Content: "critical: "}},
+		"own":           {agent: "a", vis: schema.VisibilityPrivate},
+		"own in p":      {agent: "a", project: "p", vis: schema.VisibilityPrivate},
+		"own in s":      {agent: "a", scope: "s", vis: schema.VisibilityPrivate},
+		"b private":     {agent: "b", vis: schema.VisibilityPrivate},
+		"b group g":     {agent: "b", group: "g", vis: schema.VisibilityGroup},
+		"b group h":     {agent: "b", group: "h", vis: schema.VisibilityGroup},
+		"b shared":      {agent: "b", vis: schema.VisibilityShared},
+		"b shared in p": {agent: "b", project: "p", vis: schema.VisibilityShared},
+		"b shared in q": {agent: "b", project: "q", vis: schema.VisibilityShared},
+		"b shared in s": {agent: "b", scope: "s", vis: schema.VisibilityShared},
+		"b global":      {agent: "b", vis: schema.VisibilityGlobal},
+		"b global in p": {agent: "b", project: "p", vis: schema.VisibilityGlobal},
+		"public": {agent: "c", vis: schema.VisibilityPrivate,
+			c: schema.Candidate{Sensitivity: schema.SensitivityPublic}},
+		"high": {agent: "c", vis: schema.VisibilityPrivate,
+			c: schema.Candidate{Sensitivity: schema.SensitivityHigh}},
+		"hyper": {agent: "c", vis: schema.VisibilityPrivate,
+			c: schema.Candidate{Sensitivity: schema.SensitivityHyper}},
+		"tagged": {agent: "d", vis: schema.VisibilityPrivate, c: schema.Candidate{Tags: []string{"x", "y"}}},
+		"tagged x": {agent: "d", vis: schema.VisibilityPrivate,
+			c: schema.Candidate{Tags: []string{"x"}, Importance: ptr(0.2)}},
+		"january": {agent: "e", vis: schema.VisibilityPrivate,
+			c: schema.Candidate{OccurredAt: &jan, Speaker: "Bob", Category: schema.CategoryRule}},
+		"explicit pinned": {agent: "e", vis: schema.VisibilityPrivate,
+			c: schema.Candidate{SourceKind: schema.SourceMemory, Content: "critical: "}},
 	}
 	byID := map[string]string{}
 	for name, d := range docs {
@@ -325,35 +350,52 @@ func TestFilterAdmits(t *testing.T) {
 		f    pg.Filter
 		want string
 	}{
-		"isolated by default":   {pg.Filter{Principal: a}, "own,own in p"},
-		"isolated":              {pg.Filter{Principal: a, ReadPolicy: schema.ReadIsolated}, "own,own in p"},
-		"unknown policy":        {pg.Filter{Principal: a, ReadPolicy: "everything"}, "own,own in p"},
-		"isolated, project":     {with(pg.Filter{Principal: a}, func(f *pg.Filter) { f.Principal.Project = "p" }), "own in p"},
-		"isolated, scope":       {with(pg.Filter{Principal: a}, func(f *pg.Filter) { f.Principal.Scope = "s" }), "own in s"},
-		"shared":                {shared, "own,own in p,b shared,b global,b global in p"},
-		"shared, project":       {with(shared, func(f *pg.Filter) { f.Principal.Project = "p" }), "own in p,b shared in p,b global in p"},
-		"shared, scope":         {with(shared, func(f *pg.Filter) { f.Principal.Scope = "s" }), "own in s,b shared in s"},
-		"shared, group":         {with(shared, func(f *pg.Filter) { f.Principal.PolicyGroup = "g" }), "own,own in p,b shared,b global,b global in p,b group g"},
-		"group":                 {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "h"}, ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p,b group h"},
-		"group, none named":     {pg.Filter{Principal: a, ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p"},
-		"other tenant":          {pg.Filter{Principal: schema.Principal{Tenant: "t2", Agent: "a"}, ReadPolicy: schema.ReadShared}, ""},
-		"medium by default":     {agent("c"), "public"},
-		"high":                  {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = schema.SensitivityHigh }), "public,high"},
-		"hyper":                 {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = schema.SensitivityHyper }), "public,high,hyper"},
-		"unknown sensitivity":   {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = "all" }), ""},
-		"one tag":               {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"x"} }), "tagged,tagged x"},
-		"all tags":              {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"y", "x"} }), "tagged"},
-		"unknown tag":           {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"x", "z"} }), ""},
-		"importance":            {with(agent("d"), func(f *pg.Filter) { f.ImportanceMin, f.Now = 0.5, w.now }), "tagged"},
-		"since":                 {with(agent("e"), func(f *pg.Filter) { f.Since = ptr(jan.Add(time.Second)) }), "explicit pinned"},
-		"since, that moment":    {with(agent("e"), func(f *pg.Filter) { f.Since = &jan }), "january,explicit pinned"},
-		"until, that moment":    {with(agent("e"), func(f *pg.Filter) { f.Until = &jan }), ""},
-		"until":                 {with(agent("e"), func(f *pg.Filter) { f.Until = ptr(jan.Add(time.Second)) }), "january"},
-		"who, in any case":      {with(agent("e"), func(f *pg.Filter) { f.Who = "bOB" }), "january"},
-		"pinned":                {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
-		"not pinned":            {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(false) }), "january"},
-		"types":                 {with(agent("e"), func(f *pg.Filter) { f.Types = []schema.MemoryType{schema.TypeSemantic} }), "explicit pinned"},
-		"categories":            {with(agent("e"), func(f *pg.Filter) { f.Categories = []schema.Category{schema.CategoryRule, schema.CategoryIssue} }), "january"},
+		"isolated by default": {pg.Filter{Principal: a}, "own,own in p"},
+		"isolated":            {pg.Filter{Principal: a, ReadPolicy: schema.ReadIsolated}, "own,own in p"},
+		"unknown policy":      {pg.Filter{Principal: a, ReadPolicy: "everything"}, "own,own in p"},
+		"isolated, project": {with(pg.Filter{Principal: a}, func(f *pg.Filter) { f.Principal.Project = "p" }),
+			"own in p"},
+		"isolated, scope": {with(pg.Filter{Principal: a}, func(f *pg.Filter) { f.Principal.Scope = "s" }),
+			"own in s"},
+		"shared": {shared, "own,own in p,b shared,b global,b global in p"},
+		"shared, project": {with(shared, func(f *pg.Filter) { f.Principal.Project = "p" }),
+			"own in p,b shared in p,b global in p"},
+		"shared, scope": {with(shared, func(f *pg.Filter) { f.Principal.Scope = "s" }),
+			"own in s,b shared in s"},
+		"shared, group": {with(shared, func(f *pg.Filter) { f.Principal.PolicyGroup = "g" }),
+			"own,own in p,b shared,b global,b global in p,b group g"},
+		"group": {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "h"},
+			ReadPolicy: schema.ReadGroup}, "own,own in p,b shared,b global,b global in p,b group h"},
+		"group, none named": {pg.Filter{Principal: a, ReadPolicy: schema.ReadGroup},
+			"own,own in p,b shared,b global,b global in p"},
+		"other tenant": {pg.Filter{Principal: schema.Principal{Tenant: "t2", Agent: "a"},
+			ReadPolicy: schema.ReadShared}, ""},
+		"medium by default": {agent("c"), "public"},
+		"high": {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = schema.SensitivityHigh }),
+			"public,high"},
+		"hyper": {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = schema.SensitivityHyper }),
+			"public,high,hyper"},
+		"unknown sensitivity": {with(agent("c"), func(f *pg.Filter) { f.MaxSensitivity = "all" }), ""},
+		"one tag":             {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"x"} }), "tagged,tagged x"},
+		"all tags":            {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"y", "x"} }), "tagged"},
+		"unknown tag":         {with(agent("d"), func(f *pg.Filter) { f.Tags = []string{"x", "z"} }), ""},
+		"importance": {with(agent("d"), func(f *pg.Filter) { f.ImportanceMin, f.Now = 0.5, w.now }),
+			"tagged"},
+		"since": {with(agent("e"), func(f *pg.Filter) { f.Since = ptr(jan.Add(time.Second)) }),
+			"explicit pinned"},
+		"since, that moment": {with(agent("e"), func(f *pg.Filter) { f.Since = &jan }), "january,explicit pinned"},
+		"until, that moment": {with(agent("e"), func(f *pg.Filter) { f.Until = &jan }), ""},
+		"until": {with(agent("e"), func(f *pg.Filter) { f.Until = ptr(jan.Add(time.Second)) }),
+			"january"},
+		"who, in any case": {with(agent("e"), func(f *pg.Filter) { f.Who = "bOB" }), "january"},
+		"pinned":           {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(true) }), "explicit pinned"},
+		"not pinned":       {with(agent("e"), func(f *pg.Filter) { f.Pinned = ptr(false) }), "january"},
+		"types": {with(agent("e"), func(f *pg.Filter) {
+			f.Types = []schema.MemoryType{schema.TypeSemantic}
+		}), "explicit pinned"},
+		"categories": {with(agent("e"), func(f *pg.Filter) {
+			f.Categories = []schema.Category{schema.CategoryRule, schema.CategoryIssue}
+		}), "january"},
 		"injection in a string": {with(agent("e"), func(f *pg.Filter) { f.Who = "' OR true --" }), ""},
 	}
 	var all []uuid.UUID
@@ -404,8 +446,10 @@ func TestTimeboxedMemoriesHoldInTheirTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.memory("the office is closed")
-	w.exec(`UPDATE memories SET validity = 'timeboxed', valid_from = '2026-03-01', valid_until = '2026-03-02' WHERE id = $1`, id)
-	for at, want := range map[string]bool{"2026-02-28T23:59:59Z": false, "2026-03-01T00:00:00Z": true, "2026-03-02T00:00:00Z": false} {
+	w.exec(`UPDATE memories SET validity = 'timeboxed', valid_from = '2026-03-01', valid_until = '2026-03-02'
+		WHERE id = $1`, id)
+	for at, want := range map[string]bool{"2026-02-28T23:59:59Z": false, "2026-03-01T00:00:00Z": true,
+		"2026-03-02T00:00:00Z": false} {
 		when, err := time.Parse(time.RFC3339, at)
 		require.NoError(t, err)
 		ok, err := w.Authorize(ctx, pg.Filter{Principal: w.p, At: when}, []uuid.UUID{id})
@@ -427,7 +471,8 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 		return uuid.MustParse(ack.MemoryIDs[0])
 	}
 	b := schema.Principal{Tenant: "t", Agent: "b", Project: "p", PolicyGroup: "g"}
-	private, group, shared, global := put(b, schema.VisibilityPrivate), put(b, schema.VisibilityGroup), put(b, schema.VisibilityShared), put(b, schema.VisibilityGlobal)
+	private, group, shared, global := put(b, schema.VisibilityPrivate), put(b, schema.VisibilityGroup), put(b,
+		schema.VisibilityShared), put(b, schema.VisibilityGlobal)
 	for name, c := range map[string]struct {
 		p    schema.Principal
 		want [4]bool // private, group, shared, global
@@ -436,9 +481,11 @@ func TestGetShowsWhatTheCallerMaySee(t *testing.T) {
 		"owner, abroad": {schema.Principal{Tenant: "t", Agent: "b"}, [4]bool{true, true, true, true}},
 		"stranger":      {schema.Principal{Tenant: "t", Agent: "a"}, [4]bool{false, false, false, true}},
 		"colleague":     {schema.Principal{Tenant: "t", Agent: "a", Project: "p"}, [4]bool{false, false, true, true}},
-		"other project": {schema.Principal{Tenant: "t", Agent: "a", Project: "q", PolicyGroup: "h"}, [4]bool{false, false, false, true}},
-		"group member":  {schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "g"}, [4]bool{false, true, false, true}},
-		"other tenant":  {schema.Principal{Tenant: "t2", Agent: "b", Project: "p", PolicyGroup: "g"}, [4]bool{}},
+		"other project": {schema.Principal{Tenant: "t", Agent: "a", Project: "q", PolicyGroup: "h"},
+			[4]bool{false, false, false, true}},
+		"group member": {schema.Principal{Tenant: "t", Agent: "a", PolicyGroup: "g"},
+			[4]bool{false, true, false, true}},
+		"other tenant": {schema.Principal{Tenant: "t2", Agent: "b", Project: "p", PolicyGroup: "g"}, [4]bool{}},
 	} {
 		for i, id := range []uuid.UUID{private, group, shared, global} {
 			m, err := w.Get(ctx, c.p, id, policy.UpTo(schema.SensitivityHyper))
@@ -497,11 +544,13 @@ func TestTrackingCountsWithoutRewriting(t *testing.T) {
 	other.p.Tenant = "t2"
 	theirs := other.memory("theirs")
 	xmin := func() (v string) {
-		require.NoError(t, w.owner.QueryRow(ctx, `SELECT string_agg(xmin::text || version || updated_at, ',' ORDER BY id) FROM memories`).Scan(&v))
+		require.NoError(t, w.owner.QueryRow(ctx,
+			`SELECT string_agg(xmin::text || version || updated_at, ',' ORDER BY id) FROM memories`).Scan(&v))
 		return v
 	}
 	before := xmin()
-	r := search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{one, theirs}, Took: time.Millisecond}
+	r := search.Retrieval{ID: uuid.New(), Principal: w.p, QueryHash: []byte("h"), MemoryIDs: []uuid.UUID{one, theirs},
+		Took: time.Millisecond}
 	require.NoError(t, w.TrackRetrieval(ctx, r, w.now))
 	r.ID = uuid.New()
 	require.NoError(t, w.TrackRetrieval(ctx, r, w.now.Add(-time.Hour)))
@@ -539,11 +588,15 @@ func TestRankTextLooksWiderWhereLittleIsSeen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mine := w.memory("the otter and the heron")
-	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload, confidence, importance, salience,
-			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy, occurred_at, created_at, updated_at, created_by)
-		SELECT 't', gen_random_uuid(), 'other', 'episodic', 'fact', 'session', 'episodic', c, c, sha256(c::bytea), '{"kind": "episodic", "timeline": []}', 1, 0.5, 1,
+	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content,
+		content_hash, payload, confidence, importance, salience,
+			salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
+			occurred_at, created_at, updated_at, created_by)
+		SELECT 't', gen_random_uuid(), 'other', 'episodic', 'fact', 'session', 'episodic', c, c, sha256(c::bytea),
+		'{"kind": "episodic", "timeline": []}', 1, 0.5, 1,
 			now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x'
-		FROM (SELECT CASE WHEN g % 2 = 0 THEN 'otter heron falcon ' ELSE 'nothing ' END || g AS c FROM generate_series(1, 6000) g) x;
+		FROM (SELECT CASE WHEN g % 2 = 0 THEN 'otter heron falcon ' ELSE 'nothing ' END || g AS c
+		FROM generate_series(1, 6000) g) x;
 		DELETE FROM lexeme_stats; DELETE FROM corpus_stats;
 		INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l GROUP BY 1, 2;
 		INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories GROUP BY 1`)
@@ -561,7 +614,8 @@ func TestASheetTellsOfSourcesInSightAlone(t *testing.T) {
 	w := newWorld(t)
 	drawn := w.claimed("Mia lives in the north", "Mia", "the north")
 	var source uuid.UUID
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT target_id FROM memory_links WHERE predicate = 'derived_from' AND source_id = $1`, drawn).Scan(&source))
+	require.NoError(t, w.owner.QueryRow(ctx,
+		`SELECT target_id FROM memory_links WHERE predicate = 'derived_from' AND source_id = $1`, drawn).Scan(&source))
 	w.exec(`UPDATE memories SET visibility = 'global' WHERE id = $1`, drawn)
 	sheets, err := w.Authorize(ctx, pg.Filter{Principal: w.p}, []uuid.UUID{drawn})
 	require.NoError(t, err)

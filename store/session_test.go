@@ -51,13 +51,16 @@ func TestSessionTurns(t *testing.T) {
 	one := w.talk("one", "Where did you go?", "to the sea", "with whom", "with Ann", "nice", "yes")
 	w.talk("two", "elsewhere", "another day")
 	loose := w.memory("of no session")
-	require.Equal(t, map[int]uuid.UUID{-2: one[0], -1: one[1], 1: one[3], 2: one[4]}, w.around(isolated, one[2], one[2], 2), "in the order in which they were said")
+	require.Equal(t, map[int]uuid.UUID{-2: one[0], -1: one[1], 1: one[3], 2: one[4]},
+		w.around(isolated, one[2], one[2], 2), "in the order in which they were said")
 	require.Equal(t, map[int]uuid.UUID{1: one[1], 2: one[2]}, w.around(isolated, one[0], one[0], 2), "at the beginning")
 	require.Equal(t, map[int]uuid.UUID{-1: one[4]}, w.around(isolated, one[5], one[5], 1), "at the end")
 	require.Empty(t, w.around(isolated, loose, loose, 3))
-	require.Equal(t, map[int]uuid.UUID{-1: one[2], 1: one[4]}, w.around(isolated, loose, one[3], 1), "a fact stands where its source stands")
+	require.Equal(t, map[int]uuid.UUID{-1: one[2], 1: one[4]}, w.around(isolated, loose, one[3], 1),
+		"a fact stands where its source stands")
 
-	turns, err := w.SessionTurns(ctx, isolated, []rank.Anchor{{ID: one[0], Place: one[0]}, {ID: one[4], Place: one[4]}}, 1)
+	turns, err := w.SessionTurns(ctx, isolated, []rank.Anchor{{ID: one[0], Place: one[0]}, {ID: one[4], Place: one[4]}},
+		1)
 	require.NoError(t, err)
 	for _, turn := range turns {
 		require.Equal(t, turn.Anchor == one[0], turn.AnchorAsks)
@@ -96,7 +99,8 @@ func TestSessionTurnsStayWithinOneAgent(t *testing.T) {
 	w.p.Agent = "b"
 	theirs := w.talk("standup", "theirs one", "theirs two", "theirs three")
 	shared := pg.Filter{Principal: w.p, ReadPolicy: schema.ReadShared}
-	require.Equal(t, map[int]uuid.UUID{1: mine[1]}, w.around(shared, mine[0], mine[0], 5), "a shared session is read as its own agent's")
+	require.Equal(t, map[int]uuid.UUID{1: mine[1]}, w.around(shared, mine[0], mine[0], 5),
+		"a shared session is read as its own agent's")
 	require.Len(t, w.around(shared, theirs[1], theirs[1], 5), 2)
 	require.Empty(t, w.around(pg.Filter{Principal: w.p}, mine[0], mine[0], 5), "isolated")
 }
@@ -105,7 +109,8 @@ func TestSessionTurnsStayWithinOneAgent(t *testing.T) {
 func TestRankTextIsBM25(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	texts := []string{"kestrel", "kestrel kestrel kestrel heron", "kestrel heron finch wren robin crow", "heron heron", "finch wren robin", "crow crow crow crow crow crow kestrel"}
+	texts := []string{"kestrel", "kestrel kestrel kestrel heron", "kestrel heron finch wren robin crow", "heron heron",
+		"finch wren robin", "crow crow crow crow crow crow kestrel"}
 	ids := map[uuid.UUID]string{}
 	for _, text := range texts {
 		ids[w.memory(text)] = text

@@ -58,7 +58,8 @@ func TestSessionClosesIntoAnEpisode(t *testing.T) {
 		said("c", "run/x", "bob", ledger.KindAgentThought), said("d", "run/x", "bob", ledger.KindWorldObserved))
 	st := w.takeIn(key)
 	require.True(t, st.Open)
-	require.Equal(t, []int64{1, 4, 2}, []int64{st.FirstSeq, st.LastSeq, st.Changed}, "its own stream begins with its first event")
+	require.Equal(t, []int64{1, 4, 2}, []int64{st.FirstSeq, st.LastSeq, st.Changed},
+		"its own stream begins with its first event")
 	require.Equal(t, 3, st.Events, "what bob thinks is his")
 	require.Equal(t, "so far", st.Working.Payload.ContextSummary)
 	require.Equal(t, st, w.takeIn(key), "nothing new")
@@ -78,7 +79,8 @@ func TestSessionClosesIntoAnEpisode(t *testing.T) {
 	require.Equal(t, 1, w.count("memories", "true"))
 	require.Equal(t, 1, w.count("sessions", "state = 'closed' AND working IS NULL"), "the state of the work is dropped")
 	require.Equal(t, 4, w.count("memory_provenance", "kind = 'event'"))
-	require.Equal(t, 1, w.count("memories", "type = 'episodic' AND agent_id = 'ann' AND agent_session_id = 'x' AND visibility = 'private'"))
+	require.Equal(t, 1, w.count("memories",
+		"type = 'episodic' AND agent_id = 'ann' AND agent_session_id = 'x' AND visibility = 'private'"))
 	require.Equal(t, 1, w.count("memory_history", "event = 'created' AND metadata->>'workflowId' = 'session/t/ann/x'"))
 
 	st = w.takeIn(key)
@@ -126,7 +128,8 @@ func TestEraseEventsOfASession(t *testing.T) {
 	require.Equal(t, "third", w.takeIn(key).Working.Payload.ContextSummary)
 	erased, err := w.Store.EraseEvents(ctx, "t", []string{"a", "d", "nothing"}, time.Now())
 	require.NoError(t, err)
-	require.Equal(t, sessions.Erased{Events: 2, Workflows: []string{"session/t/ann/x"}, Episodes: []uuid.UUID{*closed.MemoryID}}, erased)
+	require.Equal(t, sessions.Erased{Events: 2, Workflows: []string{"session/t/ann/x"},
+		Episodes: []uuid.UUID{*closed.MemoryID}}, erased)
 	require.Equal(t, 0, w.count("sessions", "working IS NOT NULL"))
 	st := w.takeIn(key)
 	require.Equal(t, "second", st.Working.Payload.ContextSummary)

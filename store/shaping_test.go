@@ -18,11 +18,14 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	old, now := w.memory("Ana lives in Lyon"), w.memory("Ana lives in Oslo")
-	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, superseded_at = now() WHERE id = $1`, old, now)
+	w.exec(`UPDATE memories SET status = 'superseded', superseded_by = $2, superseded_at = now() WHERE id = $1`, old,
+		now)
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
 		SELECT tenant, gen_random_uuid(), 'ana', 'Ana', 7, now(), now() FROM memories WHERE id = $1`, now)
-	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT tenant, $1, id, now() FROM entities`, now)
-	w.exec(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) SELECT tenant, id, 3, now() FROM memories`)
+	w.exec(`INSERT INTO memory_entity_mentions (tenant, memory_id, entity_id, created_at) SELECT tenant, $1, id, now()
+		FROM entities`, now)
+	w.exec(`INSERT INTO memory_access (tenant, memory_id, access_count, last_accessed_at) SELECT tenant, id, 3, now()
+		FROM memories`)
 	owner := w.p
 	both := []uuid.UUID{old, now}
 	for name, c := range map[string]struct {
@@ -31,8 +34,10 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 	}{
 		"the owner":              {pg.Filter{Principal: owner}, true, false},
 		"the owner, of the past": {pg.Filter{Principal: owner, Superseded: true}, true, true},
-		"another agent":          {pg.Filter{Principal: schema.Principal{Tenant: owner.Tenant, Agent: "other"}, Superseded: true}, false, false},
-		"another tenant":         {pg.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent}, Superseded: true}, false, false},
+		"another agent": {pg.Filter{Principal: schema.Principal{Tenant: owner.Tenant, Agent: "other"},
+			Superseded: true}, false, false},
+		"another tenant": {pg.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent},
+			Superseded: true}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			contents, err := w.Contents(ctx, c.filter, both)
@@ -54,7 +59,8 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 			require.Equal(t, []bool{c.live, c.outdated}, []bool{accesses[now].Times == 3, accesses[old].Times == 3})
 			rows, err := w.Hydrate(ctx, c.filter, both, w.now)
 			require.NoError(t, err)
-			require.Equal(t, []bool{c.live, c.outdated}, []bool{rows[now].Content == "Ana lives in Oslo", rows[old].Content == "Ana lives in Lyon"})
+			require.Equal(t, []bool{c.live, c.outdated},
+				[]bool{rows[now].Content == "Ana lives in Oslo", rows[old].Content == "Ana lives in Lyon"})
 		})
 	}
 }
@@ -63,10 +69,14 @@ func TestShapingReadsThroughTheFilter(t *testing.T) {
 func TestSupplementsReadThroughTheFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	said, known, why := w.memory("we talked of Ana's new flat"), w.memory("Ana lives in Oslo"), w.memory("Ana wants to be near the sea")
-	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', $1, 'derived_from', $2, now()), ('t', $1, 'because', $3, now())`, known, said, why)
-	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at) VALUES ('t', $1, 'Ana', 'lives_in', 'Oslo', false, now())`, known)
-	w.exec(`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', sha256('log'), 'text/plain', 3, 'log', 'a', now())`)
+	said, known, why := w.memory("we talked of Ana's new flat"), w.memory("Ana lives in Oslo"), w.memory("Ana wants "+
+		"to be near the sea")
+	w.exec(`INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at)
+		VALUES ('t', $1, 'derived_from', $2, now()), ('t', $1, 'because', $3, now())`, known, said, why)
+	w.exec(`INSERT INTO entity_claims (tenant, memory_id, subject, predicate, object, functional, created_at)
+		VALUES ('t', $1, 'Ana', 'lives_in', 'Oslo', false, now())`, known)
+	w.exec(`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+		VALUES ('t', sha256('log'), 'text/plain', 3, 'log', 'a', now())`)
 	w.exec(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ('t', $1, sha256('log'))`, known)
 	w.exec(`UPDATE memories SET sensitivity = 'high' WHERE id = $1`, why)
 	owner := w.p
@@ -74,12 +84,16 @@ func TestSupplementsReadThroughTheFilter(t *testing.T) {
 		filter        pg.Filter
 		sees, reasons bool
 	}{
-		"the owner":               {pg.Filter{Principal: owner}, true, false},
-		"the owner, cleared":      {pg.Filter{Principal: owner, MaxSensitivity: schema.SensitivityHigh}, true, true},
-		"another agent":           {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "other"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
-		"another tenant":          {pg.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent}, MaxSensitivity: schema.SensitivityHigh}, false, false},
-		"the owner, elsewhere":    {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: owner.Agent, Scope: "elsewhere"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
-		"the owner, of one type":  {pg.Filter{Principal: owner, Types: []schema.MemoryType{schema.TypeCompetence}}, false, false},
+		"the owner":          {pg.Filter{Principal: owner}, true, false},
+		"the owner, cleared": {pg.Filter{Principal: owner, MaxSensitivity: schema.SensitivityHigh}, true, true},
+		"another agent": {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "other"},
+			MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"another tenant": {pg.Filter{Principal: schema.Principal{Tenant: "other", Agent: owner.Agent},
+			MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"the owner, elsewhere": {pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: owner.Agent,
+			Scope: "elsewhere"}, MaxSensitivity: schema.SensitivityHigh}, false, false},
+		"the owner, of one type": {pg.Filter{Principal: owner, Types: []schema.MemoryType{schema.TypeCompetence}},
+			false, false},
 		"the owner, of last year": {pg.Filter{Principal: owner, Until: new(w.now.AddDate(-1, 0, 0))}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,12 +129,14 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 	put := func(mediaType string, content []byte) string {
 		a, err := w.PutArtifact(ctx, w.p, bytes.NewReader(content), mediaType, "", w.now)
 		require.NoError(t, err)
-		w.exec(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ('t', $1, decode($2, 'hex'))`, id, strings.TrimPrefix(a.Address, schema.ArtifactPrefix))
+		w.exec(`INSERT INTO memory_artifacts (tenant, memory_id, sha256) VALUES ('t', $1, decode($2, 'hex'))`, id,
+			strings.TrimPrefix(a.Address, schema.ArtifactPrefix))
 		return a.Address
 	}
 	long := strings.Repeat("ü", 128<<10-1) + "ü saffron" // a character lies across the end of what is indexed
 	texts := map[string]string{
-		"kestr": put("text/plain", []byte("the Kestrel nests")), "quoin": put("application/json", []byte(`{"kind": "Quoin"}`)),
+		"kestr":  put("text/plain", []byte("the Kestrel nests")),
+		"quoin":  put("application/json", []byte(`{"kind": "Quoin"}`)),
 		"übel":   put("text/plain; charset=utf-8", []byte("Übel riecht es")),
 		"broken": put("text/plain", append([]byte("broken \xff\x00 bytes "), 0xff, 0x00, 0xfe)),
 		"middle": put("text/markdown", []byte("middle "+long)),
@@ -139,7 +155,8 @@ func TestArtifactsAreSearchedByTheirWords(t *testing.T) {
 		require.Equal(t, []string{address}, find(word), word)
 	}
 	require.Empty(t, find("saffr"), "after the indexed part")
-	require.Equal(t, []string{texts["quoin"], texts["kestr"]}, find("quoin", "kind", "kestr"), "those with most of the words first")
+	require.Equal(t, []string{texts["quoin"], texts["kestr"]}, find("quoin", "kind", "kestr"),
+		"those with most of the words first")
 	w.forget(id)
 	require.Empty(t, find("kestr"))
 }
@@ -148,7 +165,8 @@ func TestHubDegreeIsBelievedForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
-		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now() FROM generate_series(1, 20) n`)
+		SELECT 't', gen_random_uuid(), 'e' || n, 'e' || n, CASE WHEN n > 17 THEN 90 ELSE 1 END, now(), now()
+			FROM generate_series(1, 20) n`)
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	hub := func(tenant string, at time.Time) int64 {
 		degree, err := w.HubDegree(ctx, tenant, at)

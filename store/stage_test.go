@@ -28,9 +28,12 @@ func TestStageMakesCandidatesDurableAndRecallable(t *testing.T) {
 	w.vis = schema.VisibilityGroup
 	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.FixedZone("", 3600))
 	ack, r := w.stage(
-		schema.Candidate{Content: "  critical: [Ops , infra]:  Never   deploy on Fridays. ", SourceKind: schema.SourceMemory, Tags: []string{"Friday"}},
-		schema.Candidate{Content: "the build failed", SourceKind: schema.SourceToolOutput, Speaker: "ci", Session: "s-1", OccurredAt: &at, Sensitivity: schema.SensitivityHigh,
-			Category: schema.CategoryIssue, Refs: []schema.Ref{{Kind: "tool_call", Ref: "call-1", Hash: "h"}, {Kind: "event", Ref: "e"}}},
+		schema.Candidate{Content: "  critical: [Ops , infra]:  Never   deploy on Fridays. ",
+			SourceKind: schema.SourceMemory, Tags: []string{"Friday"}},
+		schema.Candidate{Content: "the build failed", SourceKind: schema.SourceToolOutput, Speaker: "ci",
+			Session: "s-1", OccurredAt: &at, Sensitivity: schema.SensitivityHigh,
+			Category: schema.CategoryIssue,
+			Refs:     []schema.Ref{{Kind: "tool_call", Ref: "call-1", Hash: "h"}, {Kind: "event", Ref: "e"}}},
 	)
 	require.Empty(t, ack.Deduped)
 	require.Empty(t, ack.Recalled)
@@ -50,9 +53,11 @@ func TestStageMakesCandidatesDurableAndRecallable(t *testing.T) {
 	heard := w.get(uuid.MustParse(ack.MemoryIDs[1]))
 	require.Equal(t, schema.TypeEpisodic, heard.Type)
 	require.Equal(t, schema.SensitivityHigh, heard.Sensitivity)
-	require.Equal(t, []string{"p", "s", "g", "group", "ci", "s-1"}, []string{heard.Project, heard.Scope, heard.PolicyGroup, string(heard.Visibility), heard.Who, heard.Session})
+	require.Equal(t, []string{"p", "s", "g", "group", "ci", "s-1"},
+		[]string{heard.Project, heard.Scope, heard.PolicyGroup, string(heard.Visibility), heard.Who, heard.Session})
 	require.True(t, at.Equal(heard.OccurredAt))
-	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-1", Hash: "h"}, {Kind: "event", Ref: "e"}}, heard.Provenance.Sources)
+	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "call-1", Hash: "h"}, {Kind: "event", Ref: "e"}},
+		heard.Provenance.Sources)
 	require.NotNil(t, heard.Lifecycle.DecayDueAt)
 	require.Equal(t, 1, heard.Version)
 	require.Contains(t, string(heard.Payload), "tool_output")
@@ -77,7 +82,8 @@ func TestStageMakesCandidatesDurableAndRecallable(t *testing.T) {
 	}
 	require.Equal(t, 1, w.count("events", "true"), "an explicit memory is no experience")
 	require.Equal(t, 2, w.count("index_outbox", "op = 'upsert' AND version = 1"))
-	hits, err := w.SearchText(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper}, "deploy on a friday", 10)
+	hits, err := w.SearchText(ctx, pg.Filter{Principal: w.p, MaxSensitivity: schema.SensitivityHyper},
+		"deploy on a friday", 10)
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 	w.requireExactStats()
@@ -87,7 +93,8 @@ func TestStageFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.memory("The sky is blue.")
-	ack, _ := w.stage(say("Grass is green", " the SKY  is blue!", "grass is GREEN.", "Roses are red", "The sky is blue")...)
+	ack, _ := w.stage(say("Grass is green", " the SKY  is blue!", "grass is GREEN.", "Roses are red",
+		"The sky is blue")...)
 	require.Equal(t, []int{1, 2, 4}, ack.Deduped)
 	require.Equal(t, first.String(), ack.MemoryIDs[1])
 	require.Equal(t, first.String(), ack.MemoryIDs[4])
@@ -111,7 +118,9 @@ func TestStageDeduplicatesWithinItsScopeOnly(t *testing.T) {
 	w := newWorld(t)
 	seen := map[uuid.UUID]bool{w.memory("Shared words."): true}
 	for _, change := range []func(*world){
-		func(w *world) { w.p.Agent = "other" }, func(w *world) { w.p.Project = "p" }, func(w *world) { w.p.Scope = "s" },
+		func(w *world) { w.p.Agent = "other" }, func(w *world) { w.p.Project = "p" }, func(w *world) {
+			w.p.Scope = "s"
+		},
 		func(w *world) { w.vis = schema.VisibilityGlobal }, func(w *world) { w.p.Tenant = "t2" },
 	} {
 		other := *w
@@ -222,13 +231,15 @@ func TestStageKeepsTextThatOnlyAReplayedCandidateRepeats(t *testing.T) {
 	w := newWorld(t)
 	w.stage(schema.Candidate{Content: "what came first", IdempotencyKey: "k"})
 	// The keyed candidate is not written; so the one after it, of the same words, has to be.
-	ack, _ := w.stage(schema.Candidate{Content: "words not seen yet", IdempotencyKey: "k"}, schema.Candidate{Content: "words not seen yet"},
+	ack, _ := w.stage(schema.Candidate{Content: "words not seen yet", IdempotencyKey: "k"},
+		schema.Candidate{Content: "words not seen yet"},
 		schema.Candidate{Content: "Words not seen yet."})
 	require.Equal(t, []int{0, 2}, ack.Deduped)
 	require.Equal(t, "words not seen yet", w.get(uuid.MustParse(ack.MemoryIDs[1])).Content)
 	require.Equal(t, ack.MemoryIDs[1], ack.MemoryIDs[2])
 
-	ack, _ = w.stage(schema.Candidate{Content: "alpha", IdempotencyKey: "k2"}, schema.Candidate{Content: "beta", IdempotencyKey: "k2"}, schema.Candidate{Content: "beta"})
+	ack, _ = w.stage(schema.Candidate{Content: "alpha", IdempotencyKey: "k2"},
+		schema.Candidate{Content: "beta", IdempotencyKey: "k2"}, schema.Candidate{Content: "beta"})
 	require.Equal(t, []int{1}, ack.Deduped)
 	require.Equal(t, "beta", w.get(uuid.MustParse(ack.MemoryIDs[2])).Content)
 }
@@ -240,7 +251,8 @@ func TestStageByManyWithOneKeyGivesOneResult(t *testing.T) {
 	var wg sync.WaitGroup
 	errs := make([]error, len(ids))
 	for i := range ids {
-		in := w.input(schema.Candidate{Content: fmt.Sprintf("text of client %d", i), IdempotencyKey: "k"}, schema.Candidate{Content: fmt.Sprintf("more of client %d", i), IdempotencyKey: "l"})
+		in := w.input(schema.Candidate{Content: fmt.Sprintf("text of client %d", i), IdempotencyKey: "k"},
+			schema.Candidate{Content: fmt.Sprintf("more of client %d", i), IdempotencyKey: "l"})
 		if i%2 == 0 {
 			in.Request.Candidates[0], in.Request.Candidates[1] = in.Request.Candidates[1], in.Request.Candidates[0]
 		}
@@ -265,7 +277,8 @@ func TestStageDoesNotLearnWhatCameOutOfRecall(t *testing.T) {
 	wrapped := intake.WrapRecalled("r1", "Alice lives in Paris.")
 	ack, _ := w.stage(
 		schema.Candidate{Content: wrapped},
-		schema.Candidate{Content: "an answer built on recall", Refs: []schema.Ref{{Kind: schema.RefRetrieval, Ref: "r1"}}},
+		schema.Candidate{Content: "an answer built on recall",
+			Refs: []schema.Ref{{Kind: schema.RefRetrieval, Ref: "r1"}}},
 		schema.Candidate{Content: wrapped + "\nBob moved to Rome."},
 	)
 	require.Equal(t, []int{0, 1}, ack.Recalled)
@@ -283,7 +296,8 @@ func TestStageKeepsNoTextBesideNoMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	said := func(content string) schema.Candidate {
-		return schema.Candidate{Content: content, IdempotencyKey: content, Speaker: "Ana", Session: "s", Tags: []string{"home"}}
+		return schema.Candidate{Content: content, IdempotencyKey: content, Speaker: "Ana", Session: "s",
+			Tags: []string{"home"}}
 	}
 	echo := said(intake.WrapRecalled("r1", "Alice lives in Paris."))
 	told := said("an answer built on recall")
@@ -337,11 +351,13 @@ func TestStageLeavesNothingHalfWritten(t *testing.T) {
 	w := newWorld(t)
 	w.memory("what was there")
 	const canary = "XyzzyCanary words"
-	for _, table := range []string{"memories", "memory_provenance", "memory_history", "index_outbox", "events", "memory_candidates",
+	for _, table := range []string{"memories", "memory_provenance", "memory_history", "index_outbox", "events",
+		"memory_candidates",
 		"ingest_batches", "jobs", "operations", "lexeme_stats", "corpus_stats"} {
 		before := w.snapshot()
 		w.breaking(table, func() {
-			_, err := w.Stage(ctx, w.input(schema.Candidate{Content: canary, IdempotencyKey: "k", Refs: []schema.Ref{{Kind: "event", Ref: "r"}}}))
+			_, err := w.Stage(ctx, w.input(schema.Candidate{Content: canary, IdempotencyKey: "k",
+				Refs: []schema.Ref{{Kind: "event", Ref: "r"}}}))
 			require.Error(t, err, table)
 			require.NotContains(t, err.Error(), "XyzzyCanary")
 		})
@@ -357,16 +373,21 @@ func TestStageTakesWhateverValidateAdmits(t *testing.T) {
 	longName := strings.Repeat("\U0001F9E0", schema.MaxNameLength)
 	for name, content := range map[string]string{
 		"many short words": distinct(schema.MaxContentBytes, func(i int) string { return fmt.Sprintf("%x ", i) }),
-		"hyphenated":       distinct(schema.MaxContentBytes, func(i int) string { return fmt.Sprintf("a%x-b%x ", i, i) }),
-		"links":            distinct(schema.MaxContentBytes, func(i int) string { return fmt.Sprintf("h%x.de/%x ", i, i) }),
-		"one word":         strings.Repeat("x", schema.MaxContentBytes),
-		"control":          "\x01\x1b[31m \\u0000 \ufffe \U0010ffff",
-		"punctuation":      "!!!",
-		"not a prefix":     "critical:",
-		"lone prefix":      "[a,b]:",
+		"hyphenated": distinct(schema.MaxContentBytes, func(i int) string {
+			return fmt.Sprintf("a%x-b%x ", i, i)
+		}),
+		"links": distinct(schema.MaxContentBytes, func(i int) string {
+			return fmt.Sprintf("h%x.de/%x ", i, i)
+		}),
+		"one word":     strings.Repeat("x", schema.MaxContentBytes),
+		"control":      "\x01\x1b[31m \\u0000 \ufffe \U0010ffff",
+		"punctuation":  "!!!",
+		"not a prefix": "critical:",
+		"lone prefix":  "[a,b]:",
 	} {
 		in := w.input(schema.Candidate{Content: content})
-		in.Request.Principal = schema.Principal{Tenant: "t", Agent: longName, Project: longName, Scope: longName, PolicyGroup: longName}
+		in.Request.Principal = schema.Principal{Tenant: "t", Agent: longName, Project: longName, Scope: longName,
+			PolicyGroup: longName}
 		require.NoError(t, in.Request.Validate(), name)
 		_, err := w.Stage(ctx, in)
 		require.NoError(t, err, name)

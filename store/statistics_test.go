@@ -105,25 +105,37 @@ func (w *world) fillAlike(tenant string, n int) {
 	})
 	_, err = w.owner.CopyFrom(ctx, pgx.Identifier{"pg_temp", "alike"}, []string{"n", "c", "hash", "v"}, rows)
 	require.NoError(w.t, err)
-	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content, content_hash, payload,
-			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain, last_reinforced_at, deletion_policy,
+	w.exec(`INSERT INTO memories (tenant, id, agent_id, type, category, tier, typology, content, normalized_content,
+		content_hash, payload,
+			confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain,
+			last_reinforced_at, deletion_policy,
 			occurred_at, created_at, updated_at, created_by)
-		SELECT $1, md5($1 || n)::uuid, 'a', 'episodic', 'fact', 'session', 'episodic', c, lower(c), hash, '{"kind": "episodic", "timeline": []}',
-			1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x' FROM pg_temp.alike`, tenant)
+		SELECT $1, md5($1 || n)::uuid, 'a', 'episodic', 'fact', 'session', 'episodic', c, lower(c), hash,
+		'{"kind": "episodic", "timeline": []}',
+			1, 0.5, 1, now(), 'exponential', '1 day', 0, 0, now(), 'auto_prune', now(), now(), now(), 'x'
+				FROM pg_temp.alike`, tenant)
 	for _, sql := range []string{
-		`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l WHERE m.tenant = $1 GROUP BY 1, 2`,
+		`INSERT INTO lexeme_stats SELECT m.tenant, l.lexeme, count(*) FROM memories m, unnest(m.tsv) l
+			WHERE m.tenant = $1 GROUP BY 1, 2`,
 		`INSERT INTO corpus_stats SELECT tenant, count(*), sum(length(tsv)) FROM memories WHERE tenant = $1 GROUP BY 1`,
-		`INSERT INTO entity_claims SELECT $1, md5($1 || n)::uuid, 'service s' || n, 'listens on', 'port', false, now() FROM pg_temp.alike`,
-		`INSERT INTO ingest_batches SELECT $1, md5($1)::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5, 500, now()`,
-		`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category, sensitivity,
+		`INSERT INTO entity_claims SELECT $1, md5($1 || n)::uuid, 'service s' || n, 'listens on', 'port', false, now()
+			FROM pg_temp.alike`,
+		`INSERT INTO ingest_batches SELECT $1, md5($1)::uuid, 'w', 'a', '', '', '', 'private', 'controlled', true, 0.5,
+			500, now()`,
+		`INSERT INTO memory_candidates (tenant, id, batch_id, ordinal, state, memory_id, source_kind, content, category,
+			sensitivity,
 				occurred_at, created_at, extraction)
-			SELECT $1, md5($1 || n)::uuid, md5($1)::uuid, n, 'staged', md5($1 || n)::uuid, 'observation', c, 'fact', 'low',
+			SELECT $1, md5($1 || n)::uuid, md5($1)::uuid, n, 'staged', md5($1 || n)::uuid, 'observation', c, 'fact',
+			'low',
 				now(), now(), '{"facts": []}' FROM pg_temp.alike`,
-		`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
+		`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts,
+			created_at, updated_at)
 			SELECT tenant, id, 'ingest', 'pending', 'extract', batch_id, id, memory_id, 'w', 3, now(), now()
 			FROM memory_candidates WHERE tenant = $1`,
-		`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-			SELECT $1, md5($1 || n)::uuid, md5($1 || n)::uuid, '` + rank.HashModel + `', 384, v, 'session', 'episodic', hash, now()
+		`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
+			created_at)
+			SELECT $1, md5($1 || n)::uuid, md5($1 || n)::uuid, '` + rank.HashModel +
+			`', 384, v, 'session', 'episodic', hash, now()
 			FROM pg_temp.alike`,
 	} {
 		w.exec(sql, tenant)
@@ -186,7 +198,8 @@ func rowsRead(t *testing.T, s *store.Store, listen *tracer, fn func() error) (to
 			}
 			var out []struct{ Plan planNode }
 			var raw json.RawMessage
-			if err := tx.QueryRow(ctx, `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) `+st.sql, st.args...).Scan(&raw); err != nil {
+			if err := tx.QueryRow(ctx, `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) `+st.sql,
+				st.args...).Scan(&raw); err != nil {
 				return fmt.Errorf("%w: %s", err, st.sql)
 			}
 			if err := json.Unmarshal(raw, &out); err != nil {
@@ -215,7 +228,8 @@ func TestNeighborsReadFewRowsWhateverTheStatistics(t *testing.T) {
 			var queries []search.NeighborQuery
 			for i := range 20 {
 				f := fact(alike(i))
-				f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", i), Predicate: "listens on", Object: fmt.Sprintf("port %d", i)}
+				f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", i), Predicate: "listens on",
+					Object: fmt.Sprintf("port %d", i)}
 				queries = append(queries, search.NeighborQuery{Fact: f, Exclude: uuid.New(), At: time.Now(),
 					Embedding: &pg.Embedding{Model: hash, Vector: embed(t, f.Content)}})
 			}
@@ -283,7 +297,8 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 				{"lease extract", func(s *store.Store) error { return second(s.LeaseExtract(ctx, r, w.now)) }},
 				{"save extractions", func(s *store.Store) error {
 					var done []pipeline.Extracted
-					rows, err := w.owner.Query(ctx, `SELECT id, content FROM memory_candidates WHERE batch_id = $1 ORDER BY ordinal`, r.BatchID)
+					rows, err := w.owner.Query(ctx,
+						`SELECT id, content FROM memory_candidates WHERE batch_id = $1 ORDER BY ordinal`, r.BatchID)
 					if err != nil {
 						return err
 					}
@@ -291,13 +306,16 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 					var content string
 					_, err = pgx.ForEachRow(rows, []any{&id, &content}, func() error {
 						f := fact("The " + content)
-						f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", len(done)), Predicate: "listens on", Object: content}
-						part := memory.Triple{Source: f.Claim.Subject, Relationship: "part of", Target: fmt.Sprintf("fleet %d", len(done)), Confidence: 1}
+						f.Claim = memory.Claim{Subject: fmt.Sprintf("service s%d", len(done)), Predicate: "listens on",
+							Object: content}
+						part := memory.Triple{Source: f.Claim.Subject, Relationship: "part of",
+							Target: fmt.Sprintf("fleet %d", len(done)), Confidence: 1}
 						done = append(done, pipeline.Extracted{CandidateID: id,
 							Extraction: memory.Extraction{Facts: []memory.Fact{f}, Triples: []memory.Triple{part}}})
 						candidates = append(candidates, id)
-						facts = append(facts, pipeline.Decided{CandidateID: id, Fact: f, Embedding: &pg.Embedding{Model: hash, Vector: embed(t, f.Content)},
-							Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"}})
+						facts = append(facts, pipeline.Decided{CandidateID: id, Fact: f,
+							Embedding: &pg.Embedding{Model: hash, Vector: embed(t, f.Content)},
+							Proposal:  memory.Proposal{Action: schema.ActionAdd, Confidence: 1, Reason: "new"}})
 						return nil
 					})
 					if err != nil {
@@ -310,7 +328,8 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 				{"neighbors", func(s *store.Store) (err error) {
 					var queries []search.NeighborQuery
 					for _, f := range facts[:20] {
-						queries = append(queries, search.NeighborQuery{Fact: f.Fact, Exclude: f.CandidateID, Embedding: f.Embedding, At: w.now})
+						queries = append(queries, search.NeighborQuery{Fact: f.Fact, Exclude: f.CandidateID,
+							Embedding: f.Embedding, At: w.now})
 					}
 					found, err = s.Neighbors(ctx, w.p, queries)
 					return err
@@ -351,10 +370,12 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 				s.Close() // has the server add up what was read
 				time.Sleep(50 * time.Millisecond)
 				after := w.tableReads()
-				// An index entry and its row are two, and how many a vector index reads varies by a third. A plan that runs
+				// An index entry and its row are two, and how many a vector index reads varies by a third. A plan that
+				// runs
 				// away reads all rows once a fact: 200 times.
 				for table, n := range after {
-					require.LessOrEqual(t, n-before[table], int64(20*(freshRows+size)), "%s reads %s", phase.name, table)
+					require.LessOrEqual(t, n-before[table], int64(20*(freshRows+size)), "%s reads %s", phase.name,
+						table)
 				}
 				before = after
 			}

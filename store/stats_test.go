@@ -39,7 +39,8 @@ func TestTextStatisticsStayExact(t *testing.T) {
 			if len(ack.Deduped) > 0 && ack.Deduped[len(ack.Deduped)-1] == 2 {
 				continue
 			}
-			ideas := []idea{{fact: fact(text("added")), action: schema.ActionAdd}, {fact: fact(text("added")), action: schema.ActionAdd}}
+			ideas := []idea{{fact: fact(text("added")), action: schema.ActionAdd},
+				{fact: fact(text("added")), action: schema.ActionAdd}}
 			for _, action := range []schema.Action{schema.ActionUpdate, schema.ActionDelete, schema.ActionUpdate} {
 				target := rapid.SampledFrom(live[:len(live)-1]).Draw(rt, "target")
 				ideas = append(ideas, idea{fact: fact(text("changed")), action: action, target: target})

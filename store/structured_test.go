@@ -53,7 +53,9 @@ func (w *world) written(source string, f memory.Fact) uuid.UUID {
 	_, r := w.source(source, idea{fact: f, action: schema.ActionAdd})
 	require.Equal(w.t, 1, w.write(r).Added)
 	var id uuid.UUID
-	require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT memory_id FROM proposals WHERE batch_id = $1 AND state = 'applied'`, r.BatchID).Scan(&id))
+	require.NoError(w.t,
+		w.owner.QueryRow(ctx, `SELECT memory_id FROM proposals WHERE batch_id = $1 AND state = 'applied'`,
+			r.BatchID).Scan(&id))
 	return id
 }
 
@@ -64,7 +66,8 @@ func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
 	f.Hints = []string{"Whom could we visit in Portugal?"}
 	id := w.written("a talk about Alice, who has moved", f)
 	require.Equal(t, map[string]string{"Whom could we visit in Portugal?": "model",
-		"Where is the home, residence or address of Alice, in which city, town, state or country is Alice based?": "rules"}, w.hints(id))
+		"Where is the home, residence or address of Alice, in which city, town, state or country is Alice " +
+			"based?": "rules"}, w.hints(id))
 	mine := pg.Filter{Principal: w.p}
 	hits, err := w.SearchHints(ctx, mine, question(t, w, mine, "what is the address of Alice"), 10)
 	require.Equal(t, []uuid.UUID{id}, hitIDs(t, hits, err))
@@ -74,7 +77,8 @@ func TestHintsFindWhatIsToldInOtherWords(t *testing.T) {
 		hits, err = w.SearchHints(ctx, mine, question(t, w, mine, query), 10)
 		require.Empty(t, hitIDs(t, hits, err), query)
 	}
-	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}},
+	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}},
+		{Principal: schema.Principal{Tenant: "t2", Agent: "a"}},
 		{Principal: schema.Principal{Tenant: "t", Agent: "a", Scope: "s"}}} {
 		hits, err = w.SearchHints(ctx, other, question(t, w, other, "address of Alice"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
@@ -147,7 +151,8 @@ func TestErasureLeavesNoHint(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, w.hints(id))
 		require.Len(t, w.hints(kept), 1)
-		require.Zero(t, w.count("memory_candidates", "extraction::text LIKE '%Portugal%'"), "nor in what it was extracted with")
+		require.Zero(t, w.count("memory_candidates", "extraction::text LIKE '%Portugal%'"),
+			"nor in what it was extracted with")
 		require.Zero(t, w.count("proposals", "fact::text LIKE '%Portugal%'"))
 	}
 }
@@ -168,7 +173,8 @@ func TestClaimsAreFoundByWhatTheySay(t *testing.T) {
 	require.InDelta(t, 0.55+0.3*m.Importance+0.15*m.Confidence, hits[0].Score, 1e-9, "each word of the query matched")
 	hits, err = w.SearchClaims(ctx, mine, question(t, w, mine, "does Bob or Alice like tea, or Alice's coffee"), 10)
 	require.Equal(t, []uuid.UUID{tea, id}, hitIDs(t, hits, err), "the claim that holds more of it first")
-	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
+	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}},
+		{Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
 		hits, err = w.SearchClaims(ctx, other, question(t, w, other, "where does Alice work?"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
 	}
@@ -183,8 +189,10 @@ func (w *world) graph(names ...string) []uuid.UUID {
 	w.t.Helper()
 	var memories, entities []uuid.UUID
 	for i, name := range names {
-		memories, entities = append(memories, w.memory(fmt.Sprintf("memory number %d about something", i))), append(entities, uuid.New())
-		w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at) VALUES ('t', $1, $2, $2, 1, now(), now())`, entities[i], name)
+		memories, entities = append(memories,
+			w.memory(fmt.Sprintf("memory number %d about something", i))), append(entities, uuid.New())
+		w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
+			VALUES ('t', $1, $2, $2, 1, now(), now())`, entities[i], name)
 		w.exec(`INSERT INTO memory_entity_mentions VALUES ('t', $1, $2, now())`, memories[i], entities[i])
 		if i > 0 {
 			w.graphEdge(entities[i-1], entities[i], 0.9, 3)
@@ -196,7 +204,8 @@ func (w *world) graph(names ...string) []uuid.UUID {
 // graphEdge puts an edge past the store, said by so many memories of the world's own.
 func (w *world) graphEdge(from, to uuid.UUID, confidence float64, mentions int) {
 	w.t.Helper()
-	w.exec(`INSERT INTO entity_relations VALUES ('t', $1, 'knows', $2, $3, $4, now(), now())`, from, to, mentions, confidence)
+	w.exec(`INSERT INTO entity_relations VALUES ('t', $1, 'knows', $2, $3, $4, now(), now())`, from, to, mentions,
+		confidence)
 	for n := range mentions {
 		w.says(w.memory(fmt.Sprintf("witness %d of %s and %s", n, from, to)), from, to)
 	}
@@ -213,7 +222,9 @@ func TestTheGraphIsWalkedAlongWhatTheAskerMaySee(t *testing.T) {
 	w := newWorld(t)
 	named := w.graph("ann", "bob")
 	var ann, bob uuid.UUID
-	require.NoError(t, w.owner.QueryRow(ctx, `SELECT min(id::text) FILTER (WHERE canonical_name = 'ann'), min(id::text) FILTER (WHERE canonical_name = 'bob') FROM entities`).Scan(&ann, &bob))
+	require.NoError(t, w.owner.QueryRow(ctx,
+		`SELECT min(id::text) FILTER (WHERE canonical_name = 'ann'), min(id::text) FILTER (WHERE canonical_name = 'bob')
+			FROM entities`).Scan(&ann, &bob))
 	mine := pg.Filter{Principal: w.p}
 	find := func(f pg.Filter) []uuid.UUID {
 		hits, err := w.SearchGraph(ctx, f, question(t, w, f, "what does ann do?"), 10)
@@ -250,7 +261,8 @@ func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
 		hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, query), 10)
 		require.Empty(t, hitIDs(t, hits, err), query)
 	}
-	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}}, {Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
+	for _, other := range []pg.Filter{{Principal: schema.Principal{Tenant: "t", Agent: "b"}},
+		{Principal: schema.Principal{Tenant: "t2", Agent: "a"}}} {
 		hits, err = w.SearchGraph(ctx, other, question(t, w, other, "atlas project"), 10)
 		require.Empty(t, hitIDs(t, hits, err))
 	}
@@ -258,7 +270,8 @@ func TestTheGraphIsWalkedFromWhatTheQueryNames(t *testing.T) {
 	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "atlas project"), 10)
 	require.Equal(t, chain[:1], hitIDs(t, hits, err), "edges that are doubtful are not followed")
 	w.exec(`UPDATE entity_relations SET confidence = 0.55, mentions = 1 WHERE tenant = 't'`)
-	w.exec(`DELETE FROM entity_relation_sources x USING entity_relation_sources y WHERE x.source_id = y.source_id AND x.target_id = y.target_id AND x.memory_id > y.memory_id`)
+	w.exec(`DELETE FROM entity_relation_sources x USING entity_relation_sources y WHERE x.source_id = y.source_id
+		AND x.target_id = y.target_id AND x.memory_id > y.memory_id`)
 	hits, err = w.SearchGraph(ctx, mine, question(t, w, mine, "atlas project"), 10)
 	require.Equal(t, chain[:1], hitIDs(t, hits, err), "nor those that are weak: 0.55 of a half")
 }
@@ -269,17 +282,24 @@ func TestAHubCostsOneStatement(t *testing.T) {
 	w := newWorld(t)
 	chain := w.graph("hub", "spoke")
 	w.exec(`INSERT INTO entities (tenant, id, canonical_name, name, mentions, created_at, updated_at)
-		SELECT 't', lpad(to_hex(g), 32, '0')::uuid, 'node' || g, 'node', 0, now(), now() FROM generate_series(1, 3000) g`)
-	w.exec(`INSERT INTO entity_relations SELECT 't', (SELECT id FROM entities WHERE canonical_name = 'hub'), 'knows', id, 5, 0.8, now(), now() FROM entities WHERE canonical_name LIKE 'node%'`)
-	w.exec(`INSERT INTO entity_relations SELECT 't', a.id, 'knows', b.id, 5, 0.8, now(), now() FROM entities a, entities b WHERE a.canonical_name LIKE 'node1%' AND b.canonical_name IN ('node7', 'node8', 'spoke')`)
-	w.exec(`INSERT INTO entity_relation_sources SELECT 't', $1, source_id, relationship, target_id FROM entity_relations ON CONFLICT DO NOTHING`, chain[0])
+		SELECT 't', lpad(to_hex(g), 32, '0')::uuid, 'node' || g, 'node', 0, now(), now()
+			FROM generate_series(1, 3000) g`)
+	w.exec(`INSERT INTO entity_relations SELECT 't', (SELECT id FROM entities
+		WHERE canonical_name = 'hub'), 'knows', id, 5, 0.8, now(), now() FROM entities
+			WHERE canonical_name LIKE 'node%'`)
+	w.exec(`INSERT INTO entity_relations SELECT 't', a.id, 'knows', b.id, 5, 0.8, now(), now()
+		FROM entities a, entities b WHERE a.canonical_name LIKE 'node1%'
+			AND b.canonical_name IN ('node7', 'node8', 'spoke')`)
+	w.exec(`INSERT INTO entity_relation_sources SELECT 't', $1, source_id, relationship, target_id FROM entity_relations
+		ON CONFLICT DO NOTHING`, chain[0])
 	listen := &tracer{}
 	s, err := store.OpenTraced(ctx, w.url, listen)
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	var hits []search.Hit
 	sent, err := listen.of(func() error {
-		hits, err = s.SearchGraph(ctx, pg.Filter{Principal: w.p}, question(t, s, pg.Filter{Principal: w.p}, "tell me of the hub"), 50)
+		hits, err = s.SearchGraph(ctx, pg.Filter{Principal: w.p},
+			question(t, s, pg.Filter{Principal: w.p}, "tell me of the hub"), 50)
 		return err
 	})
 	require.Contains(t, hitIDs(t, hits, err), chain[1])
@@ -307,14 +327,16 @@ func TestTimeFindsWhatIsOfIt(t *testing.T) {
 		return hitIDs(t, hits, err)
 	}
 	require.Equal(t, []uuid.UUID{yesterday}, find("what happened yesterday", mine))
-	require.ElementsMatch(t, []uuid.UUID{yesterday, before}, find("what happened last week or since monday or in february 2026", mine))
+	require.ElementsMatch(t, []uuid.UUID{yesterday, before},
+		find("what happened last week or since monday or in february 2026", mine))
 	require.Empty(t, find("what happened", mine))
 	require.Empty(t, find("in 2019", mine))
 	require.Equal(t, []uuid.UUID{before, yesterday}, append(find("4 days ago or 5 days ago", mine), yesterday))
 	require.Empty(t, find("yesterday", pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: "b"}}))
 	require.Empty(t, find("yesterday", pg.Filter{Principal: schema.Principal{Tenant: "t2", Agent: "a"}}))
 
-	w.exec(`UPDATE memories SET validity = 'timeboxed', valid_from = '2025-06-01', valid_until = '2025-09-01' WHERE id = $1`, before)
+	w.exec(`UPDATE memories SET validity = 'timeboxed', valid_from = '2025-06-01', valid_until = '2025-09-01'
+		WHERE id = $1`, before)
 	require.Equal(t, []uuid.UUID{before}, find("in July 2025", mine), "what held then")
 	require.Equal(t, []uuid.UUID{before}, find("before July 2025", mine))
 	require.Empty(t, find("in September 2025", mine))

@@ -38,7 +38,8 @@ func (w *world) knows(p schema.Principal, v schema.Visibility, content string) u
 
 func (w *world) asks(p schema.Principal, question string) topics.Topic {
 	w.t.Helper()
-	t, err := w.AddTopic(ctx, topics.TopicRequest{Principal: p, Question: question, ReadPolicy: schema.ReadShared}, w.now)
+	t, err := w.AddTopic(ctx, topics.TopicRequest{Principal: p, Question: question, ReadPolicy: schema.ReadShared},
+		w.now)
 	require.NoError(w.t, err)
 	return t
 }
@@ -88,7 +89,8 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 	require.Equal(t, 1, number)
 	shown := w.topic(topic)
 	require.Equal(t, topics.Fresh, shown.Freshness)
-	require.Equal(t, []topics.Part{{Text: "Billing runs on Postgres.", Memories: []string{one.String()}}}, shown.Answer.Parts)
+	require.Equal(t, []topics.Part{{Text: "Billing runs on Postgres.", Memories: []string{one.String()}}},
+		shown.Answer.Parts)
 
 	two := w.knows(w.p, schema.VisibilityPrivate, "Billing is owned by payments.")
 	for i := range topics.KeptAnswers + 3 {
@@ -104,7 +106,8 @@ func TestTopicIsOpenedOnceAndAnsweredWithHistory(t *testing.T) {
 	require.Len(t, history, topics.KeptAnswers)
 	require.Equal(t, topics.KeptAnswers+4, history[0].Number)
 
-	require.ErrorIs(t, w.RemoveTopic(ctx, schema.Principal{Tenant: "t", Agent: "another"}, uuid.MustParse(topic.ID), w.now),
+	require.ErrorIs(t, w.RemoveTopic(ctx, schema.Principal{Tenant: "t", Agent: "another"}, uuid.MustParse(topic.ID),
+		w.now),
 		pg.ErrNotFound)
 	require.NoError(t, w.RemoveTopic(ctx, w.p, uuid.MustParse(topic.ID), w.now))
 	_, err = w.Topic(ctx, w.p, uuid.MustParse(topic.ID), whatSees)
@@ -227,7 +230,8 @@ func TestTopicShowsOnlyWhatItsPrincipalMaySee(t *testing.T) {
 		hash, _ := w.drafts(topic, ids...)
 		w.publishes(topic, hash)
 		for _, id := range ids {
-			change := rapid.SampledFrom([]string{"", "visibility = 'private'", "sensitivity = 'hyper'", "agent_id = 'zoe'"}).Draw(r, "change")
+			change := rapid.SampledFrom([]string{"", "visibility = 'private'", "sensitivity = 'hyper'",
+				"agent_id = 'zoe'"}).Draw(r, "change")
 			if change != "" {
 				_, err := w.owner.Exec(ctx, `UPDATE memories SET `+change+` WHERE id = $1`, id)
 				require.NoError(r, err)
@@ -281,7 +285,8 @@ func TestTokenBudget(t *testing.T) {
 	s := testkit.Store(t)
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	reserve := func(key string, tokens int64, at time.Time) error {
-		return s.ReserveTokens(ctx, budgets.Reservation{Tenant: "t", Key: key, Purpose: "topic", Tokens: tokens, Limit: 100}, at)
+		return s.ReserveTokens(ctx, budgets.Reservation{Tenant: "t", Key: key, Purpose: "topic", Tokens: tokens,
+			Limit: 100}, at)
 	}
 	var wg sync.WaitGroup
 	failed := make([]error, 20)
@@ -311,7 +316,8 @@ func TestTokenBudget(t *testing.T) {
 	require.NoError(t, reserve("next", 35, now))
 	require.Error(t, reserve("over", 1, now))
 	require.NoError(t, reserve("tomorrow", 100, now.Add(12*time.Hour)))
-	require.NoError(t, s.ReserveTokens(ctx, budgets.Reservation{Tenant: "t", Key: "no limit", Purpose: "topic", Tokens: 1 << 40}, now))
+	require.NoError(t, s.ReserveTokens(ctx, budgets.Reservation{Tenant: "t", Key: "no limit", Purpose: "topic",
+		Tokens: 1 << 40}, now))
 	other, err := s.TokenDay(ctx, "another", now)
 	require.NoError(t, err)
 	require.Zero(t, other.Used())
@@ -321,7 +327,8 @@ func TestTokenBudget(t *testing.T) {
 func TestTopicsAreExportedWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	topic, other := w.asks(w.p, "What about billing?"), w.asks(schema.Principal{Tenant: w.p.Tenant, Agent: "zoe"}, "What about zoe?")
+	topic, other := w.asks(w.p, "What about billing?"), w.asks(schema.Principal{Tenant: w.p.Tenant, Agent: "zoe"},
+		"What about zoe?")
 	id := w.knows(w.p, schema.VisibilityPrivate, "Billing uses the xyzzycanary vault.")
 	hash, _ := w.drafts(topic, id)
 	w.publishes(topic, hash)
@@ -351,7 +358,8 @@ func TestTopicsAreExportedWithoutAnswers(t *testing.T) {
 	moved := other
 	moved.Principal.Tenant = "another"
 	require.Equal(t, topics.NeverAnswered, w.topic(moved).Freshness)
-	filtered, err := w.Export(ctx, transfer.ExportSelection{Filter: pg.Filter{Principal: w.p, Tags: []string{"x"}}}, w.now,
+	filtered, err := w.Export(ctx, transfer.ExportSelection{Filter: pg.Filter{Principal: w.p, Tags: []string{"x"}}},
+		w.now,
 		func(transfer.ExportLine) error { return nil })
 	require.NoError(t, err)
 	require.Zero(t, filtered.Topics)

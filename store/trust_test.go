@@ -19,9 +19,12 @@ func TestLooksAreBoundedBySensitivity(t *testing.T) {
 	w := newWorld(t)
 	open := w.keep(semantic("open", "x", "states", "open", `{"mode":"global"}`))
 	secret := semantic("secret", "y", "states", "secret", `{"mode":"global"}`)
-	secret.Sensitivity, secret.Relations = schema.SensitivityHigh, []schema.Relation{{Predicate: "supports", TargetID: open.String(), Weight: 1}}
+	secret.Sensitivity, secret.Relations = schema.SensitivityHigh, []schema.Relation{{Predicate: "supports",
+		TargetID: open.String(), Weight: 1}}
 	id := w.keep(secret)
-	_, err := w.owner.Exec(ctx, `INSERT INTO memory_links (tenant, source_id, target_id, predicate, weight, reason, created_at) VALUES ($1, $2, $3, 'supports', 1, 'it tells', now())`, w.p.Tenant, open, id)
+	_, err := w.owner.Exec(ctx,
+		`INSERT INTO memory_links (tenant, source_id, target_id, predicate, weight, reason, created_at)
+			VALUES ($1, $2, $3, 'supports', 1, 'it tells', now())`, w.p.Tenant, open, id)
 	require.NoError(t, err)
 	high := policy.UpTo(schema.SensitivityHigh)
 	future := time.Now().Add(time.Hour)

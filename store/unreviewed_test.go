@@ -46,7 +46,8 @@ func (w *world) contested(a, b uuid.UUID) {
 	for _, id := range []uuid.UUID{a, b} {
 		require.Equal(w.t, schema.StatusContested, w.get(id).Status)
 	}
-	require.Equal(w.t, 2, w.count("memory_links", "predicate = 'contradicts' AND ARRAY[source_id, target_id] <@ ARRAY[$1, $2]::uuid[]", a, b))
+	require.Equal(w.t, 2, w.count("memory_links",
+		"predicate = 'contradicts' AND ARRAY[source_id, target_id] <@ ARRAY[$1, $2]::uuid[]", a, b))
 }
 
 // A contradiction that no one reviews ends in contestation, not in nothing (document 004 §7).
@@ -60,9 +61,10 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 	}{
 		"words that contradict": {idea: idea{fact: said, action: schema.ActionUpdate}},
 		"a deletion":            {idea: idea{fact: said, action: schema.ActionDelete}},
-		"of what has changed": {idea: idea{fact: said, action: schema.ActionUpdate}, before: func(w *world, target uuid.UUID) {
-			w.modifyOne(schema.Patch{ID: target.String(), Tags: &[]string{"drinks"}, Reason: "sorted"})
-		}},
+		"of what has changed": {idea: idea{fact: said, action: schema.ActionUpdate},
+			before: func(w *world, target uuid.UUID) {
+				w.modifyOne(schema.Patch{ID: target.String(), Tags: &[]string{"drinks"}, Reason: "sorted"})
+			}},
 		"of what is pinned": {idea: idea{fact: said, action: schema.ActionUpdate}, pinned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,14 +89,17 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 			require.Equal(t, c.pinned, w.get(target).Lifecycle.Pinned)
 
 			item := w.reviews(pipeline.ReviewFilter{State: schema.ReviewsDecided})[0]
-			require.Equal(t, []any{schema.ProposalExpired, drawn[0].ID, "review-policy"}, []any{item.State, item.MemoryID, item.ReviewedBy})
+			require.Equal(t, []any{schema.ProposalExpired, drawn[0].ID, "review-policy"},
+				[]any{item.State, item.MemoryID, item.ReviewedBy})
 			result := w.settle(item, schema.DecisionApprove)
 			require.Equal(t, []any{schema.ReviewExpired, drawn[0].ID}, []any{result.Status, result.MemoryID})
 			require.Contains(t, result.Why, "contested")
 			outcome := w.outcomes(r)[0]
-			require.Equal(t, []any{true, drawn[0].ID, content}, []any{outcome.Contested, outcome.MemoryID, outcome.Target})
+			require.Equal(t, []any{true, drawn[0].ID, content},
+				[]any{outcome.Contested, outcome.MemoryID, outcome.Target})
 			h := w.history(target)
-			require.Equal(t, []any{schema.AuditContest, "review-policy"}, []any{h[len(h)-1].Action, h[len(h)-1].ChangedBy})
+			require.Equal(t, []any{schema.AuditContest, "review-policy"},
+				[]any{h[len(h)-1].Action, h[len(h)-1].ChangedBy})
 
 			// A person may still settle it, as any contested pair.
 			found, err := w.Contradictions(ctx, w.p, pg.Page{})
@@ -108,13 +113,16 @@ func TestAnUnreviewedContradictionIsContested(t *testing.T) {
 func TestAnUnreviewedClaimIsContested(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	first, r := w.source("Ana said where she lives", idea{fact: lives("Ana lives in Lisbon", "Ana", "Lisbon"), action: schema.ActionAdd})
+	first, r := w.source("Ana said where she lives",
+		idea{fact: lives("Ana lives in Lisbon", "Ana", "Lisbon"), action: schema.ActionAdd})
 	require.Equal(t, 1, w.write(r).Added)
 	held := uuid.MustParse(w.facts(first)[0].ID)
-	second, r := unreviewed(t, w, "Ana said it again", idea{fact: lives("Ana lives in Porto", "Ana", "Porto"), action: schema.ActionAdd})
+	second, r := unreviewed(t, w, "Ana said it again",
+		idea{fact: lives("Ana lives in Porto", "Ana", "Porto"), action: schema.ActionAdd})
 	w.expireAll(r)
 	w.contested(held, uuid.MustParse(w.facts(second)[0].ID))
-	require.Equal(t, 1, w.count("memory_history", "memory_id = $1 AND changed_by = 'review-policy' AND metadata->>'expired' = 'true'", second))
+	require.Equal(t, 1, w.count("memory_history",
+		"memory_id = $1 AND changed_by = 'review-policy' AND metadata->>'expired' = 'true'", second))
 }
 
 // Where the other side is known already, that memory is contested, and nothing is written twice.
@@ -125,7 +133,8 @@ func TestAnUnreviewedContradictionThatIsKnown(t *testing.T) {
 	known, r := w.source("Ana spoke of tea", idea{fact: fact("Ana does not like green tea"), action: schema.ActionAdd})
 	require.Equal(t, 1, w.write(r).Added)
 	other := uuid.MustParse(w.facts(known)[0].ID)
-	_, r = unreviewed(t, w, "Ana spoke of tea again", idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate, target: target})
+	_, r = unreviewed(t, w, "Ana spoke of tea again",
+		idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate, target: target})
 	w.expireAll(r)
 	w.contested(target, other)
 	require.Equal(t, 1, w.count("memories", "content = 'Ana does not like green tea'"))
@@ -139,7 +148,9 @@ func TestAContestOfWhatIsKnownMarksBoth(t *testing.T) {
 	target := w.memory("Ana likes green tea")
 	known, r := w.source("Ana spoke of tea", idea{fact: fact("Ana does not like green tea"), action: schema.ActionAdd})
 	require.Equal(t, 1, w.write(r).Added)
-	_, r = w.source("Ana spoke of tea again", idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate, target: target, change: memory.ChangeContest})
+	_, r = w.source("Ana spoke of tea again",
+		idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate, target: target,
+			change: memory.ChangeContest})
 	w.write(r)
 	w.contested(target, uuid.MustParse(w.facts(known)[0].ID))
 }
@@ -152,10 +163,14 @@ func TestWhatContradictsNothingIsGivenUp(t *testing.T) {
 		idea   idea
 		before func(w *world, source, target uuid.UUID)
 	}{
-		"a further detail":        {idea: idea{fact: fact("Ana likes strong green tea"), action: schema.ActionUpdate}},
-		"the target is forgotten": {said, func(w *world, _, target uuid.UUID) { w.forgetAll(w.forgets("", named(target))) }},
-		"the source is forgotten": {said, func(w *world, source, _ uuid.UUID) { w.forgetAll(w.forgets("", named(source))) }},
-		"writes are frozen":       {said, func(w *world, _, _ uuid.UUID) { w.policy.Mode = schema.ModeFrozen }},
+		"a further detail": {idea: idea{fact: fact("Ana likes strong green tea"), action: schema.ActionUpdate}},
+		"the target is forgotten": {said, func(w *world, _, target uuid.UUID) {
+			w.forgetAll(w.forgets("", named(target)))
+		}},
+		"the source is forgotten": {said, func(w *world, source, _ uuid.UUID) {
+			w.forgetAll(w.forgets("", named(source)))
+		}},
+		"writes are frozen": {said, func(w *world, _, _ uuid.UUID) { w.policy.Mode = schema.ModeFrozen }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,7 +185,8 @@ func TestWhatContradictsNothingIsGivenUp(t *testing.T) {
 			w.expireAll(r)
 			require.Equal(t, before, w.count("memories", "status = 'active'"))
 			require.Zero(t, w.count("memories", "status = 'contested'"))
-			require.Equal(t, 1, w.count("proposals", "state = 'expired' AND memory_id IS NULL AND review_reason = 'no one decided in time'"))
+			require.Equal(t, 1, w.count("proposals",
+				"state = 'expired' AND memory_id IS NULL AND review_reason = 'no one decided in time'"))
 		})
 	}
 }
@@ -180,7 +196,8 @@ func TestAContestationIsWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	w := reviewWorld(t)
 	target := w.memory("Ana likes green tea")
-	_, r := unreviewed(t, w, "What Ana said of tea", idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate, target: target})
+	_, r := unreviewed(t, w, "What Ana said of tea",
+		idea{fact: fact("Ana does not like green tea"), action: schema.ActionUpdate, target: target})
 	for _, table := range []string{"memories", "memory_history", "memory_links", "index_outbox", "proposals"} {
 		before := w.snapshot()
 		w.breaking(table, func() {

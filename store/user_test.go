@@ -63,7 +63,9 @@ func TestUsersWhoSayTheSameAreKeptApart(t *testing.T) {
 	// Deciding is offered the user's own, by words, by claim and by vector.
 	moved := lives("I live in Oslo now with two cats.", "user", "Oslo")
 	for _, w := range []*world{maya, tom} {
-		found, err := w.Neighbors(ctx, w.p.Owner(), []search.NeighborQuery{{Fact: moved, Embedding: &pg.Embedding{Model: hash, Vector: embed(t, moved.Content)}}})
+		found, err := w.Neighbors(ctx, w.p.Owner(),
+			[]search.NeighborQuery{{Fact: moved,
+				Embedding: &pg.Embedding{Model: hash, Vector: embed(t, moved.Content)}}})
 		require.NoError(t, err)
 		require.NotEmpty(t, found[0])
 		for _, n := range found[0] {
@@ -130,7 +132,8 @@ func TestUsersDoNotReachEachOther(t *testing.T) {
 
 		tom.unchanged(name, func() {
 			importance := 0.1
-			require.Equal(t, schema.PatchNotFound, tom.modifyOne(schema.Patch{ID: id.String(), Importance: &importance}).Status, "modify %s", name)
+			require.Equal(t, schema.PatchNotFound,
+				tom.modifyOne(schema.Patch{ID: id.String(), Importance: &importance}).Status, "modify %s", name)
 			require.Equal(t, schema.RecoverNotFound, tom.recoverOne(id).Status, "recover %s", name)
 			for _, action := range []schema.ReviseAction{schema.ReviseRetract, schema.ReviseSupersede} {
 				req := tom.revision(action, nil, schema.Target{ID: id.String(), IfVersion: 1})
@@ -153,7 +156,8 @@ func TestUsersDoNotReachEachOther(t *testing.T) {
 		}
 	}
 	// A record does not take the place of one that is there, nor refer to another user's.
-	m := record(t, `{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "th", "state": "planning", "context_summary": "mine"}}`)
+	m := record(t,
+		`{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "th", "state": "planning", "context_summary": "mine"}}`)
 	m.ID = maya.created(m).String()
 	tom.unchanged("put", func() { require.Equal(t, schema.PutExists, tom.putAll(m)[0].Status) })
 	m.ID = ""
@@ -234,7 +238,8 @@ func TestLineageLeavesOtherUsersOut(t *testing.T) {
 	maya, tom := agent.forUser("maya"), agent.forUser("tom")
 	agents := agent.explicit("Opening hours are nine to five.")
 	m := *same(claims("Maya", "the hours", ""))
-	m.Relations = []schema.Relation{{Predicate: revision.RelationDerivedFrom, TargetID: agents.String(), Weight: 1, Reason: "maya asked"}}
+	m.Relations = []schema.Relation{{Predicate: revision.RelationDerivedFrom, TargetID: agents.String(), Weight: 1,
+		Reason: "maya asked"}}
 	mayas := maya.created(m)
 	for w, nodes := range map[*world]int{agent: 2, maya: 2, tom: 1} {
 		l := w.lineage(agents, 0)
@@ -284,7 +289,8 @@ func TestFeedbackOfAUser(t *testing.T) {
 func (w *world) retrievedQuietly(ids ...uuid.UUID) uuid.UUID {
 	w.t.Helper()
 	id := uuid.New()
-	w.exec(`INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms, created_at) VALUES ($1, $2, $3, '', $4, 'h', $5, '{}', 1, $6)`,
+	w.exec(`INSERT INTO retrievals (tenant, id, agent_id, project, scope, query_hash, memory_ids, degraded, took_ms,
+		created_at) VALUES ($1, $2, $3, '', $4, 'h', $5, '{}', 1, $6)`,
 		w.p.Tenant, id, w.p.Agent, w.p.EffectiveScope(), ids, w.now)
 	return id
 }
@@ -295,7 +301,8 @@ func TestReviewsOfUsers(t *testing.T) {
 	agent := reviewWorld(t)
 	maya, tom := agent.forUser("maya"), agent.forUser("tom")
 	held := maya.claimed("Maya lives in Lyon.", "Maya", "Lyon")
-	_, item := maya.proposed("Maya has moved.", idea{fact: lives("Maya lives in Oslo.", "Maya", "Oslo"), action: schema.ActionUpdate, target: held})
+	_, item := maya.proposed("Maya has moved.",
+		idea{fact: lives("Maya lives in Oslo.", "Maya", "Oslo"), action: schema.ActionUpdate, target: held})
 	require.Len(t, agent.reviews(pipeline.ReviewFilter{}), 1)
 	require.Empty(t, tom.reviews(pipeline.ReviewFilter{}))
 	_, err := tom.GetReview(ctx, tom.p, uuid.MustParse(item.ProposalID))
@@ -381,14 +388,16 @@ func TestHistoryOfWhatIsNotThere(t *testing.T) {
 	require.Equal(t, 1, maya.forgetAll(maya.forgets(schema.ForgetForce, named(gone))).Forgotten)
 	require.NotEmpty(t, agent.history(gone))
 	require.Empty(t, tom.history(gone))
-	require.Zero(t, agent.count("memory_history", `memory_id = $1 AND metadata::text LIKE '%maya%'`, gone), "no name of a user is left")
+	require.Zero(t, agent.count("memory_history", `memory_id = $1 AND metadata::text LIKE '%maya%'`, gone),
+		"no name of a user is left")
 }
 
 // A rule says where a memory is kept, but not that others read what is a user's.
 func TestRulesLeaveUsersTheirScope(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t)
-	rules, err := policy.Parse([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: {scope: hr, sensitivity: medium}}\n"))
+	rules, err := policy.Parse([]byte("rules:\n  - {name: hr, when: 'candidate.content.contains(\"salary\")', set: " +
+		"{scope: hr, sensitivity: medium}}\n"))
 	require.NoError(t, err)
 	maya := agent.forUser("maya")
 	ack, r := maya.stageUnder(rules, schema.Candidate{Content: "My salary is paid in May."})

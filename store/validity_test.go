@@ -24,7 +24,8 @@ func (w *world) setValidity(id uuid.UUID, v schema.Validity) {
 	if len(v.Conditions) > 0 {
 		conditions = string(v.Conditions)
 	}
-	w.exec(`UPDATE memories SET validity = $2, conditions = $3::jsonb, valid_from = $4, valid_until = $5 WHERE id = $1`, id, v.Mode, conditions, v.Start, v.End)
+	w.exec(`UPDATE memories SET validity = $2, conditions = $3::jsonb, valid_from = $4, valid_until = $5 WHERE id = $1`,
+		id, v.Mode, conditions, v.Start, v.End)
 }
 
 // For any validity, time and context: no channel, and neither of the two later reads, returns a
@@ -33,7 +34,8 @@ func TestReadersReturnWhatHolds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	day := func(n int) time.Time { return w.now.AddDate(0, 0, n) }
-	scalar := rapid.SampledFrom([]any{"a", "b", "1", 1, 1.0, 1.5, true, false, "true", "ü 🧠", "9007199254740993", json.Number("9007199254740993"), json.Number("9007199254740992")})
+	scalar := rapid.SampledFrom([]any{"a", "b", "1", 1, 1.0, 1.5, true, false, "true", "ü 🧠", "9007199254740993",
+		json.Number("9007199254740993"), json.Number("9007199254740992")})
 	key := rapid.SampledFrom([]string{"k", "l", "project kind", "x.y"})
 	object := func(values *rapid.Generator[any]) *rapid.Generator[json.RawMessage] {
 		return rapid.Custom(func(rt *rapid.T) json.RawMessage {
@@ -44,7 +46,8 @@ func TestReadersReturnWhatHolds(t *testing.T) {
 	}
 	condition := rapid.OneOf(scalar, rapid.Map(rapid.SliceOfN(scalar, 1, 3), func(list []any) any { return list }))
 	validity := rapid.Custom(func(rt *rapid.T) schema.Validity {
-		v := schema.Validity{Mode: rapid.SampledFrom([]schema.ValidityMode{schema.ValidGlobal, schema.ValidConditional, schema.ValidTimeboxed}).Draw(rt, "mode")}
+		v := schema.Validity{Mode: rapid.SampledFrom([]schema.ValidityMode{schema.ValidGlobal, schema.ValidConditional,
+			schema.ValidTimeboxed}).Draw(rt, "mode")}
 		switch v.Mode {
 		case schema.ValidConditional:
 			v.Conditions = object(condition).Draw(rt, "conditions")
@@ -112,10 +115,12 @@ func TestReadersReturnWhatHolds(t *testing.T) {
 func TestAContextIsAnObjectOfScalars(t *testing.T) {
 	t.Parallel()
 	for context, ok := range map[string]bool{
-		`{}`: true, `{"a":"b","c":1,"d":true}`: true, `null`: false, `[]`: false, `"a"`: false, `{`: false, `{"a":null}`: false, `{"a":[1]}`: false,
+		`{}`: true, `{"a":"b","c":1,"d":true}`: true, `null`: false, `[]`: false, `"a"`: false, `{`: false,
+		`{"a":null}`: false, `{"a":[1]}`: false,
 		`{"a":{"b":1}}`: false, `{"a":"\u0000"}`: false, `{"\u0000":"a"}`: false,
 	} {
-		r := schema.RecallRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Query: "q", Context: json.RawMessage(context)}
+		r := schema.RecallRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Query: "q",
+			Context: json.RawMessage(context)}
 		require.Equal(t, ok, r.Validate() == nil, context)
 	}
 }
@@ -140,7 +145,8 @@ func TestNeighborsHoldAtTheTimeOfTheDecision(t *testing.T) {
 	w.setVector(id, 0)
 	start, end := w.now, w.now.AddDate(0, 0, 1)
 	w.setValidity(id, schema.Validity{Mode: schema.ValidTimeboxed, Start: &start, End: &end})
-	for at, want := range map[time.Time]int{start.AddDate(0, 0, -1): 1, start: 1, end.Add(-time.Microsecond): 1, end: 0, {}: 1} {
+	for at, want := range map[time.Time]int{start.AddDate(0, 0, -1): 1, start: 1, end.Add(-time.Microsecond): 1, end: 0,
+		{}: 1} {
 		out, err := w.Neighbors(ctx, w.p, []search.NeighborQuery{{Fact: fact("the kestrel nests in the tower"), At: at,
 			Embedding: &pg.Embedding{Model: hash, Vector: embed(t, "the kestrel nests in the tower")}}})
 		require.NoError(t, err)

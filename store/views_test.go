@@ -21,16 +21,21 @@ import (
 // randomEvent draws an event for a ledger in which everything about a view can go wrong.
 func randomEvent(r *rapid.T, id, stream string, before []ledger.Event) ledger.Event {
 	e := said(id, stream, rapid.SampledFrom([]string{"ann", "ann", "bob", "cas"}).Draw(r, "agent"),
-		rapid.SampledFrom([]string{ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindWorldObserved, ledger.KindWorldObserved,
-			ledger.KindEnvironment, ledger.KindUserInjected, ledger.KindAgentReflected, ledger.KindVerdictFinal, "market.closed"}).Draw(r, "kind"))
+		rapid.SampledFrom([]string{ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindWorldObserved,
+			ledger.KindWorldObserved,
+			ledger.KindEnvironment, ledger.KindUserInjected, ledger.KindAgentReflected, ledger.KindVerdictFinal,
+			"market.closed"}).Draw(r, "kind"))
 	e.Turn = rapid.IntRange(0, 60).Draw(r, "turn")
 	e.PolicyGroup = rapid.SampledFrom([]string{"", "g", "h"}).Draw(r, "group")
 	e.Visibility = rapid.SampledFrom([]schema.Visibility{"", "", schema.VisibilityPrivate, schema.VisibilityGroup,
 		schema.VisibilityShared, schema.VisibilityGlobal}).Draw(r, "visibility")
-	e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", "", schema.SensitivityMedium, schema.SensitivityHyper}).Draw(r, "sensitivity")
-	words := fmt.Sprint(rapid.SliceOfN(rapid.SampledFrom([]string{"oven", "fire", "rain", "mill", "bread"}), 0, 4).Draw(r, "words"))
+	e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", "", schema.SensitivityMedium,
+		schema.SensitivityHyper}).Draw(r, "sensitivity")
+	words := fmt.Sprint(rapid.SliceOfN(rapid.SampledFrom([]string{"oven", "fire", "rain", "mill", "bread"}), 0,
+		4).Draw(r, "words"))
 	payload := map[string]any{"text": words}
-	field := rapid.SampledFrom([]string{"oven", "door", "artifacts", "text", "Text", fmt.Sprintf("%0300d", 1)}).Draw(r, "field")
+	field := rapid.SampledFrom([]string{"oven", "door", "artifacts", "text", "Text",
+		fmt.Sprintf("%0300d", 1)}).Draw(r, "field")
 	value := rapid.SampledFrom([]any{nil, "", "open", 3, map[string]any{"x": nil}}).Draw(r, "value")
 	switch e.Kind {
 	case ledger.KindWorldObserved:
@@ -39,9 +44,11 @@ func randomEvent(r *rapid.T, id, stream string, before []ledger.Event) ledger.Ev
 		}
 		payload[field] = value
 	case ledger.KindUserInjected:
-		payload = rapid.SampledFrom([]map[string]any{{"text": words}, {}, {"x": map[string]any{}}, {"artifacts": []string{"sha256:aa"}}}).Draw(r, "input")
+		payload = rapid.SampledFrom([]map[string]any{{"text": words}, {}, {"x": map[string]any{}},
+			{"artifacts": []string{"sha256:aa"}}}).Draw(r, "input")
 	case ledger.KindEnvironment:
-		payload = rapid.SampledFrom([]map[string]any{{"os": words}, {"os": ""}, {"working_dir": "/" + words}, {"context": nil},
+		payload = rapid.SampledFrom([]map[string]any{{"os": words}, {"os": ""}, {"working_dir": "/" + words},
+			{"context": nil},
 			{"context": map[string]any{"a": words}}, {"tool_versions": map[string]string{"go": words}},
 			{"tool_versions": map[string]string{"make": words, "go": ""}}, {"OS": "plan9"}}).Draw(r, "environment")
 	case ledger.KindAgentReflected:
@@ -62,7 +69,8 @@ func TestReadingForAViewGivesTheSameContext(t *testing.T) {
 	round, left := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
 		round++
-		streams := []string{fmt.Sprintf("run/%d", round), fmt.Sprintf("world/%d", round), fmt.Sprintf("conversation/%d", round)}
+		streams := []string{fmt.Sprintf("run/%d", round), fmt.Sprintf("world/%d", round),
+			fmt.Sprintf("conversation/%d", round)}
 		var list []ledger.Event
 		for i := range rapid.IntRange(1, 60).Draw(r, "events") {
 			e := randomEvent(r, fmt.Sprintf("%d-%d", round, i), rapid.SampledFrom(streams).Draw(r, "stream"), list)
@@ -85,16 +93,21 @@ func TestReadingForAViewGivesTheSameContext(t *testing.T) {
 		}
 
 		viewer := views.Viewer{Agent: rapid.SampledFrom([]string{"ann", "bob", "dan"}).Draw(r, "viewer"),
-			PolicyGroup:    rapid.SampledFrom([]string{"", "g"}).Draw(r, "viewer's group"),
-			MaxSensitivity: rapid.SampledFrom([]schema.Sensitivity{schema.SensitivityMedium, schema.SensitivityHyper}).Draw(r, "ceiling")}
-		in := events.ViewInput{Tenant: "t", Viewer: viewer, Streams: streams, Turn: rapid.SampledFrom([]int{0, 30, 70}).Draw(r, "turn"),
-			Memory: views.Memory{Window: rapid.IntRange(1, 6).Draw(r, "window"), MaxBeliefs: rapid.IntRange(1, 4).Draw(r, "beliefs"),
-				UseSalience: rapid.Bool().Draw(r, "salience"), ReflectionThreshold: rapid.SampledFrom([]int{0, 3}).Draw(r, "threshold")}}
+			PolicyGroup: rapid.SampledFrom([]string{"", "g"}).Draw(r, "viewer's group"),
+			MaxSensitivity: rapid.SampledFrom([]schema.Sensitivity{schema.SensitivityMedium,
+				schema.SensitivityHyper}).Draw(r, "ceiling")}
+		in := events.ViewInput{Tenant: "t", Viewer: viewer, Streams: streams,
+			Turn: rapid.SampledFrom([]int{0, 30, 70}).Draw(r, "turn"),
+			Memory: views.Memory{Window: rapid.IntRange(1, 6).Draw(r, "window"),
+				MaxBeliefs:          rapid.IntRange(1, 4).Draw(r, "beliefs"),
+				UseSalience:         rapid.Bool().Draw(r, "salience"),
+				ReflectionThreshold: rapid.SampledFrom([]int{0, 3}).Draw(r, "threshold")}}
 		got, err := w.Store.ForView(ctx, in)
 		require.NoError(r, err)
 		require.False(r, got.Partial)
 		for _, e := range got.Events {
-			require.True(r, viewer.Sees(e) || e.Kind == ledger.KindAgentReflected && e.Agent == viewer.Agent || e.Payload == nil, "%+v", e)
+			require.True(r, viewer.Sees(e) || e.Kind == ledger.KindAgentReflected && e.Agent == viewer.Agent ||
+				e.Payload == nil, "%+v", e)
 		}
 		left += len(all) - len(got.Events)
 
@@ -134,7 +147,8 @@ func TestMarksCanBeRebuilt(t *testing.T) {
 	}
 	before := marks()
 	require.NotEmpty(t, before)
-	require.Zero(t, w.count("event_marks m", "EXISTS (SELECT FROM events e WHERE e.stream = m.stream AND e.seq = m.seq AND e.erased_at IS NOT NULL)"))
+	require.Zero(t, w.count("event_marks m",
+		"EXISTS (SELECT FROM events e WHERE e.stream = m.stream AND e.seq = m.seq AND e.erased_at IS NOT NULL)"))
 	n, err := w.Store.RebuildMarks(ctx, "t", w.now)
 	require.NoError(t, err)
 	require.Equal(t, len(before), int(n))
@@ -146,14 +160,18 @@ func TestAViewReadsFewRows(t *testing.T) {
 	t.Parallel()
 	for _, analysed := range []bool{false, true} {
 		w := newUnplannedWorld(t)
-		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, policy_group, kind, turn, visibility, sensitivity, payload, occurred_at, recorded_at)
+		w.exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, policy_group, kind, turn, visibility,
+			sensitivity, payload, occurred_at, recorded_at)
 			SELECT 't', 'run/' || n % 2, n / 2 + 1, 'e' || n, 'agent' || n % 10, 'others',
-				(ARRAY['agent.spoke', 'agent.thought', 'world.observed', 'world.observed', 'agent.reflected', 'agent.spoke', 'tool.called'])[n % 7 + 1],
+				(ARRAY['agent.spoke', 'agent.thought', 'world.observed', 'world.observed', 'agent.reflected',
+				'agent.spoke', 'tool.called'])[n % 7 + 1],
 				n / 20, CASE n % 3 WHEN 0 THEN 'global' WHEN 1 THEN 'group' ELSE 'private' END, 'low',
 				jsonb_build_object('text', 'word' || n, 'field' || n % 20, n), now(), now()
 			FROM generate_series(0, 99999) n`)
-		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at FROM events`)
-		w.exec(`INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at) SELECT tenant, stream, max(seq), now(), now() FROM events GROUP BY 1, 2`)
+		w.exec(`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at
+			FROM events`)
+		w.exec(`INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at)
+			SELECT tenant, stream, max(seq), now(), now() FROM events GROUP BY 1, 2`)
 		if analysed {
 			w.exec(`ANALYZE`)
 		}
@@ -188,15 +206,18 @@ func TestSalienceStopsReading(t *testing.T) {
 	const length = 4_000
 	random := rand.New(rand.NewPCG(1, 2))
 	words := []string{"oven", "fire", "rain", "mill", "bread", "door", "letter", "smoke"}
-	kinds := []string{ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindRunStarted, "market.closed", ledger.KindAgentSpoke}
+	kinds := []string{ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindRunStarted, "market.closed",
+		ledger.KindAgentSpoke}
 	var all []ledger.Event
 	for i := range length {
-		e := said(fmt.Sprintf("e%d", i), "run/x", []string{"ann", "bob"}[random.IntN(2)], kinds[random.IntN(len(kinds))])
+		e := said(fmt.Sprintf("e%d", i), "run/x", []string{"ann", "bob"}[random.IntN(2)],
+			kinds[random.IntN(len(kinds))])
 		if random.IntN(200) == 0 {
 			e.Kind = []string{ledger.KindUserInjected, ledger.KindVerdictFinal, ledger.KindJudgeVerdict}[random.IntN(3)]
 		}
 		e.Turn = max(0, i/8+random.IntN(20)-10)
-		e.Payload = json.RawMessage(fmt.Sprintf(`{"text":"the %s and the %s"}`, words[random.IntN(8)], words[random.IntN(8)]))
+		e.Payload = json.RawMessage(fmt.Sprintf(`{"text":"the %s and the %s"}`, words[random.IntN(8)],
+			words[random.IntN(8)]))
 		all = append(all, e)
 	}
 	for page := range slices.Chunk(all, ledger.MaxAppend) {
@@ -212,7 +233,8 @@ func TestSalienceStopsReading(t *testing.T) {
 		for k := 1; k <= 20; k += 3 {
 			viewer := views.Viewer{Agent: "ann", MaxSensitivity: schema.SensitivityMedium}
 			memory := views.Memory{UseSalience: true, TopK: k}
-			got, err := w.Store.ForView(ctx, events.ViewInput{Tenant: "t", Viewer: viewer, Streams: []string{"run/x"}, Memory: memory, Scene: scene})
+			got, err := w.Store.ForView(ctx, events.ViewInput{Tenant: "t", Viewer: viewer, Streams: []string{"run/x"},
+				Memory: memory, Scene: scene})
 			require.NoError(t, err)
 			require.False(t, got.Partial)
 			require.Less(t, len(got.Events), most, "scene %q, %d events", scene, k)

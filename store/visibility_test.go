@@ -28,15 +28,18 @@ func TestMayLookInSQL(t *testing.T) {
 	for _, agent := range names {
 		for _, project := range []string{"", "p", "q"} {
 			for _, group := range groups {
-				agents = append(agents, schema.Principal{Tenant: w.p.Tenant, Agent: agent, Project: project, PolicyGroup: group})
+				agents = append(agents, schema.Principal{Tenant: w.p.Tenant, Agent: agent, Project: project,
+					PolicyGroup: group})
 			}
 		}
 	}
 	held := map[uuid.UUID]memory.Holding{}
 	for _, owner := range agents {
-		for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared, schema.VisibilityGlobal} {
+		for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared,
+			schema.VisibilityGlobal} {
 			content := owner.Agent + " of " + owner.Project + " and " + owner.PolicyGroup + ": " + string(v)
-			id, err := w.Insert(ctx, owner, v, semantic(content, owner.Agent, "states", content, `{"mode":"global"}`), w.now)
+			id, err := w.Insert(ctx, owner, v, semantic(content, owner.Agent, "states", content, `{"mode":"global"}`),
+				w.now)
 			if err != nil { // no one's group, it may be
 				require.Equal(t, schema.VisibilityGroup, v, err)
 				require.Empty(t, owner.PolicyGroup)
@@ -53,8 +56,10 @@ func TestMayLookInSQL(t *testing.T) {
 			owner.User = user
 			agents = append(agents, owner)
 			for _, v := range []schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGlobal} {
-				content := user + " to " + owner.Agent + " of " + owner.Project + " and " + owner.PolicyGroup + ": " + string(v)
-				id, err := w.Insert(ctx, owner, v, semantic(content, user, "states", content, `{"mode":"global"}`), w.now)
+				content := user + " to " + owner.Agent + " of " + owner.Project + " and " + owner.PolicyGroup + ": " +
+					string(v)
+				id, err := w.Insert(ctx, owner, v, semantic(content, user, "states", content, `{"mode":"global"}`),
+					w.now)
 				require.NoError(t, err)
 				held[id] = memory.Holding{Owner: owner.Owner(), Visibility: v}
 			}
@@ -67,7 +72,8 @@ func TestMayLookInSQL(t *testing.T) {
 	}
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 
-	for _, p := range agents { // every asker sees exactly the memories that the rule names, and of those its project's where it has one
+	// every asker sees exactly the memories that the rule names, and of those its project's where it has one
+	for _, p := range agents {
 		listed := map[string]bool{}
 		list, err := w.List(ctx, pg.Filter{Principal: p, ReadPolicy: schema.ReadShared}, pg.Page{Limit: 500})
 		require.NoError(t, err)
@@ -75,7 +81,8 @@ func TestMayLookInSQL(t *testing.T) {
 			listed[m.ID] = true
 		}
 		for id, m := range held {
-			want := memory.MayLook(p, m) && (p.Project == "" || p.Project == m.Owner.Project) && slices.Contains(p.ReadScopes(), m.Owner.Scope)
+			want := memory.MayLook(p, m) && (p.Project == "" || p.Project == m.Owner.Project) &&
+				slices.Contains(p.ReadScopes(), m.Owner.Scope)
 			require.Equal(t, want, listed[id.String()], "%v lists what %v keeps as %s", p, m.Owner, m.Visibility)
 		}
 	}
@@ -94,9 +101,11 @@ func TestMayLookInSQL(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, len(steps) > 0, "history")
 		// A request that can change nothing: its row is locked by the same condition.
-		req := schema.ReviseRequest{Operation: schema.Operation{Principal: p, Reason: "asked"}, Action: schema.ReviseRetract,
+		req := schema.ReviseRequest{Operation: schema.Operation{Principal: p, Reason: "asked"},
+			Action:  schema.ReviseRetract,
 			Targets: []schema.Target{{ID: id.String(), IfVersion: 99}}, Evidence: heard}
-		result, err := w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
+		result, err := w.Revise(ctx, edit.ReviseInput{Operation: schema.OperationRef{Tenant: p.Tenant,
+			ID: uuid.NewString(), WorkflowID: "wf"}, Request: req, Policy: w.policy, Now: w.now})
 		require.NoError(t, err)
 		status := schema.ReviseNotFound
 		if memory.MayChange(p, m) {

@@ -53,13 +53,16 @@ func newUnplannedWorld(t testing.TB) *world {
 
 func worldAt(t testing.TB, url string) *world {
 	t.Helper()
-	return &world{Store: testkit.OpenStore(t, url), t: t, url: url, owner: testkit.Owner(t, url), p: schema.Principal{Tenant: "t", Agent: "a"},
-		policy: proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}, vis: schema.VisibilityPrivate,
-		now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	return &world{Store: testkit.OpenStore(t, url), t: t, url: url, owner: testkit.Owner(t, url),
+		p:      schema.Principal{Tenant: "t", Agent: "a"},
+		policy: proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5},
+		vis:    schema.VisibilityPrivate,
+		now:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 }
 
 func (w *world) input(candidates ...schema.Candidate) pipeline.StageInput {
-	return pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: w.now, Policy: w.policy,
+	return pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: w.now,
+		Policy:  w.policy,
 		Request: schema.IngestRequest{Principal: w.p, Visibility: w.vis, Candidates: candidates}}
 }
 
@@ -116,7 +119,8 @@ func (w *world) decided(r schema.Range, candidate uuid.UUID, ideas ...idea) {
 	for i, d := range ideas {
 		facts[i] = d.fact
 	}
-	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant, []pipeline.Extracted{{CandidateID: candidate, Extraction: memory.Extraction{Facts: facts}}}, w.now))
+	require.NoError(w.t, w.SaveExtractions(ctx, w.p.Tenant,
+		[]pipeline.Extracted{{CandidateID: candidate, Extraction: memory.Extraction{Facts: facts}}}, w.now))
 	w.decide(r, candidate, ideas...)
 }
 
@@ -124,7 +128,8 @@ func (w *world) decide(r schema.Range, candidate uuid.UUID, ideas ...idea) {
 	w.t.Helper()
 	out := make([]pipeline.Decided, len(ideas))
 	for i, d := range ideas {
-		out[i] = pipeline.Decided{CandidateID: candidate, Ordinal: i, Fact: d.fact, Proposal: memory.Proposal{Action: d.action, Confidence: 0.8, Reason: "because", Change: d.change}}
+		out[i] = pipeline.Decided{CandidateID: candidate, Ordinal: i, Fact: d.fact,
+			Proposal: memory.Proposal{Action: d.action, Confidence: 0.8, Reason: "because", Change: d.change}}
 		if d.target != uuid.Nil {
 			out[i].Proposal.TargetID = d.target.String()
 			d.offered = append(d.offered, d.target)
@@ -185,7 +190,8 @@ func (w *world) outcomes(r schema.Range) []schema.FactOutcome {
 func (w *world) failing(table string, fn func()) {
 	w.t.Helper()
 	w.exec(`CREATE OR REPLACE FUNCTION test_fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$`)
-	w.exec(`CREATE TRIGGER aaa_broken BEFORE INSERT OR UPDATE OR DELETE ON ` + table + ` FOR EACH ROW EXECUTE FUNCTION test_fail()`)
+	w.exec(`CREATE TRIGGER aaa_broken BEFORE INSERT OR UPDATE OR DELETE ON ` + table +
+		` FOR EACH ROW EXECUTE FUNCTION test_fail()`)
 	fn()
 	w.exec(`DROP TRIGGER aaa_broken ON ` + table)
 }
@@ -198,7 +204,9 @@ func (w *world) awaitWaiter() {
 	defer cancel()
 	require.NoError(w.t, testkit.Eventually(waiting, func() error {
 		var held bool
-		err := watch.QueryRow(waiting, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))`, int32(w.owner.PgConn().PID())).Scan(&held)
+		err := watch.QueryRow(waiting,
+			`SELECT EXISTS (SELECT FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid)))`,
+			int32(w.owner.PgConn().PID())).Scan(&held)
 		if err == nil && !held {
 			err = errors.New("no transaction waits")
 		}
@@ -234,14 +242,19 @@ func (w *world) touch(id uuid.UUID) {
 // snapshot digests every table, so that two of them tell whether anything changed.
 func (w *world) snapshot() map[string]string {
 	w.t.Helper()
-	rows, err := w.owner.Query(ctx, `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'`)
+	rows, err := w.owner.Query(ctx,
+		`SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+			AND c.relkind = 'r'`)
 	require.NoError(w.t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(w.t, err)
 	out := map[string]string{}
 	for _, table := range tables {
 		var digest string
-		require.NoError(w.t, w.owner.QueryRow(ctx, `SELECT count(*) || ' ' || coalesce(md5(string_agg(x::text, ',' ORDER BY x::text)), '') FROM `+table+` x`).Scan(&digest))
+		require.NoError(w.t,
+			w.owner.QueryRow(ctx,
+				`SELECT count(*) || ' ' || coalesce(md5(string_agg(x::text, ',' ORDER BY x::text)), '') FROM `+table+
+					` x`).Scan(&digest))
 		out[table] = digest
 	}
 	return out
@@ -268,15 +281,20 @@ func (w *world) requireExactStats() {
 	w.t.Helper()
 	var wrong []string
 	require.NoError(w.t, w.owner.QueryRow(ctx, `
-		WITH truth AS (SELECT m.tenant, l.lexeme, count(*) AS docs FROM memories m, unnest(m.tsv) l WHERE m.live GROUP BY 1, 2)
-		SELECT coalesce(array_agg(format('%s: %s counted, %s live', coalesce(s.lexeme, t.lexeme), s.docs, t.docs)), '{}')
-		FROM truth t FULL JOIN lexeme_stats s USING (tenant, lexeme) WHERE coalesce(s.docs, 0) <> coalesce(t.docs, 0)`).Scan(&wrong))
+		WITH truth AS (SELECT m.tenant, l.lexeme, count(*) AS docs FROM memories m, unnest(m.tsv) l WHERE m.live
+		GROUP BY 1, 2)
+		SELECT coalesce(array_agg(format('%s: %s counted, %s live', coalesce(s.lexeme, t.lexeme), s.docs, t.docs)),
+		'{}')
+		FROM truth t FULL JOIN lexeme_stats s USING (tenant, lexeme)
+			WHERE coalesce(s.docs, 0) <> coalesce(t.docs, 0)`).Scan(&wrong))
 	require.Empty(w.t, wrong, "lexeme_stats")
 	require.NoError(w.t, w.owner.QueryRow(ctx, `
 		WITH truth AS (SELECT tenant, count(*) AS docs, sum(length(tsv)) AS lexemes FROM memories WHERE live GROUP BY 1)
-		SELECT coalesce(array_agg(format('%s and %s counted, %s and %s live', s.docs, s.lexemes, t.docs, t.lexemes)), '{}')
+		SELECT coalesce(array_agg(format('%s and %s counted, %s and %s live', s.docs, s.lexemes, t.docs, t.lexemes)),
+		'{}')
 		FROM truth t FULL JOIN corpus_stats s USING (tenant)
-		WHERE coalesce(s.docs, 0) <> coalesce(t.docs, 0) OR coalesce(s.lexemes, 0) <> coalesce(t.lexemes, 0)`).Scan(&wrong))
+		WHERE coalesce(s.docs, 0) <> coalesce(t.docs, 0)
+			OR coalesce(s.lexemes, 0) <> coalesce(t.lexemes, 0)`).Scan(&wrong))
 	require.Empty(w.t, wrong, "corpus_stats")
 }
 

@@ -22,7 +22,8 @@ func TestWriteAddsAFactWithItsEvidence(t *testing.T) {
 	w := newWorld(t)
 	w.p = schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g"}
 	w.vis = schema.VisibilityShared
-	ack, r := w.stage(schema.Candidate{Content: "Well, Alice lives in Paris, you know", Speaker: "bob", Session: "s-1", Tags: []string{"people"},
+	ack, r := w.stage(schema.Candidate{Content: "Well, Alice lives in Paris, you know", Speaker: "bob", Session: "s-1",
+		Tags:        []string{"people"},
 		Sensitivity: schema.SensitivityHigh, Refs: []schema.Ref{{Kind: "event", Ref: "e-1"}}})
 	parent := uuid.MustParse(ack.MemoryIDs[0])
 	f := lives("Alice lives in Paris.", "Alice", "Paris")
@@ -35,7 +36,8 @@ func TestWriteAddsAFactWithItsEvidence(t *testing.T) {
 	id := uuid.MustParse(out[0].MemoryID)
 	m := w.get(id)
 	require.Equal(t, "Alice lives in Paris.", m.Content)
-	require.Equal(t, []string{"p", "s", "g", "shared", "a"}, []string{m.Project, m.Scope, m.PolicyGroup, string(m.Visibility), m.Agent})
+	require.Equal(t, []string{"p", "s", "g", "shared", "a"},
+		[]string{m.Project, m.Scope, m.PolicyGroup, string(m.Visibility), m.Agent})
 	require.Equal(t, schema.TypeSemantic, m.Type)
 	require.Equal(t, schema.TierPersistent, m.Tier)
 	require.InDelta(t, 0.9, m.Confidence, 1e-6)
@@ -67,7 +69,8 @@ func TestEveryProposalLeavesHistoryWithItsMetadata(t *testing.T) {
 	parent, r := w.source("a talk about deploys",
 		idea{fact: fact("Something wholly new was said."), action: schema.ActionAdd},
 		idea{fact: fact("Deploys are not allowed on Friday mornings."), action: schema.ActionUpdate, target: target},
-		idea{fact: memory.Fact{Content: "a vague idea", Category: schema.CategoryFact, Confidence: 0.2}, action: schema.ActionAdd})
+		idea{fact: memory.Fact{Content: "a vague idea", Category: schema.CategoryFact, Confidence: 0.2},
+			action: schema.ActionAdd})
 	require.Equal(t, schema.WriteCounts{Added: 1, Blocked: 1, Skipped: 1}, w.write(r))
 	h := w.history(parent)
 	require.Len(t, h, 4)
@@ -116,22 +119,29 @@ func TestWriteSkipsAndBlocksWithReasons(t *testing.T) {
 		reason string
 	}{
 		"low confidence": {nil, "", func(uuid.UUID) idea {
-			return idea{fact: memory.Fact{Content: "perhaps this", Category: "fact", Confidence: 0.49}, action: schema.ActionAdd}
+			return idea{fact: memory.Fact{Content: "perhaps this", Category: "fact", Confidence: 0.49},
+				action: schema.ActionAdd}
 		}, schema.ProposalSkipped, proposals.ReasonLowFactConfidence},
-		"punctuation": {nil, "", func(uuid.UUID) idea { return idea{fact: fact("...!!!..."), action: schema.ActionAdd} }, schema.ProposalSkipped, proposals.ReasonEmptyFactContent},
+		"punctuation": {nil, "", func(uuid.UUID) idea {
+			return idea{fact: fact("...!!!..."), action: schema.ActionAdd}
+		}, schema.ProposalSkipped, proposals.ReasonEmptyFactContent},
 		"known": {nil, "tea is hot", func(id uuid.UUID) idea {
 			return idea{fact: fact("tea is rather hot"), action: schema.ActionNone, target: id}
 		}, schema.ProposalSkipped, proposals.ReasonAlreadyKnown},
-		"duplicate": {nil, "coffee is hot", func(uuid.UUID) idea { return idea{fact: fact("Coffee is HOT."), action: schema.ActionAdd} }, schema.ProposalSkipped, "duplicate_content_hash"},
+		"duplicate": {nil, "coffee is hot", func(uuid.UUID) idea {
+			return idea{fact: fact("Coffee is HOT."), action: schema.ActionAdd}
+		}, schema.ProposalSkipped, "duplicate_content_hash"},
 		"frozen": {func(p *proposals.WritePolicy) { p.Mode = schema.ModeFrozen }, "", func(uuid.UUID) idea {
 			return idea{fact: fact("ice is cold"), action: schema.ActionAdd}
 		}, schema.ProposalBlocked, proposals.ReasonMutationsFrozen},
-		"updates off": {func(p *proposals.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white", func(id uuid.UUID) idea {
-			return idea{fact: fact("milk is off-white"), action: schema.ActionUpdate, target: id}
-		}, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
-		"deletes off": {func(p *proposals.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white", func(id uuid.UUID) idea {
-			return idea{fact: fact("milk is off-white"), action: schema.ActionDelete, target: id}
-		}, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
+		"updates off": {func(p *proposals.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white",
+			func(id uuid.UUID) idea {
+				return idea{fact: fact("milk is off-white"), action: schema.ActionUpdate, target: id}
+			}, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
+		"deletes off": {func(p *proposals.WritePolicy) { p.AllowUpdateDelete = false }, "milk is white",
+			func(id uuid.UUID) idea {
+				return idea{fact: fact("milk is off-white"), action: schema.ActionDelete, target: id}
+			}, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
 		"pinned": {nil, "critical: keep calm", func(id uuid.UUID) idea {
 			return idea{fact: fact("carry on"), action: schema.ActionDelete, target: id}
 		}, schema.ProposalBlocked, proposals.ReasonPinnedTarget},
@@ -176,11 +186,14 @@ func TestShadowWritesProposalsToHistoryOnly(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("the office is in Berlin")
 	w.policy.Mode = schema.ModeShadow
-	parent, r := w.source("they moved", idea{fact: fact("the office is in Hamburg"), action: schema.ActionUpdate, target: target}, idea{fact: fact("moving was hard"), action: schema.ActionAdd})
+	parent, r := w.source("they moved",
+		idea{fact: fact("the office is in Hamburg"), action: schema.ActionUpdate, target: target},
+		idea{fact: fact("moving was hard"), action: schema.ActionAdd})
 	before := w.snapshot()
 	require.Equal(t, schema.WriteCounts{Blocked: 2}, w.write(r))
 	after := w.snapshot()
-	for _, table := range []string{"memories", "memory_links", "memory_embeddings", "index_outbox", "lexeme_stats", "entity_claims"} {
+	for _, table := range []string{"memories", "memory_links", "memory_embeddings", "index_outbox", "lexeme_stats",
+		"entity_claims"} {
 		require.Equal(t, before[table], after[table], table)
 	}
 	h := w.history(parent)
@@ -197,7 +210,8 @@ func TestUpdateSupersedesItsTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("Alice lives in Paris")
-	parent, r := w.source("a chat with Alice", idea{fact: lives("Alice lives in Rome now", "Alice", "Rome"), action: schema.ActionUpdate, target: target})
+	parent, r := w.source("a chat with Alice",
+		idea{fact: lives("Alice lives in Rome now", "Alice", "Rome"), action: schema.ActionUpdate, target: target})
 	require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 	next := uuid.MustParse(w.outcomes(r)[0].MemoryID)
 	old := w.get(target)
@@ -205,7 +219,8 @@ func TestUpdateSupersedesItsTarget(t *testing.T) {
 	require.Equal(t, next.String(), old.SupersededBy)
 	require.Equal(t, 2, old.Version)
 	require.Equal(t, "Alice lives in Paris", old.Content, "the old truth stays as it was")
-	require.ElementsMatch(t, []schema.Relation{{Predicate: "derived_from", TargetID: parent.String(), Weight: 1}, {Predicate: "supersedes", TargetID: target.String(), Weight: 1}},
+	require.ElementsMatch(t, []schema.Relation{{Predicate: "derived_from", TargetID: parent.String(), Weight: 1},
+		{Predicate: "supersedes", TargetID: target.String(), Weight: 1}},
 		w.get(next).Relations)
 	h := w.history(target)
 	require.Len(t, h, 2)
@@ -234,7 +249,8 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 		require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 		require.Equal(t, parent.String(), w.get(target).SupersededBy)
 		require.Equal(t, 2, w.count("memories", "true"))
-		require.Equal(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1}}, w.get(parent).Relations)
+		require.Equal(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1}},
+			w.get(parent).Relations)
 		w.requireExactStats()
 	})
 	t.Run("one that fades has a record drawn from it", func(t *testing.T) {
@@ -247,7 +263,8 @@ func TestUpdateBySourceThatSaysItVerbatim(t *testing.T) {
 		require.Equal(t, schema.TypeSemantic, next.Type)
 		require.Equal(t, schema.TierPersistent, next.Tier)
 		require.Equal(t, "Alice lives in Rome now.", next.Content)
-		require.ElementsMatch(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1}, {Predicate: "derived_from", TargetID: parent.String(), Weight: 1}}, next.Relations)
+		require.ElementsMatch(t, []schema.Relation{{Predicate: "supersedes", TargetID: target.String(), Weight: 1},
+			{Predicate: "derived_from", TargetID: parent.String(), Weight: 1}}, next.Relations)
 		w.requireExactStats()
 	})
 }
@@ -256,13 +273,15 @@ func TestUpdateToWhatAnotherMemoryAlreadySays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("Alice lives in Paris")
-	_, r := w.source("a chat with Alice", idea{fact: fact("Alice lives in Rome now"), action: schema.ActionUpdate, target: target})
+	_, r := w.source("a chat with Alice",
+		idea{fact: fact("Alice lives in Rome now"), action: schema.ActionUpdate, target: target})
 	twin := w.explicit("alice lives in rome NOW.") // arrives between decide and write
 	w.write(r)
 	old := w.get(target)
 	require.Equal(t, schema.StatusSuperseded, old.Status)
 	require.Equal(t, twin.String(), old.SupersededBy, "a successor that exists")
-	require.Contains(t, w.get(twin).Relations, schema.Relation{Predicate: "supersedes", TargetID: target.String(), Weight: 1})
+	require.Contains(t, w.get(twin).Relations,
+		schema.Relation{Predicate: "supersedes", TargetID: target.String(), Weight: 1})
 	out := w.outcomes(r)[0]
 	require.Equal(t, schema.ProposalApplied, out.State)
 	require.Equal(t, twin.String(), out.MemoryID)
@@ -273,7 +292,8 @@ func TestDeleteForgetsItsTarget(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("the coffee machine is broken")
-	_, r := w.source("someone repaired it", idea{fact: fact("a mechanic came by"), action: schema.ActionDelete, target: target})
+	_, r := w.source("someone repaired it",
+		idea{fact: fact("a mechanic came by"), action: schema.ActionDelete, target: target})
 	require.Equal(t, schema.WriteCounts{Deleted: 1}, w.write(r))
 	m := w.get(target)
 	require.NotNil(t, m.DeletedAt)
@@ -299,7 +319,8 @@ func TestWriteRefusesToActOnChangedGround(t *testing.T) {
 			w.exec(`UPDATE memories SET id = gen_random_uuid() WHERE id = $1`, id)
 		},
 	} {
-		for _, action := range []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionDelete, schema.ActionNone} {
+		for _, action := range []schema.Action{schema.ActionAdd, schema.ActionUpdate, schema.ActionDelete,
+			schema.ActionNone} {
 			t.Run(name+" "+string(action), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
@@ -360,7 +381,8 @@ func TestProposalsOfOneChangeSeeEachOther(t *testing.T) {
 		idea{fact: fact("the train leaves at ten"), action: schema.ActionUpdate, target: known},
 		idea{fact: fact("the train leaves at eleven"), action: schema.ActionUpdate, target: known},
 		idea{fact: fact("the train leaves at about nine"), action: schema.ActionNone, target: known})
-	require.Equal(t, schema.WriteCounts{Updated: 1, Stale: 2}, w.write(r), "the first took the ground of the others: they are decided again")
+	require.Equal(t, schema.WriteCounts{Updated: 1, Stale: 2}, w.write(r),
+		"the first took the ground of the others: they are decided again")
 	require.Equal(t, schema.WriteCounts{}, w.write(r), "an attempt after it finds nothing to write")
 	stale, err := w.StaleProposals(ctx, r)
 	require.NoError(t, err)
@@ -373,7 +395,8 @@ func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
 	w := newWorld(t)
 	target := w.memory("the sea is calm")
 	ideas := func(n int) []idea {
-		return []idea{{fact: fact(fmt.Sprintf("fact number %d", n)), action: schema.ActionAdd}, {fact: fact("other waves"), action: schema.ActionDelete, target: target}}
+		return []idea{{fact: fact(fmt.Sprintf("fact number %d", n)), action: schema.ActionAdd},
+			{fact: fact("other waves"), action: schema.ActionDelete, target: target}}
 	}
 	parent, r := w.source("a storm", ideas(1)...)
 	w.forget(parent)
@@ -398,7 +421,8 @@ func TestNothingIsWrittenFromAForgottenSource(t *testing.T) {
 func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	_, r := w.source("first talk", idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
+	_, r := w.source("first talk",
+		idea{fact: lives("Alice lives in Paris", "Alice", "Paris"), action: schema.ActionAdd})
 	w.write(r)
 	holder := w.outcomes(r)[0].MemoryID
 	other := w.memory("Alice was seen in Rome")
@@ -410,7 +434,8 @@ func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
 		idea{fact: lives("Alice dwells in Rome", "Alice", "Rome"), action: schema.ActionUpdate, target: other})
 	counts := w.write(r)
 	out := w.outcomes(r)
-	for i, want := range []schema.ProposalState{schema.ProposalBlocked, schema.ProposalApplied, schema.ProposalStale, schema.ProposalBlocked} {
+	for i, want := range []schema.ProposalState{schema.ProposalBlocked, schema.ProposalApplied, schema.ProposalStale,
+		schema.ProposalBlocked} {
 		require.Equal(t, want, out[i].State, "%d", i)
 		if want == schema.ProposalBlocked {
 			require.Equal(t, "active_fact_exists", out[i].Skipped)
@@ -423,7 +448,8 @@ func TestAFunctionalFactThatHoldsIsNotContradicted(t *testing.T) {
 	require.Equal(t, schema.StatusActive, w.get(other).Status)
 
 	// The update that names the holder may replace it.
-	_, r = w.source("third talk", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionUpdate, target: uuid.MustParse(holder)})
+	_, r = w.source("third talk", idea{fact: lives("Alice lives in Rome", "Alice", "Rome"), action: schema.ActionUpdate,
+		target: uuid.MustParse(holder)})
 	require.Equal(t, schema.WriteCounts{Updated: 1}, w.write(r))
 }
 
@@ -448,8 +474,10 @@ func TestWritingARangeAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.memory("the first thing"), w.memory("the second thing")
-	_, r := w.source("much was said", idea{fact: fact("an addition"), action: schema.ActionAdd, vector: embed(t, "an addition")},
-		idea{fact: fact("the first thing, corrected"), action: schema.ActionUpdate, target: one}, idea{fact: fact("other words"), action: schema.ActionDelete, target: two})
+	_, r := w.source("much was said",
+		idea{fact: fact("an addition"), action: schema.ActionAdd, vector: embed(t, "an addition")},
+		idea{fact: fact("the first thing, corrected"), action: schema.ActionUpdate, target: one},
+		idea{fact: fact("other words"), action: schema.ActionDelete, target: two})
 	require.Equal(t, schema.WriteCounts{Added: 1, Updated: 1, Deleted: 1}, w.write(r))
 	before := w.snapshot()
 	require.Equal(t, schema.WriteCounts{}, w.write(r))
@@ -460,7 +488,8 @@ func TestWriteByManyAtOnceAppliesEachProposalOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	target := w.memory("the first thing")
-	_, r := w.source("much was said", idea{fact: fact("an addition"), action: schema.ActionAdd}, idea{fact: fact("a correction"), action: schema.ActionUpdate, target: target})
+	_, r := w.source("much was said", idea{fact: fact("an addition"), action: schema.ActionAdd},
+		idea{fact: fact("a correction"), action: schema.ActionUpdate, target: target})
 	counts := make([]schema.WriteCounts, 8)
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
@@ -483,7 +512,8 @@ func TestTwoUpdatesOfOneTargetAtOnce(t *testing.T) {
 	target := w.memory("the train leaves at nine")
 	var ranges []schema.Range
 	for i := range 6 {
-		_, r := w.source(fmt.Sprintf("timetable %d", i), idea{fact: fact(fmt.Sprintf("the train leaves at %d", i)), action: schema.ActionUpdate, target: target})
+		_, r := w.source(fmt.Sprintf("timetable %d", i),
+			idea{fact: fact(fmt.Sprintf("the train leaves at %d", i)), action: schema.ActionUpdate, target: target})
 		ranges = append(ranges, r)
 	}
 	counts := make([]schema.WriteCounts, len(ranges))
@@ -508,7 +538,9 @@ func TestFunctionalClaimsAtOnceEndInOneFactAndNoError(t *testing.T) {
 	w := newWorld(t)
 	var ranges []schema.Range
 	for i := range 8 {
-		_, r := w.source(fmt.Sprintf("talk %d", i), idea{fact: lives(fmt.Sprintf("Alice lives in town %d", i), "Alice", fmt.Sprint("town ", i)), action: schema.ActionAdd})
+		_, r := w.source(fmt.Sprintf("talk %d", i),
+			idea{fact: lives(fmt.Sprintf("Alice lives in town %d", i), "Alice", fmt.Sprint("town ", i)),
+				action: schema.ActionAdd})
 		ranges = append(ranges, r)
 	}
 	// Slow inserts, so that writers that do not wait for each other do meet.
@@ -534,7 +566,8 @@ func TestWriteWaitsForAChangeOfItsGroundThatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	known := w.memory("the train leaves at nine")
-	_, r := w.source("a new timetable", idea{fact: fact("the train leaves at ten"), action: schema.ActionAdd, offered: []uuid.UUID{known}})
+	_, r := w.source("a new timetable",
+		idea{fact: fact("the train leaves at ten"), action: schema.ActionAdd, offered: []uuid.UUID{known}})
 	tx, err := w.owner.Begin(ctx)
 	require.NoError(t, err)
 	_, err = tx.Exec(ctx, `UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, known)
@@ -562,8 +595,10 @@ func TestWriteLeavesNothingHalfWritten(t *testing.T) {
 	one, two := w.memory("the first thing"), w.memory("the second thing")
 	f := lives("XyzzyCanary lives in Paris", "XyzzyCanary", "Paris")
 	_, r := w.source("much was said", idea{fact: f, action: schema.ActionAdd, vector: embed(t, "x")},
-		idea{fact: fact("the first thing, XyzzyCanary"), action: schema.ActionUpdate, target: one}, idea{fact: fact("other words"), action: schema.ActionDelete, target: two})
-	for _, table := range []string{"memories", "memory_links", "memory_embeddings", "entity_claims", "memory_history", "index_outbox", "proposals", "lexeme_stats", "corpus_stats"} {
+		idea{fact: fact("the first thing, XyzzyCanary"), action: schema.ActionUpdate, target: one},
+		idea{fact: fact("other words"), action: schema.ActionDelete, target: two})
+	for _, table := range []string{"memories", "memory_links", "memory_embeddings", "entity_claims", "memory_history",
+		"index_outbox", "proposals", "lexeme_stats", "corpus_stats"} {
 		before := w.snapshot()
 		w.breaking(table, func() {
 			_, err := w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now})
@@ -582,8 +617,10 @@ func TestWriteStaysInItsRangeAndTenant(t *testing.T) {
 	for i, id := range ack.MemoryIDs {
 		w.decided(r, uuid.MustParse(id), idea{fact: fact(fmt.Sprintf("fact number %d", i)), action: schema.ActionAdd})
 	}
-	require.Equal(t, schema.WriteCounts{Added: 1}, w.write(schema.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}))
-	_, err := w.Write(ctx, pipeline.WriteInput{Range: schema.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 2}, MaxRounds: 3, Now: w.now})
+	require.Equal(t, schema.WriteCounts{Added: 1},
+		w.write(schema.Range{Tenant: "t", BatchID: r.BatchID, From: 1, To: 2}))
+	_, err := w.Write(ctx, pipeline.WriteInput{Range: schema.Range{Tenant: "t2", BatchID: r.BatchID, From: 0, To: 2},
+		MaxRounds: 3, Now: w.now})
 	require.ErrorIs(t, err, pg.ErrNotFound)
 	require.Equal(t, schema.WriteCounts{Added: 1}, w.write(r))
 }
@@ -605,7 +642,8 @@ func TestSourcesAreEmbeddedWithTheWrite(t *testing.T) {
 	_, err = w.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: w.now, Sources: sources})
 	require.NoError(t, err)
 	require.Equal(t, 2, w.count("memory_embeddings", "true"))
-	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", gone), "what was forgotten meanwhile is not embedded")
+	require.Zero(t, w.count("memory_embeddings", "memory_id = $1", gone),
+		"what was forgotten meanwhile is not embedded")
 	missing, err = w.Unembedded(ctx, r, hash)
 	require.NoError(t, err)
 	require.Empty(t, missing)
@@ -615,7 +653,8 @@ func TestSourcesAreEmbeddedWithTheWrite(t *testing.T) {
 
 	// A fact that repeats its source shares the vector that was paid for.
 	ack, r = w.stage(say("delta words")...)
-	w.decided(r, uuid.MustParse(ack.MemoryIDs[0]), idea{fact: fact("delta words"), action: schema.ActionNone, vector: embed(t, "delta words")})
+	w.decided(r, uuid.MustParse(ack.MemoryIDs[0]),
+		idea{fact: fact("delta words"), action: schema.ActionNone, vector: embed(t, "delta words")})
 	missing, err = w.Unembedded(ctx, r, hash)
 	require.NoError(t, err)
 	require.Len(t, missing, 1)

@@ -125,8 +125,9 @@ func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
 		case err != nil:
 			out = append(out, "the job queue cannot be read")
 		case queue.Oldest != nil && h.now().Sub(*queue.Oldest) > h.jobAge:
-			out = append(out, fmt.Sprintf("the oldest of %d open jobs has waited %s, longer than MNEME_READY_JOB_AGE (%s)",
-				queue.Waiting, age(h.now().Sub(*queue.Oldest)), age(h.jobAge)))
+			out = append(out,
+				fmt.Sprintf("the oldest of %d open jobs has waited %s, longer than MNEME_READY_JOB_AGE (%s)",
+					queue.Waiting, age(h.now().Sub(*queue.Oldest)), age(h.jobAge)))
 		}
 	}
 	if h.indexLag > 0 {
@@ -134,8 +135,9 @@ func (h *health) lookAtPostgres(ctx context.Context) (out []string) {
 		case err != nil:
 			out = append(out, "the lag of the index cannot be read")
 		case lag.Oldest != nil && h.now().Sub(*lag.Oldest) > h.indexLag:
-			out = append(out, fmt.Sprintf("the index lags by %s with %d changes, longer than MNEME_READY_INDEX_LAG (%s)",
-				age(h.now().Sub(*lag.Oldest)), lag.Pending, age(h.indexLag)))
+			out = append(out,
+				fmt.Sprintf("the index lags by %s with %d changes, longer than MNEME_READY_INDEX_LAG (%s)",
+					age(h.now().Sub(*lag.Oldest)), lag.Pending, age(h.indexLag)))
 		}
 	}
 	return out
@@ -155,9 +157,11 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 		if h.missed++; err == nil {
 			h.scheduled, h.paused, h.missed = now, nil, 0
 			for _, s := range known {
-				if s.PausedBy == mneme.PausedByFailure { // its note quotes a failure: that is for those who may see the namespace
-					h.paused = append(h.paused, fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which",
-						s.Name))
+				// its note quotes a failure: that is for those who may see the namespace
+				if s.PausedBy == mneme.PausedByFailure {
+					h.paused = append(h.paused,
+						fmt.Sprintf("schedule %s is paused by a failure: `mneme schedules list` says which",
+							s.Name))
 				}
 			}
 		}

@@ -104,14 +104,16 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	require.Contains(t, behind[0], "migrations are missing")
 
 	old := p.now().Add(-20 * time.Minute)
-	exec(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at)
+	exec(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id,
+		max_attempts, created_at, updated_at)
 		VALUES ('t', $1, 'ingest', 'pending', 'extract', $1, $1, $1, 'w', 3, $2, $2)`, uuid.New(), old)
 	exec(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', $1, 1, 'upsert', $2)`,
 		uuid.New(), old)
 	drift := p.temporal.ScheduleClient().GetHandle(ctx, "drift/pgvector")
 	require.NoError(t, drift.Pause(ctx, client.SchedulePauseOptions{Note: "for the night"}))
 	retention := p.temporal.ScheduleClient().GetHandle(ctx, "retention-purge")
-	require.NoError(t, retention.Pause(ctx, client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
+	require.NoError(t, retention.Pause(ctx,
+		client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
 	all := p.unready()
 	require.Len(t, all, 4, all)
 	require.Contains(t, all[1], "the oldest of 1 open jobs has waited 20m")
@@ -269,7 +271,8 @@ func TestReadinessThatIsNotKnown(t *testing.T) {
 	silent.Store(false)
 	require.True(t, told(0))
 	retention := p.temporal.ScheduleClient().GetHandle(ctx, "retention-purge")
-	require.NoError(t, retention.Pause(ctx, client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
+	require.NoError(t, retention.Pause(ctx,
+		client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
 	require.True(t, told(1))
 
 	silent.Store(true)

@@ -107,7 +107,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 	if _, err := vector.Ensure(ctx, st, index, brain.Embedder.Model(), time.Now()); err != nil {
 		log.Warn("vector index not ready", "index", index.Name(), "error", err)
 	}
-	schedules := mneme.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue, Index: index.Name()}
+	schedules := mneme.Schedules{Client: temporal, Namespace: cfg.Namespace, TaskQueue: cfg.TaskQueue,
+		Index: index.Name()}
 	h := &health{store: healthStore, temporal: temporal, schedules: schedules, policies: policies,
 		jobAge: cfg.ReadyJobAge, indexLag: cfg.ReadyIndexLag, now: time.Now}
 	fatal := make(chan error, 1)

@@ -34,8 +34,9 @@ func TestTellsHowItDoes(t *testing.T) {
 	}))
 	defer collector.Close()
 	at := newPlace(t, testkit.DatabaseURL(t))
-	p := testkit.StartProcess(t, at.with(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
-		"OTEL_BSP_SCHEDULE_DELAY": "3600000"})) // only the end flushes
+	p := testkit.StartProcess(t, at.with(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL,
+		"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+		"OTEL_BSP_SCHEDULE_DELAY":     "3600000"})) // only the end flushes
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	started, err := mneme.StartIngest(ctx, at.client, at.queue,
@@ -61,7 +62,10 @@ func TestTellsHowItDoes(t *testing.T) {
 	// What looks after the worker does not take its connections.
 	db := testkit.Owner(t, at.settings["DATABASE_URL"])
 	for _, own := range []string{"mneme-metrics", "mneme-health"} {
-		require.Equal(t, []string{own}, testkit.Strings(t, db, `SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`, own))
+		require.Equal(t, []string{own},
+			testkit.Strings(t, db,
+				`SELECT DISTINCT application_name FROM pg_stat_activity WHERE datname = current_database()
+					AND application_name = $1`, own))
 	}
 
 	require.NoError(t, p.Terminate(t, 25*time.Second), p.Output())

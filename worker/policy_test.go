@@ -48,7 +48,8 @@ func TestFollowsItsRules(t *testing.T) {
 	}, 30*time.Second, 50*time.Millisecond)
 
 	write("rules: []") // found without a signal
-	require.Eventually(t, func() bool { _, body := get(t, p, "/readyz"); return body == "ok" }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { _, body := get(t, p, "/readyz"); return body == "ok" }, 30*time.Second,
+		50*time.Millisecond)
 	require.Contains(t, p.Output(), "policy reloaded")
 	require.NoError(t, p.Terminate(t, 25*time.Second), p.Output())
 }

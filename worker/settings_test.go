@@ -42,7 +42,8 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	}
 
 	const rate, batch = 0.5, 3
-	first := testkit.StartProcess(t, at.with(map[string]string{"MNEME_GRAPH": "false", "MNEME_IMPORTANCE_DECAY": "0.5", "MNEME_SWEEP_BATCH": strconv.Itoa(batch), "MNEME_ACTIVITY_SLOTS": "7", "MNEME_WORKFLOW_CACHE": "1"}))
+	first := testkit.StartProcess(t, at.with(map[string]string{"MNEME_GRAPH": "false", "MNEME_IMPORTANCE_DECAY": "0.5",
+		"MNEME_SWEEP_BATCH": strconv.Itoa(batch), "MNEME_ACTIVITY_SLOTS": "7", "MNEME_WORKFLOW_CACHE": "1"}))
 	_, metrics := get(t, first, "/metrics")
 	require.Regexp(t, `temporal_worker_task_slots_available\{[^}]*worker_type="ActivityWorker"[^}]*\} 7\n`, metrics,
 		"MNEME_ACTIVITY_SLOTS")
@@ -51,8 +52,10 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	require.Positive(t, result.Written.Added)
 	require.Zero(t, testkit.Rows(t, db, "entities", ""), "MNEME_GRAPH")
 
-	exec(`UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days', recorded_at = now() - interval '2 days'`)
-	run, err := mneme.StartRecall(ctx, at.client, at.queue, schema.RecallRequest{Principal: p, Query: "where does Nadia live"})
+	exec(`UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days',
+		recorded_at = now() - interval '2 days'`)
+	run, err := mneme.StartRecall(ctx, at.client, at.queue,
+		schema.RecallRequest{Principal: p, Query: "where does Nadia live"})
 	require.NoError(t, err)
 	answer, err := mneme.Outcome[schema.RecallResponse](ctx, run)
 	require.NoError(t, err)
@@ -64,12 +67,14 @@ func TestTheWorkerObeysItsSettings(t *testing.T) {
 	exec(`CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO seen VALUES (txid_current()); RETURN NULL; END $$`)
 	exec(`CREATE TRIGGER zzz_see AFTER DELETE ON retrievals FOR EACH ROW EXECUTE FUNCTION see()`)
 	exec(`INSERT INTO retrievals (tenant, id, agent_id, query_hash, memory_ids, took_ms, created_at)
-		SELECT $1, gen_random_uuid(), $2, 'h', '{}', 1, now() - interval '60 days' FROM generate_series(1, 10)`, p.Tenant, p.Agent)
+		SELECT $1, gen_random_uuid(), $2, 'h', '{}', 1, now() - interval '60 days' FROM generate_series(1, 10)`,
+		p.Tenant, p.Agent)
 	run, err = mneme.StartRetentionPurge(ctx, at.client, at.queue, api.SweepInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	var most int
-	require.NoError(t, db.QueryRow(ctx, `SELECT max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY tx) x`).Scan(&most))
+	require.NoError(t, db.QueryRow(ctx,
+		`SELECT max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY tx) x`).Scan(&most))
 	require.Equal(t, batch, most, "MNEME_SWEEP_BATCH")
 
 	// What fails is tried again after the delay of its own key: no setting, but a part of the worker likewise.
@@ -131,7 +136,8 @@ func TestTheWorkerAsksAModelAsOftenAsItMay(t *testing.T) {
 		return testkit.FactsOf("It is known that " + call.Data)
 	})
 	at := newPlace(t, testkit.DatabaseURL(t))
-	testkit.StartProcess(t, at.with(map[string]string{"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test-model",
+	testkit.StartProcess(t, at.with(map[string]string{"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL,
+		"MNEME_OPENAI_CHAT_MODEL": "test-model",
 		"MNEME_MODEL_CONCURRENCY": "1"}))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -38,8 +38,9 @@ func newPlace(t *testing.T, databaseURL string) place {
 	queue := "test-" + uuid.NewString()
 	return place{queue: queue,
 		client: testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }),
-		settings: map[string]string{"DATABASE_URL": databaseURL, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace,
-			"MNEME_TASK_QUEUE": queue}}
+		settings: map[string]string{"DATABASE_URL": databaseURL, "TEMPORAL_ADDRESS": address,
+			"TEMPORAL_NAMESPACE": namespace,
+			"MNEME_TASK_QUEUE":   queue}}
 }
 
 func (p place) with(more map[string]string) map[string]string {
@@ -83,7 +84,8 @@ func TestWorksAndStops(t *testing.T) {
 	})
 	at := newPlace(t, testkit.DatabaseURL(t))
 	settings := at.with(map[string]string{
-		"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test-model", "MNEME_OPENAI_API_KEY": "key" + canary})
+		"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test-model",
+		"MNEME_OPENAI_API_KEY": "key" + canary})
 	p := testkit.StartProcess(t, settings)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -139,7 +141,8 @@ func TestHealth(t *testing.T) {
 
 	out, err = testkit.Stack("up", "--state", state, "--ephemeral", "postgres")
 	require.NoError(t, err, out)
-	require.Eventually(t, func() bool { status, _ := get(t, p, "/readyz"); return status == http.StatusOK }, 20*time.Second, 200*time.Millisecond)
+	require.Eventually(t, func() bool { status, _ := get(t, p, "/readyz"); return status == http.StatusOK },
+		20*time.Second, 200*time.Millisecond)
 	require.NoError(t, p.Terminate(t, 25*time.Second), p.Output())
 }
 
@@ -151,14 +154,18 @@ func TestRefusesToStart(t *testing.T) {
 		settings map[string]string
 		says     string
 	}{
-		"not migrated":      {map[string]string{"DATABASE_URL": strings.Replace(at.settings["DATABASE_URL"], "search_path=main", "search_path=none", 1)}, "mneme migrate up"},
-		"no database":       {map[string]string{"DATABASE_URL": "postgres://u:" + canary + "@127.0.0.1:1/x"}, "open store"},
-		"unreadable URL":    {map[string]string{"DATABASE_URL": "postgres://u:" + canary + "@:x:/"}, "database URL"},
-		"bad setting":       {map[string]string{"MNEME_MODE": "yolo"}, "MNEME_MODE"},
-		"bad payload key":   {map[string]string{"MNEME_PAYLOAD_KEY": canary}, "MNEME_PAYLOAD_KEY"},
-		"no chat model":     {map[string]string{"MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "MNEME_OPENAI_CHAT_MODEL"},
+		"not migrated": {map[string]string{"DATABASE_URL": strings.Replace(at.settings["DATABASE_URL"],
+			"search_path=main", "search_path=none", 1)}, "mneme migrate up"},
+		"no database": {map[string]string{"DATABASE_URL": "postgres://u:" + canary + "@127.0.0.1:1/x"},
+			"open store"},
+		"unreadable URL":  {map[string]string{"DATABASE_URL": "postgres://u:" + canary + "@:x:/"}, "database URL"},
+		"bad setting":     {map[string]string{"MNEME_MODE": "yolo"}, "MNEME_MODE"},
+		"bad payload key": {map[string]string{"MNEME_PAYLOAD_KEY": canary}, "MNEME_PAYLOAD_KEY"},
+		"no chat model": {map[string]string{"MNEME_BRAIN": "openai",
+			"MNEME_OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "MNEME_OPENAI_CHAT_MODEL"},
 		"no such namespace": {map[string]string{"TEMPORAL_NAMESPACE": "nowhere-" + uuid.NewString()}, "amespace"},
-		"port in use":       {map[string]string{"MNEME_HEALTH_ADDR": at.settings["TEMPORAL_ADDRESS"]}, "health endpoint"},
+		"port in use": {map[string]string{"MNEME_HEALTH_ADDR": at.settings["TEMPORAL_ADDRESS"]},
+			"health endpoint"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,12 +192,13 @@ func TestScheduleIsLeftAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, made.Schedule.State.Paused)
 	require.Equal(t, time.Minute, made.Schedule.Spec.Intervals[0].Every)
-	require.NoError(t, schedule.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-		in.Description.Schedule.Spec.Intervals[0].Every = time.Hour
-		in.Description.Schedule.State.Paused = true
-		in.Description.Schedule.State.Note = "the operator's"
-		return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
-	}}))
+	require.NoError(t, schedule.Update(ctx,
+		client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			in.Description.Schedule.Spec.Intervals[0].Every = time.Hour
+			in.Description.Schedule.State.Paused = true
+			in.Description.Schedule.State.Note = "the operator's"
+			return &client.ScheduleUpdate{Schedule: &in.Description.Schedule}, nil
+		}}))
 	require.NoError(t, testkit.StartProcess(t, at.settings).Terminate(t, 25*time.Second))
 	kept, err := schedule.Describe(ctx)
 	require.NoError(t, err)
@@ -212,8 +220,12 @@ func TestScheduleDrainsTheOutbox(t *testing.T) {
 		testkit.Request(testkit.Principal(), schema.SourceMemory, "The outbox is to be drained."))
 	require.NoError(t, err)
 	testkit.Wait(t, started.Run)
-	_, err = db.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) SELECT tenant, id, version, 'upsert', now() FROM memories`)
+	_, err = db.Exec(ctx,
+		`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			SELECT tenant, id, version, 'upsert', now() FROM memories`)
 	require.NoError(t, err)
-	require.NoError(t, at.client.ScheduleClient().GetHandle(ctx, scheduleID).Trigger(ctx, client.ScheduleTriggerOptions{}))
-	require.Eventually(t, func() bool { return testkit.Rows(t, db, "index_outbox", "") == 0 }, 30*time.Second, 200*time.Millisecond)
+	require.NoError(t, at.client.ScheduleClient().GetHandle(ctx, scheduleID).Trigger(ctx,
+		client.ScheduleTriggerOptions{}))
+	require.Eventually(t, func() bool { return testkit.Rows(t, db, "index_outbox", "") == 0 }, 30*time.Second,
+		200*time.Millisecond)
 }

@@ -39,23 +39,28 @@ func repairs(t testing.TB, h *testkit.Harness, p schema.Principal, n int) string
 		args, _ := json.Marshal(map[string]string{"cmd": cmd})
 		return add("c"+id, ledger.KindToolCalled, ledger.ToolCall{CallID: id, Tool: "shell", Args: args})
 	}
-	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{
-		add("u", ledger.KindUserInjected, ledger.Text{Text: "Build the app please"}),
-		add("e", ledger.KindEnvironment, schema.Environment{OS: "linux", WorkingDir: fmt.Sprintf("/w/app%d", n)}),
-		call("1", "make app"), add("r1", ledger.KindToolFailed, ledger.ToolResult{CallID: "1", Error: linkerError(n)}),
-		call("2", fmt.Sprintf("rm -rf /home/dev%d/.cache/build", n)),
-		add("r2", ledger.KindToolReturned, ledger.ToolResult{CallID: "2", Result: json.RawMessage(`"ok"`)}),
-		call("3", "make app"), add("r3", ledger.KindToolReturned, ledger.ToolResult{CallID: "3", Result: json.RawMessage(`"ok"`)}),
-	}})
+	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{
+			add("u", ledger.KindUserInjected, ledger.Text{Text: "Build the app please"}),
+			add("e", ledger.KindEnvironment, schema.Environment{OS: "linux", WorkingDir: fmt.Sprintf("/w/app%d", n)}),
+			call("1", "make app"), add("r1", ledger.KindToolFailed,
+				ledger.ToolResult{CallID: "1", Error: linkerError(n)}),
+			call("2", fmt.Sprintf("rm -rf /home/dev%d/.cache/build", n)),
+			add("r2", ledger.KindToolReturned, ledger.ToolResult{CallID: "2", Result: json.RawMessage(`"ok"`)}),
+			call("3", "make app"), add("r3", ledger.KindToolReturned,
+				ledger.ToolResult{CallID: "3", Result: json.RawMessage(`"ok"`)}),
+		}})
 	require.NoError(t, err)
-	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue, api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeSuccess})
+	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
+		api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeSuccess})
 	require.NoError(t, err)
 	require.NotEmpty(t, closed.EpisodeID)
 	return closed.EpisodeID
 }
 
 func asksAbout(p schema.Principal, n int) api.AdviseRequest {
-	return api.AdviseRequest{Principal: p, Task: "build the app", Error: linkerError(n), Context: map[string]string{"os": "linux"}}
+	return api.AdviseRequest{Principal: p, Task: "build the app", Error: linkerError(n),
+		Context: map[string]string{"os": "linux"}}
 }
 
 func advise(t testing.TB, h *testkit.Harness, req api.AdviseRequest) api.AdviseResponse {
@@ -82,7 +87,8 @@ func putProcedure(t testing.TB, h *testkit.Harness, p schema.Principal, name, cm
 	run, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue, schema.PutRequest{
 		Operation: schema.Operation{Principal: p, Reason: "taught"},
 		Records: []schema.MemoryRecord{{Type: schema.TypeCompetence, Content: name, Payload: payload, Confidence: 0.9,
-			Salience: schema.DefaultSalience, Importance: schema.DefaultImportance, SourceTrust: schema.DefaultSourceTrust}}})
+			Salience: schema.DefaultSalience, Importance: schema.DefaultImportance,
+			SourceTrust: schema.DefaultSourceTrust}}})
 	require.NoError(t, err)
 	out, err := mneme.Outcome[schema.PutResult](context.Background(), run)
 	require.NoError(t, err)
@@ -90,7 +96,8 @@ func putProcedure(t testing.TB, h *testkit.Harness, p schema.Principal, name, cm
 	return out.Items[0].ID
 }
 
-// One repair that was seen is enough to be advised, filled in for other names and paths. Reports of failures take it out
+// One repair that was seen is enough to be advised, filled in for other names and paths. Reports of failures take it
+// out
 // of its place, and successes bring it back. A report that is made twice counts once.
 func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
 	t.Parallel()
@@ -110,19 +117,22 @@ func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
 	require.Equal(t, "rm -rf /home/dev99/.cache/build", out.Best.Steps[0].Args["cmd"])
 
 	for range 3 {
-		result, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, reportOn(p, out, schema.OutcomeFailure))
+		result, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue,
+			reportOn(p, out, schema.OutcomeFailure))
 		require.NoError(t, err)
 		require.Equal(t, []string{episode}, result.Changed)
 	}
 	again := advise(t, h, asksAbout(p, 98))
 	require.Nil(t, again.Best, "it helped as often as it did not")
-	require.InDelta(t, statsOf(true, false).Chance("linux")/statsOf(true).Chance("linux"), again.Others[0].Confidence/out.Best.Confidence,
+	require.InDelta(t, statsOf(true, false).Chance("linux")/statsOf(true).Chance("linux"),
+		again.Others[0].Confidence/out.Best.Confidence,
 		1e-9, "one failure, though it was reported three times")
 	_, err = mneme.Report(context.Background(), h.Temporal, h.TaskQueue, reportOn(p, out, schema.OutcomeSuccess))
 	require.ErrorContains(t, err, "outcome")
 	for range 4 {
 		next := advise(t, h, asksAbout(p, 96))
-		report := reportOn(p, api.AdviseResponse{AdviceID: next.AdviceID, Best: &api.AdviceOption{MemoryID: episode}}, schema.OutcomeSuccess)
+		report := reportOn(p, api.AdviseResponse{AdviceID: next.AdviceID, Best: &api.AdviceOption{MemoryID: episode}},
+			schema.OutcomeSuccess)
 		_, err = mneme.Report(context.Background(), h.Temporal, h.TaskQueue, report)
 		require.NoError(t, err)
 	}
@@ -136,7 +146,8 @@ func statsOf(seen ...bool) (s evidence.Stats) {
 	return s
 }
 
-// A procedure that was put is advised by its own figures, in place of what helped once; what is private to another agent or
+// A procedure that was put is advised by its own figures, in place of what helped once; what is private to another
+// agent or
 // user is not, by any way.
 func TestAdviceComesOnlyFromWhatTheAskerMaySee(t *testing.T) {
 	t.Parallel()
@@ -197,7 +208,8 @@ func TestAReportAfterAnEraseAndAnotherWorker(t *testing.T) {
 func forgetNow(t testing.TB, h *testkit.Harness, p schema.Principal, id string) {
 	t.Helper()
 	run, err := mneme.StartForget(context.Background(), h.Temporal, h.TaskQueue, schema.ForgetRequest{
-		Operation: schema.Operation{Principal: p, Reason: "asked"}, Selector: schema.Selector{IDs: []string{id}}, Execute: true})
+		Operation: schema.Operation{Principal: p, Reason: "asked"}, Selector: schema.Selector{IDs: []string{id}},
+		Execute: true})
 	require.NoError(t, err)
 	_, err = mneme.Outcome[schema.ForgetReceipt](context.Background(), run)
 	require.NoError(t, err)

@@ -26,8 +26,10 @@ func TestRoundsWithinOneActivityStoreTheSame(t *testing.T) {
 		if i > 0 {
 			said = "I moved to " + city + "."
 		}
-		candidates = append(candidates, schema.Candidate{Content: said, Speaker: "Maya", SourceKind: schema.SourceUserInput},
-			schema.Candidate{Content: fmt.Sprintf("Machine %d was restarted.", i), SourceKind: schema.SourceObservation})
+		candidates = append(candidates,
+			schema.Candidate{Content: said, Speaker: "Maya", SourceKind: schema.SourceUserInput},
+			schema.Candidate{Content: fmt.Sprintf("Machine %d was restarted.", i),
+				SourceKind: schema.SourceObservation})
 	}
 	run := func(change func(*workflows.Dependencies)) (stored []string, result api.IngestResult, writes int) {
 		h := testkit.NewHarness(t, change)
@@ -41,7 +43,8 @@ func TestRoundsWithinOneActivityStoreTheSame(t *testing.T) {
 		db := testkit.Owner(t, h.DatabaseURL)
 		stored = testkit.Strings(t, db, `
 			SELECT concat_ws('|', m.type, m.content, m.status, m.version, s.content,
-				(SELECT string_agg(h.event || h.reason, ',' ORDER BY h.seq) FROM memory_history h WHERE h.memory_id = m.id))
+				(SELECT string_agg(h.event || h.reason, ',' ORDER BY h.seq) FROM memory_history h
+				WHERE h.memory_id = m.id))
 			FROM memories m LEFT JOIN memories s ON s.id = m.superseded_by
 			WHERE m.tenant = '`+p.Tenant+`'
 			ORDER BY 1`)

@@ -38,7 +38,8 @@ func TestResumeSurvivesALostAcknowledgement(t *testing.T) {
 	require.NoError(t, err)
 	left, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{})
 	require.NoError(t, err)
-	require.Equal(t, schema.JobDead, left[0].State, "no run is left for it: it must be completed, or dead and replayable")
+	require.Equal(t, schema.JobDead, left[0].State,
+		"no run is left for it: it must be completed, or dead and replayable")
 }
 
 // A candidate that dies in an attempt that another one still has to repeat is counted all the same.
@@ -54,7 +55,8 @@ func TestDeadJobsAreCountedOverAttempts(t *testing.T) {
 		return echo(call.Data)
 	})
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
-	_, result := h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceObservation, "A poison for one.", "An unlucky one.", "A lucky one."))
+	_, result := h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceObservation, "A poison for one.",
+		"An unlucky one.", "A lucky one."))
 	require.Equal(t, 1, result.Dead)
 	require.Equal(t, 2, result.Extracted.Candidates)
 	require.Equal(t, 2, result.Extracted.Facts)

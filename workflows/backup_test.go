@@ -48,8 +48,10 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 	require.Zero(t, x.drift().Left.Found())
 	owner := testkit.Owner(t, x.DatabaseURL)
 	wantRows, wantCatalogue := rowsOf(t, owner), catalogueOf(t, owner)
-	for _, table := range []string{"memories", "memory_history", "memory_versions", "memory_embeddings", "memory_links", "memory_provenance", "jobs",
-		"operations", "entities", "retrievals", "retrieval_feedback", "retention_policies", "retention_policy_changes", "index_generations"} {
+	for _, table := range []string{"memories", "memory_history", "memory_versions", "memory_embeddings", "memory_links",
+		"memory_provenance", "jobs",
+		"operations", "entities", "retrievals", "retrieval_feedback", "retention_policies", "retention_policy_changes",
+		"index_generations"} {
 		require.NotEmpty(t, wantRows[table], "%s: the test shows nothing of it", table)
 	}
 	dump := testkit.Dump(t, x.DatabaseURL)
@@ -85,7 +87,8 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 
 	// Without the index there are answers, but for the vector channel's part. The other tenant asks, for what is
 	// recalled moves what is recalled next.
-	lame, err := y.recaller().Recall(ctx, schema.RecallRequest{Principal: other, Query: "What does the keeper of the lighthouse grow?"})
+	lame, err := y.recaller().Recall(ctx, schema.RecallRequest{Principal: other,
+		Query: "What does the keeper of the lighthouse grow?"})
 	require.NoError(t, err)
 	require.NotEmpty(t, lame.Results)
 	require.Zero(t, lame.Meta.Channels[rank.ChannelVector])
@@ -110,11 +113,13 @@ func TestADumpOfPostgresIsEnough(t *testing.T) {
 	// And life goes on: what is known is recognized, and new ids follow the old ones.
 	var last int64
 	require.NoError(t, restored.QueryRow(ctx, `SELECT max(seq) FROM memory_history`).Scan(&last))
-	started, result := y.Ingest(t, testkit.Request(x.p, schema.SourceUserInput, dumpTexts[0], "The ferry to the island sails on Sundays only."))
+	started, result := y.Ingest(t, testkit.Request(x.p, schema.SourceUserInput, dumpTexts[0],
+		"The ferry to the island sails on Sundays only."))
 	require.Empty(t, result.Deferred)
 	require.Equal(t, []int{0}, started.Ack.Deduped)
 	var first int64
-	require.NoError(t, restored.QueryRow(ctx, `SELECT min(seq) FROM memory_history WHERE memory_id = $1`, started.Ack.MemoryIDs[1]).Scan(&first))
+	require.NoError(t, restored.QueryRow(ctx, `SELECT min(seq) FROM memory_history WHERE memory_id = $1`,
+		started.Ack.MemoryIDs[1]).Scan(&first))
 	require.Greater(t, first, last, "the sequence goes on")
 }
 
@@ -126,7 +131,8 @@ var dumpTexts = []string{
 }
 
 var dumpQuestions = []string{
-	"Where does Nadia live and what is her work?", "When was the lighthouse automated?", "What does Omar drink?", "Why does the build of the simulator fail?",
+	"Where does Nadia live and what is her work?", "When was the lighthouse automated?", "What does Omar drink?",
+	"Why does the build of the simulator fail?",
 	"Which editor does the user prefer?",
 }
 
@@ -137,18 +143,21 @@ func (x indexed) fillForDump(other schema.Principal) {
 	ctx := context.Background()
 	_, result := x.Ingest(x.t, testkit.Request(x.p, schema.SourceUserInput, dumpTexts...))
 	require.Empty(x.t, result.Deferred)
-	_, result = x.Ingest(x.t, testkit.Request(other, schema.SourceUserInput, "The keeper of the lighthouse grows roses."))
+	_, result = x.Ingest(x.t, testkit.Request(other, schema.SourceUserInput,
+		"The keeper of the lighthouse grows roses."))
 	require.Empty(x.t, result.Deferred)
 	editor := func(name string) string {
 		return fmt.Sprintf(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "the user", "predicate": "prefers_editor",
 			"object": %q, "validity": {"mode": "global"}}}`, name)
 	}
-	req := putRequest(x.t, x.p, editor("emacs"), putSkill("clear_cache", "Clear the cache"), putSkill("reinstall", "Reinstall the toolchain"),
+	req := putRequest(x.t, x.p, editor("emacs"), putSkill("clear_cache", "Clear the cache"),
+		putSkill("reinstall", "Reinstall the toolchain"),
 		`{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t1", "state": "planning", "context_summary": "draw the chart anew"},
 			"lifecycle": {"decay": {"curve": "custom", "half_life_seconds": 3600, "points": [{"after_seconds": 3600, "share": 0.5}]}}}`)
 	_, _, put := runPut(x.t, x.Harness, req)
 	vim := putRequest(x.t, x.p, editor("vim")).Records[0]
-	_, revised := revise(x.t, x.Temporal, x.TaskQueue, reviseRequest(x.p, schema.ReviseSupersede, &vim, schema.Target{ID: put.Items[0].ID, IfVersion: 1}))
+	_, revised := revise(x.t, x.Temporal, x.TaskQueue,
+		reviseRequest(x.p, schema.ReviseSupersede, &vim, schema.Target{ID: put.Items[0].ID, IfVersion: 1}))
 	require.Equal(x.t, schema.ReviseApplied, revised.Status)
 	_, modified := modify(x.t, x.Harness, modifyRequest(x.p, schema.Patch{ID: put.Items[1].ID, Pinned: new(true)}))
 	require.Equal(x.t, 1, modified.Updated)
@@ -162,11 +171,15 @@ func (x indexed) fillForDump(other schema.Principal) {
 	}
 	answer, err := x.recaller().Recall(ctx, schema.RecallRequest{Principal: x.p, Query: dumpQuestions[0]})
 	require.NoError(x.t, err)
-	_, _, err = feedback(x.t, x.Harness, schema.FeedbackRequest{Operation: schema.Operation{Principal: x.p, OperationID: uuid.NewString()}, RetrievalID: answer.RetrievalID,
-		Items: []schema.FeedbackItem{{MemoryID: answer.Results[0].ID, Verdict: schema.VerdictSucceeded}}})
+	_, _, err = feedback(x.t, x.Harness,
+		schema.FeedbackRequest{Operation: schema.Operation{Principal: x.p, OperationID: uuid.NewString()},
+			RetrievalID: answer.RetrievalID,
+			Items:       []schema.FeedbackItem{{MemoryID: answer.Results[0].ID, Verdict: schema.VerdictSucceeded}}})
 	require.NoError(x.t, err)
-	_, err = x.Store.SetRetention(ctx, x.p.Tenant, schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any,
-		KeepSeconds: 90 * 86400, OnExpiry: schema.ExpiryArchive, UpdatedBy: "person:mia", Reason: "the audit wants them"}, new(schema.ExpiryArchive), new(true), time.Now())
+	_, err = x.Store.SetRetention(ctx, x.p.Tenant,
+		schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any,
+			KeepSeconds: 90 * 86400, OnExpiry: schema.ExpiryArchive, UpdatedBy: "person:mia",
+			Reason: "the audit wants them"}, new(schema.ExpiryArchive), new(true), time.Now())
 	require.NoError(x.t, err)
 }
 
@@ -193,7 +206,8 @@ func (x indexed) answersAt(at time.Time) []schema.RecallResponse {
 func (x indexed) requireGuarded(owner *pgx.Conn) {
 	x.t.Helper()
 	ctx := context.Background()
-	for _, sql := range []string{`UPDATE memory_history SET changed_by = 'nobody'`, `DELETE FROM memory_history`, `TRUNCATE memory_history CASCADE`,
+	for _, sql := range []string{`UPDATE memory_history SET changed_by = 'nobody'`, `DELETE FROM memory_history`,
+		`TRUNCATE memory_history CASCADE`,
 		`UPDATE retention_policy_changes SET reason = 'none'`, `DELETE FROM retention_policy_changes`,
 		`UPDATE memories SET content = 'back again' WHERE erased_at IS NOT NULL`} {
 		_, err := owner.Exec(ctx, sql)
@@ -226,13 +240,15 @@ func (x indexed) requireGuarded(owner *pgx.Conn) {
 func rowsOf(t testing.TB, owner *pgx.Conn) map[string][]string {
 	t.Helper()
 	ctx := context.Background()
-	rows, err := owner.Query(ctx, `SELECT relname::text FROM pg_class WHERE relnamespace = 'main'::regnamespace AND relkind IN ('r', 'p')`)
+	rows, err := owner.Query(ctx,
+		`SELECT relname::text FROM pg_class WHERE relnamespace = 'main'::regnamespace AND relkind IN ('r', 'p')`)
 	require.NoError(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	out := map[string][]string{}
 	for _, table := range tables {
-		rows, err := owner.Query(ctx, `SELECT to_jsonb(x)::text FROM `+pgx.Identifier{"main", table}.Sanitize()+` x ORDER BY 1`)
+		rows, err := owner.Query(ctx, `SELECT to_jsonb(x)::text FROM `+pgx.Identifier{"main", table}.Sanitize()+
+			` x ORDER BY 1`)
 		require.NoError(t, err)
 		out[table], err = pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)
@@ -246,23 +262,34 @@ func catalogueOf(t testing.TB, owner *pgx.Conn) map[string][]string {
 	out := map[string][]string{}
 	for what, sql := range map[string]string{
 		"extensions": `SELECT extname || ' ' || extversion FROM pg_extension`,
-		"columns": `SELECT concat_ws(' ', table_name, column_name, udt_name, is_nullable, column_default, identity_generation, generation_expression)
+		"columns": `SELECT concat_ws(' ', table_name, column_name, udt_name, is_nullable, column_default,
+			identity_generation, generation_expression)
 			FROM information_schema.columns WHERE table_schema = 'main'`,
-		"constraints": `SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated) FROM pg_constraint WHERE connamespace = 'main'::regnamespace`,
-		"indexes":     `SELECT indexdef FROM pg_indexes WHERE schemaname = 'main'`,
-		"triggers": `SELECT concat_ws(' ', pg_get_triggerdef(t.oid), t.tgenabled) FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+		"constraints": `SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated)
+			FROM pg_constraint WHERE connamespace = 'main'::regnamespace`,
+		"indexes": `SELECT indexdef FROM pg_indexes WHERE schemaname = 'main'`,
+		"triggers": `SELECT concat_ws(' ', pg_get_triggerdef(t.oid), t.tgenabled) FROM pg_trigger t
+			JOIN pg_class c ON c.oid = t.tgrelid
 			WHERE c.relnamespace = 'main'::regnamespace AND NOT t.tgisinternal`,
-		"policies": `SELECT concat_ws(' ', tablename, policyname, permissive, roles, cmd, qual, with_check) FROM pg_policies WHERE schemaname = 'main'`,
-		"security": `SELECT concat_ws(' ', relname, relkind, relrowsecurity, relforcerowsecurity, relowner::regrole, reloptions) FROM pg_class
+		"policies": `SELECT concat_ws(' ', tablename, policyname, permissive, roles, cmd, qual, with_check)
+			FROM pg_policies WHERE schemaname = 'main'`,
+		"security": `SELECT concat_ws(' ', relname, relkind, relrowsecurity, relforcerowsecurity, relowner::regrole,
+			reloptions) FROM pg_class
 			WHERE relnamespace = 'main'::regnamespace`,
-		"functions": `SELECT concat_ws(' ', oid::regprocedure, proowner::regrole, pg_get_functiondef(oid)) FROM pg_proc WHERE pronamespace = 'main'::regnamespace AND prokind = 'f'`,
-		"sequences": `SELECT concat_ws(' ', sequencename, last_value, increment_by, max_value, cycle) FROM pg_sequences WHERE schemaname = 'main'`,
+		"functions": `SELECT concat_ws(' ', oid::regprocedure, proowner::regrole, pg_get_functiondef(oid)) FROM pg_proc
+			WHERE pronamespace = 'main'::regnamespace AND prokind = 'f'`,
+		"sequences": `SELECT concat_ws(' ', sequencename, last_value, increment_by, max_value, cycle) FROM pg_sequences
+			WHERE schemaname = 'main'`,
 		"grants": `SELECT concat_ws(' ', x.name, a.grantee::regrole, a.privilege_type, a.is_grantable) FROM (
-				SELECT relname::text AS name, coalesce(relacl, acldefault(CASE relkind WHEN 'S' THEN 's'::"char" ELSE 'r' END, relowner)) AS acl FROM pg_class
+				SELECT relname::text AS name, coalesce(relacl,
+				acldefault(CASE relkind WHEN 'S' THEN 's'::"char" ELSE 'r' END, relowner)) AS acl FROM pg_class
 					WHERE relnamespace = 'main'::regnamespace AND relkind IN ('r', 'p', 'v', 'S')
-				UNION ALL SELECT oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner)) FROM pg_proc WHERE pronamespace = 'main'::regnamespace
-				UNION ALL SELECT nspname::text, coalesce(nspacl, acldefault('n', nspowner)) FROM pg_namespace WHERE nspname = 'main'
-				UNION ALL SELECT concat_ws('.', attrelid::regclass, attname), attacl FROM pg_attribute JOIN pg_class c ON c.oid = attrelid AND c.relnamespace = 'main'::regnamespace
+				UNION ALL SELECT oid::regprocedure::text, coalesce(proacl, acldefault('f', proowner)) FROM pg_proc
+				WHERE pronamespace = 'main'::regnamespace
+				UNION ALL SELECT nspname::text, coalesce(nspacl, acldefault('n', nspowner)) FROM pg_namespace
+				WHERE nspname = 'main'
+				UNION ALL SELECT concat_ws('.', attrelid::regclass, attname), attacl FROM pg_attribute
+				JOIN pg_class c ON c.oid = attrelid AND c.relnamespace = 'main'::regnamespace
 					WHERE attacl IS NOT NULL) x, aclexplode(x.acl) a`,
 	} {
 		rows, err := owner.Query(context.Background(), sql+` ORDER BY 1`)

@@ -21,7 +21,8 @@ func TestCancelOfAHashedIDReachesOwnRunsAlone(t *testing.T) {
 	p := testkit.Principal()
 	p.Tenant += strings.Repeat("t", schema.MaxNameLength-len(p.Tenant))
 	p.Agent = strings.Repeat("a", schema.MaxNameLength)
-	run, err := mneme.StartForget(t.Context(), h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: "tea"}))
+	run, err := mneme.StartForget(t.Context(), h.Temporal, h.TaskQueue,
+		forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(run.GetID(), "/"), "it is hashed")
 	own, err := workflows.ParseCallers("*=" + p.Tenant)

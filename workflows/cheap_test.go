@@ -28,7 +28,8 @@ func TestHistoryOfAnIngest(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	batch := testkit.Request(testkit.Principal(), schema.SourceObservation)
 	for i := range 300 { // as in ingest-batch
-		batch.Candidates = append(batch.Candidates, schema.Candidate{Content: fmt.Sprintf("Sensor %d reads %d.", i, i*i)})
+		batch.Candidates = append(batch.Candidates,
+			schema.Candidate{Content: fmt.Sprintf("Sensor %d reads %d.", i, i*i)})
 	}
 	started, result := h.Ingest(t, batch)
 	now := &history.History{Events: rawHistory(t, h.Temporal, started.ID, started.RunID)}
@@ -42,7 +43,8 @@ func TestHistoryOfAnIngest(t *testing.T) {
 		fields := event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields()
 		upserted = append(upserted, slices.Collect(maps.Keys(fields))...)
 	}
-	require.Equal(t, []string{"TemporalChangeVersion", mneme.AttrOutcome.GetName()}, upserted, "the first is of the form's marker")
+	require.Equal(t, []string{"TemporalChangeVersion", mneme.AttrOutcome.GetName()}, upserted,
+		"the first is of the form's marker")
 	text := now.String()
 	for _, id := range result.MemoryIDs {
 		require.Equal(t, 2, strings.Count(text, id), id)

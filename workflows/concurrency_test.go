@@ -36,7 +36,8 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 	model := testkit.NewModel(t, func(ctx context.Context, call testkit.ModelCall) testkit.ModelReply {
 		if call.Kind == testkit.Extraction {
 			if strings.HasPrefix(call.Data, "Report") {
-				return testkit.ExtractionOf([]memory.Fact{{Content: successor + " So says " + call.Data[:8] + ".", Claim: claim}})
+				return testkit.ExtractionOf([]memory.Fact{{Content: successor + " So says " + call.Data[:8] + ".",
+					Claim: claim}})
 			}
 			return testkit.FactsOf()
 		}
@@ -63,7 +64,8 @@ func TestConcurrentWritersOfOneScope(t *testing.T) {
 	db := testkit.Owner(t, h.DatabaseURL)
 	batches := []string{started[0].Ack.BatchID, started[1].Ack.BatchID}
 	require.Equal(t, []string{"1 applied update", "2 skipped none"}, testkit.Strings(t, db,
-		`SELECT concat_ws(' ', rounds, state, action) FROM proposals WHERE batch_id = ANY($1) ORDER BY rounds`, batches))
+		`SELECT concat_ws(' ', rounds, state, action) FROM proposals WHERE batch_id = ANY($1) ORDER BY rounds`,
+		batches))
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "live AND content LIKE $1", successor+"%"))
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "id = $1 AND status = 'superseded'", target))
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_links", "predicate = 'supersedes' AND target_id = $1", target))
@@ -84,7 +86,8 @@ func TestOperationsOnOneMemoryAtOnce(t *testing.T) {
 	asks := func() schema.Operation {
 		return schema.Operation{Principal: p, OperationID: uuid.NewString(), Reason: "all at once"}
 	}
-	supersede, contest, retract := reviseRequest(p, schema.ReviseSupersede, &rust, target), reviseRequest(p, schema.ReviseContest, &zig, target),
+	supersede, contest, retract := reviseRequest(p, schema.ReviseSupersede, &rust,
+		target), reviseRequest(p, schema.ReviseContest, &zig, target),
 		reviseRequest(p, schema.ReviseRetract, nil, target)
 	supersede.Operation, contest.Operation, retract.Operation = asks(), asks(), asks()
 	modify := schema.ModifyRequest{Operation: asks(), Patches: []schema.Patch{{ID: id, IfVersion: 1, Who: &who}}}
@@ -181,8 +184,9 @@ func TestGroundThatKeepsMoving(t *testing.T) {
 	require.Equal(t, 1, result.Written.Blocked)
 	require.Zero(t, result.Written.Added)
 	db := testkit.Owner(t, h.DatabaseURL)
-	require.Equal(t, []string{fmt.Sprintf("%d blocked candidates_changed true", flow.MaxDecideRounds)}, testkit.Strings(t, db,
-		`SELECT concat_ws(' ', rounds, state, outcome, CASE WHEN review_needed THEN 'true' END) FROM proposals`))
+	require.Equal(t, []string{fmt.Sprintf("%d blocked candidates_changed true", flow.MaxDecideRounds)},
+		testkit.Strings(t, db,
+			`SELECT concat_ws(' ', rounds, state, outcome, CASE WHEN review_needed THEN 'true' END) FROM proposals`))
 	require.Len(t, model.Calls(testkit.Decision), flow.MaxDecideRounds)
 	require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
 }
@@ -218,18 +222,22 @@ func TestForgottenWhileThePipelineRuns(t *testing.T) {
 			known(t, h, p, seed)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "Something embarrassing happened to Ana."))
+			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
+				testkit.Request(p, schema.SourceObservation, "Something embarrassing happened to Ana."))
 			require.NoError(t, err)
 			<-asked
 			db := testkit.Owner(t, h.DatabaseURL)
-			_, err = db.Exec(ctx, `UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, started.Ack.MemoryIDs[0])
+			_, err = db.Exec(ctx, `UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`,
+				started.Ack.MemoryIDs[0])
 			require.NoError(t, err)
 			before := testkit.Digest(t, db, "memories", "true")
 			close(answer)
 			result := testkit.Wait(t, started.Run)
 			require.Zero(t, result.Written.Added)
 			require.Equal(t, before, testkit.Digest(t, db, "memories", "true"))
-			require.Equal(t, []string{"skipped parent_forgotten"}, testkit.Strings(t, db, `SELECT state || ' ' || outcome FROM proposals WHERE batch_id = $1`, started.Ack.BatchID))
+			require.Equal(t, []string{"skipped parent_forgotten"},
+				testkit.Strings(t, db, `SELECT state || ' ' || outcome FROM proposals WHERE batch_id = $1`,
+					started.Ack.BatchID))
 			require.Zero(t, testkit.Rows(t, db, "entities", ""))
 			require.Zero(t, testkit.Rows(t, db, "entity_relations", ""))
 			require.Zero(t, testkit.Rows(t, db, "memory_embeddings", "memory_id = $1", started.Ack.MemoryIDs[0]))
@@ -265,10 +273,14 @@ func TestModes(t *testing.T) {
 		actor      string
 		seedStatus string
 	}{
-		{"shadow", schema.ModeShadow, true, 0, []string{"blocked add shadow_mode", "blocked update shadow_mode"}, "pipeline-shadow", "active"},
-		{"frozen", schema.ModeFrozen, true, 1, []string{"blocked add mutations_frozen", "blocked update mutations_frozen"}, "pipeline", "active"},
-		{"controlled", schema.ModeControlled, false, 2, []string{"applied add", "blocked update destructive_mutations_disabled"}, "pipeline", "active"},
-		{"controlled with updates", schema.ModeControlled, true, 3, []string{"applied add", "applied update"}, "pipeline", "superseded"},
+		{"shadow", schema.ModeShadow, true, 0, []string{"blocked add shadow_mode", "blocked update shadow_mode"},
+			"pipeline-shadow", "active"},
+		{"frozen", schema.ModeFrozen, true, 1,
+			[]string{"blocked add mutations_frozen", "blocked update mutations_frozen"}, "pipeline", "active"},
+		{"controlled", schema.ModeControlled, false, 2,
+			[]string{"applied add", "blocked update destructive_mutations_disabled"}, "pipeline", "active"},
+		{"controlled with updates", schema.ModeControlled, true, 3, []string{"applied add", "applied update"},
+			"pipeline", "superseded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -285,14 +297,20 @@ func TestModes(t *testing.T) {
 			started, result := h.Ingest(t, req)
 			require.Zero(t, result.Dead)
 			require.Equal(t, 1+test.newRows, testkit.Rows(t, db, "memories", ""))
-			require.Equal(t, test.outcomes, testkit.Strings(t, db, `SELECT trim(concat_ws(' ', state, action, outcome)) FROM proposals WHERE batch_id = $1 ORDER BY 1`, started.Ack.BatchID))
-			require.Equal(t, 2, testkit.Rows(t, db, "memory_history", "changed_by = $1 AND metadata->>'batchId' = $2 AND memory_id = $3 AND event = 'none'",
+			require.Equal(t, test.outcomes,
+				testkit.Strings(t, db,
+					`SELECT trim(concat_ws(' ', state, action, outcome)) FROM proposals WHERE batch_id = $1 ORDER BY 1`,
+					started.Ack.BatchID))
+			require.Equal(t, 2, testkit.Rows(t, db, "memory_history",
+				"changed_by = $1 AND metadata->>'batchId' = $2 AND memory_id = $3 AND event = 'none'",
 				test.actor, started.Ack.BatchID, started.Ack.MemoryIDs[0]))
-			require.Equal(t, []string{test.seedStatus}, testkit.Strings(t, db, `SELECT status FROM memories WHERE id = $1`, target))
+			require.Equal(t, []string{test.seedStatus},
+				testkit.Strings(t, db, `SELECT status FROM memories WHERE id = $1`, target))
 			if test.seedStatus == "active" {
 				require.Equal(t, before, unharmed(t, db, []string{target}))
 			} else {
-				require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND event = 'modified'", target))
+				require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND event = 'modified'",
+					target))
 			}
 			if test.mode == schema.ModeShadow {
 				require.Zero(t, testkit.Rows(t, db, "memories", "id = $1", started.Ack.MemoryIDs[0]))
@@ -319,7 +337,8 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 		for part := range 3 {
 			texts := make([]string, 100)
 			for i := range texts {
-				texts[i] = fmt.Sprintf("Ship %d of convoy %d passed the lighthouse of Skagen with %d sailors.", i, part, i%40)
+				texts[i] = fmt.Sprintf("Ship %d of convoy %d passed the lighthouse of Skagen with %d sailors.", i, part,
+					i%40)
 			}
 			h.Ingest(t, testkit.Request(p, schema.SourceObservation, texts...))
 		}
@@ -330,11 +349,14 @@ func TestRecallsDuringAHeavyIngest(t *testing.T) {
 	for range askers {
 		asking.Go(func() {
 			for asked := 0; asked < 2 || !written.Load(); asked++ {
-				if asked > 2 { // the first rounds are the crowd; later ones only keep recalls going while the ingest runs
+				// the first rounds are the crowd; later ones only keep recalls going while the ingest runs
+				if asked > 2 {
 					time.Sleep(time.Second)
 				}
-				out, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "what is the lighthouse keeper called?"})
-				if err == nil && len(out.Meta.Degraded) == 0 && !slices.ContainsFunc(out.Results, func(r schema.RecallResult) bool { return r.ID == before }) {
+				out, err := recaller.Recall(context.Background(),
+					schema.RecallRequest{Principal: p, Query: "what is the lighthouse keeper called?"})
+				if err == nil && len(out.Meta.Degraded) == 0 && !slices.ContainsFunc(out.Results,
+					func(r schema.RecallResult) bool { return r.ID == before }) {
 					err = fmt.Errorf("not found among %d results", len(out.Results))
 				}
 				if err != nil {

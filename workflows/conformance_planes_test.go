@@ -61,7 +61,8 @@ func (o onlooker) recall(req schema.RecallRequest) schema.RecallResponse {
 func (o onlooker) found(query, situation string, types ...schema.MemoryType) []string {
 	o.t.Helper()
 	ids := []string{}
-	for _, r := range o.recall(schema.RecallRequest{Query: query, Context: json.RawMessage(situation), Types: types}).Results {
+	for _, r := range o.recall(schema.RecallRequest{Query: query, Context: json.RawMessage(situation),
+		Types: types}).Results {
 		ids = append(ids, r.ID)
 	}
 	slices.Sort(ids)
@@ -122,7 +123,8 @@ func (o onlooker) contradictions() []schema.Contradiction {
 	return out
 }
 
-func (o onlooker) revise(action schema.ReviseAction, record *schema.MemoryRecord, change func(*schema.ReviseRequest), targets ...string) schema.ReviseResult {
+func (o onlooker) revise(action schema.ReviseAction, record *schema.MemoryRecord, change func(*schema.ReviseRequest),
+	targets ...string) schema.ReviseResult {
 	o.t.Helper()
 	var named []schema.Target
 	for _, id := range targets {
@@ -165,9 +167,11 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		}
 		skill := func(os, step string, successes int) string {
 			return fmt.Sprintf(`{"type": "competence", "confidence": 0.8, "payload": {"kind": "competence", "skill_name": "free_the_port", "triggers": [{"signal": "address already in use", "conditions": {"os": %q}}],
-				"recipe": [{"step": %q}], "performance": {"success_count": %d, "failure_count": 1}}}`, os, step, successes)
+				"recipe": [{"step": %q}], "performance": {"success_count": %d, "failure_count": 1}}}`, os, step,
+				successes)
 		}
-		_, _, result := runPut(t, h, putRequest(t, o.p, plan("linux", "go.mod"), plan("macos", "swift.package"), skill("linux", "Run fuser", 3), skill("macos", "Run lsof", 9)))
+		_, _, result := runPut(t, h, putRequest(t, o.p, plan("linux", "go.mod"), plan("macos", "swift.package"),
+			skill("linux", "Run fuser", 3), skill("macos", "Run lsof", 9)))
 		var ids []string
 		for _, item := range result.Items {
 			require.Equal(t, schema.PutCreated, item.Status, item.Problem)
@@ -188,8 +192,10 @@ func TestSection12ConflictsAndSolutions(t *testing.T) {
 		o := onlooker{t, h, testkit.Principal()}
 		golang, python := prefers("go", ""), prefers("python", "")
 		first := putRecord(t, h.Temporal, h.TaskQueue, o.p, golang)
-		_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "imported"}, Records: []schema.MemoryRecord{python}})
-		require.Equal(t, schema.PutItem{ID: first, Status: schema.PutConflict}, result.Items[0], "it names the stored record, for a revision to decide")
+		_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "imported"},
+			Records: []schema.MemoryRecord{python}})
+		require.Equal(t, schema.PutItem{ID: first, Status: schema.PutConflict}, result.Items[0],
+			"it names the stored record, for a revision to decide")
 		require.Equal(t, []string{first}, o.live())
 		require.Equal(t, golang.Content, o.get(first).Content)
 	})
@@ -230,15 +236,18 @@ func TestSection15_0StoragePhilosophy(t *testing.T) {
 	t.Run("the rules of learning know no database", func(t *testing.T) {
 		t.Parallel()
 		for _, path := range imports("memory") {
-			for _, engine := range []string{"pgx", "database/sql", "pgvector", "qdrant", "temporal", "net", "os", "mneme/store"} {
-				require.False(t, path == engine || strings.Contains(path, engine+"/") || strings.HasSuffix(path, engine), "memory imports %s", path)
+			for _, engine := range []string{"pgx", "database/sql", "pgvector", "qdrant", "temporal", "net", "os",
+				"mneme/store"} {
+				require.False(t, path == engine || strings.Contains(path, engine+"/") || strings.HasSuffix(path,
+					engine), "memory imports %s", path)
 			}
 		}
 	})
 	t.Run("one package speaks to the database, and it is one that others have proven", func(t *testing.T) {
 		t.Parallel()
 		require.Contains(t, imports("store/pg"), "github.com/jackc/pgx/v5")
-		for _, dir := range []string{"schema", "memory", "inference", "inference/rules", "recall", "activities", "workflows", "starter", "worker"} {
+		for _, dir := range []string{"schema", "memory", "inference", "inference/rules", "recall", "activities",
+			"workflows", "starter", "worker"} {
 			for _, path := range imports(dir) {
 				require.NotContains(t, path, "jackc/pgx", dir)
 				require.NotEqual(t, "database/sql", path, dir)
@@ -327,8 +336,10 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		require.NotZero(t, m.Lifecycle.Decay.HalfLifeSeconds)
 		require.NotZero(t, m.Lifecycle.LastReinforcedAt)
 		require.NotEmpty(t, m.Provenance.Sources)
-		require.Equal(t, []schema.Relation{{Predicate: revision.RelationSupersedes, TargetID: old, Weight: 1, Reason: "said so later"}}, m.Relations)
-		require.Equal(t, []schema.AuditAction{schema.AuditCreate, schema.AuditRevise}, []schema.AuditAction{before.AuditLog[0].Action, before.AuditLog[1].Action})
+		require.Equal(t, []schema.Relation{{Predicate: revision.RelationSupersedes, TargetID: old, Weight: 1,
+			Reason: "said so later"}}, m.Relations)
+		require.Equal(t, []schema.AuditAction{schema.AuditCreate, schema.AuditRevise},
+			[]schema.AuditAction{before.AuditLog[0].Action, before.AuditLog[1].Action})
 		require.Equal(t, []string{"new supersedes old"}, o.edges(old, map[string]string{old: "old", fresh: "new"}))
 		answer := o.recall(schema.RecallRequest{Query: "What does the user prefer?"})
 		require.Len(t, answer.Results, 1)
@@ -358,8 +369,9 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		put := atOnce(func(n int) string {
-			run, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "at once"},
-				Records: []schema.MemoryRecord{prefers(fmt.Sprintf("language %d", n), "")}})
+			run, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue,
+				schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "at once"},
+					Records: []schema.MemoryRecord{prefers(fmt.Sprintf("language %d", n), "")}})
 			if err != nil {
 				return err.Error()
 			}
@@ -373,7 +385,8 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		first := o.live()[0]
 		revised := atOnce(func(n int) string {
 			record := prefers(fmt.Sprintf("newer language %d", n), "")
-			run, err := mneme.StartRevise(ctx, h.Temporal, h.TaskQueue, reviseRequest(o.p, schema.ReviseSupersede, &record, schema.Target{ID: first, IfVersion: 1}))
+			run, err := mneme.StartRevise(ctx, h.Temporal, h.TaskQueue,
+				reviseRequest(o.p, schema.ReviseSupersede, &record, schema.Target{ID: first, IfVersion: 1}))
 			if err != nil {
 				return err.Error()
 			}
@@ -383,7 +396,8 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 			}
 			return string(result.Status)
 		})
-		require.Equal(t, map[string]int{string(schema.ReviseApplied): 1, string(schema.ReviseVersionConflict): writers - 1}, revised)
+		require.Equal(t, map[string]int{string(schema.ReviseApplied): 1,
+			string(schema.ReviseVersionConflict): writers - 1}, revised)
 		require.Len(t, o.live(), 1)
 		require.Equal(t, o.get(first).SupersededBy, o.live()[0])
 		testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
@@ -398,10 +412,12 @@ func TestSection15_1AuthoritativeStore(t *testing.T) {
 		req.Execute = true
 		run, _ := startForget(t, h, req)
 		receipt := receiptOf(t, run)
-		require.Equal(t, []any{1, map[string]int{lifecycle.OutcomePinned: 1}}, []any{receipt.Forgotten, receipt.Skipped})
+		require.Equal(t, []any{1, map[string]int{lifecycle.OutcomePinned: 1}},
+			[]any{receipt.Forgotten, receipt.Skipped})
 		require.Equal(t, []string{ids[1]}, o.live())
 		step := o.lastStep(ids[0])
-		require.Equal(t, []string{"delete", "person:mia", "not wanted any more"}, []string{string(step.Action), step.ChangedBy, step.Reason})
+		require.Equal(t, []string{"delete", "person:mia", "not wanted any more"},
+			[]string{string(step.Action), step.ChangedBy, step.Reason})
 		require.Equal(t, "The kettle is made of copper.", o.get(ids[0]).Content, "it is not lost yet")
 	})
 }
@@ -420,7 +436,8 @@ func TestSection15_2PayloadStores(t *testing.T) {
 	require.Equal(t, []string{first}, o.found("What does the user prefer?", ""))
 	python := prefers("python", `{"project_kind": "data_science"}`)
 	result := o.revise(schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
-		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
+			Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
 	}, first)
 	require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
 	require.Equal(t, sorted(result.Created...), o.live())
@@ -434,9 +451,12 @@ func TestSection15_2CanonicalStructures(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	req := schema.IngestRequest{Principal: o.p, Candidates: []schema.Candidate{
-		{Content: "I moved to Lisbon. I work at Acme on the Atlas project.", SourceKind: schema.SourceUserInput, Speaker: "Ana", Refs: []schema.Ref{{Kind: "event", Ref: "evt://1"}}},
-		{Content: "go: build failed: ld: cache mismatch", SourceKind: schema.SourceToolOutput, Refs: []schema.Ref{{Kind: "tool_call", Ref: "tool://1"}}},
-		{Content: "Never deploy on Fridays.", SourceKind: schema.SourceMemory, Refs: []schema.Ref{{Kind: "human", Ref: "Ana"}}},
+		{Content: "I moved to Lisbon. I work at Acme on the Atlas project.", SourceKind: schema.SourceUserInput,
+			Speaker: "Ana", Refs: []schema.Ref{{Kind: "event", Ref: "evt://1"}}},
+		{Content: "go: build failed: ld: cache mismatch", SourceKind: schema.SourceToolOutput,
+			Refs: []schema.Ref{{Kind: "tool_call", Ref: "tool://1"}}},
+		{Content: "Never deploy on Fridays.", SourceKind: schema.SourceMemory,
+			Refs: []schema.Ref{{Kind: "human", Ref: "Ana"}}},
 		{Content: "The gate of the yard was left open.", SourceKind: schema.SourceObservation}, // without references
 	}}
 	_, result := h.Ingest(t, req)
@@ -545,7 +565,8 @@ func TestSection15_4GraphRepresentation(t *testing.T) {
 	require.ElementsMatch(t, []string{"derived_from", "depends_on"}, predicates)
 	require.Equal(t, []string{"b depends_on a", "b derived_from a"}, o.edges(a, map[string]string{a: "a", b: "b"}))
 	require.Equal(t, 2, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memory_links", ""))
-	_, _, result = runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "x", "predicate": "is", "object": "y", "validity": {"mode": "global"}},
+	_, _, result = runPut(t, h, putRequest(t, o.p,
+		`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "x", "predicate": "is", "object": "y", "validity": {"mode": "global"}},
 		"relations": [{"predicate": "supports", "target_id": "9a2b0000-0000-4000-8000-00000000000f"}]}`))
 	require.Equal(t, schema.PutBadRef, result.Items[0].Status, "a relation has two ends")
 }
@@ -556,13 +577,16 @@ func TestSection15_4IngestionAPI(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	db := testkit.Owner(t, h.DatabaseURL)
-	for _, kind := range []schema.SourceKind{schema.SourceUserInput, schema.SourceToolOutput, schema.SourceObservation, schema.SourceOutcome} {
+	for _, kind := range []schema.SourceKind{schema.SourceUserInput, schema.SourceToolOutput, schema.SourceObservation,
+		schema.SourceOutcome} {
 		t.Run(string(kind), func(t *testing.T) {
 			o := onlooker{t, h, testkit.Principal()}
-			started, result := h.Ingest(t, testkit.Request(o.p, kind, "The build of Atlas takes an hour.", "The tests of Atlas take a minute."))
+			started, result := h.Ingest(t, testkit.Request(o.p, kind, "The build of Atlas takes an hour.",
+				"The tests of Atlas take a minute."))
 			require.Zero(t, result.Dead)
 			require.Len(t, started.Ack.MemoryIDs, 2)
-			require.Equal(t, 2, testkit.Rows(t, db, "memory_candidates", "tenant = $1 AND source_kind = $2", o.p.Tenant, string(kind)))
+			require.Equal(t, 2, testkit.Rows(t, db, "memory_candidates", "tenant = $1 AND source_kind = $2", o.p.Tenant,
+				string(kind)))
 			for _, id := range started.Ack.MemoryIDs {
 				require.Equal(t, schema.TypeEpisodic, o.get(id).Type, "what happened is an episode")
 			}
@@ -589,7 +613,9 @@ func (e gatedExtractor) Extract(ctx context.Context, src inference.Source) (memo
 func TestSection15_5ProcessModel(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Extractor = gatedExtractor{d.Brain.Extractor, gate} })
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain.Extractor = gatedExtractor{d.Brain.Extractor, gate}
+	})
 	o := onlooker{t, h, testkit.Principal()}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -612,8 +638,10 @@ func TestSection15_5Classification(t *testing.T) {
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Rules = rules.Load })
 	o := onlooker{t, h, testkit.Principal()}
 	plain := o.get(known(t, h, o.p, "The office plants are watered on Mondays.")[0])
-	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityLow, 1.0, schema.CurveExponential, "", schema.VisibilityPrivate},
-		[]any{plain.Type, plain.Sensitivity, plain.Confidence, plain.Lifecycle.Decay.Curve, plain.Scope, plain.Visibility}, "the classifier's, and every field has a value")
+	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityLow, 1.0, schema.CurveExponential, "",
+		schema.VisibilityPrivate},
+		[]any{plain.Type, plain.Sensitivity, plain.Confidence, plain.Lifecycle.Decay.Curve, plain.Scope,
+			plain.Visibility}, "the classifier's, and every field has a value")
 	require.NotZero(t, plain.Lifecycle.Decay.HalfLifeSeconds)
 	require.NotZero(t, plain.Lifecycle.DeletionPolicy)
 
@@ -625,19 +653,24 @@ rules:
 `))
 	require.NoError(t, err)
 	rules.Store(parsed)
-	started, result := h.Ingest(t, testkit.Request(o.p, schema.SourceMemory, "The kitchen plants are watered on Fridays."))
+	started, result := h.Ingest(t, testkit.Request(o.p, schema.SourceMemory,
+		"The kitchen plants are watered on Fridays."))
 	require.Zero(t, result.Dead)
 	m := o.get(started.Ack.MemoryIDs[0])
-	require.Equal(t, []any{schema.TypeEpisodic, schema.SensitivityMedium, 0.3, schema.CurveLinear, "garden", schema.VisibilityShared, schema.DeleteManualOnly},
-		[]any{m.Type, m.Sensitivity, m.Confidence, m.Lifecycle.Decay.Curve, m.Scope, m.Visibility, m.Lifecycle.DeletionPolicy})
+	require.Equal(t, []any{schema.TypeEpisodic, schema.SensitivityMedium, 0.3, schema.CurveLinear, "garden",
+		schema.VisibilityShared, schema.DeleteManualOnly},
+		[]any{m.Type, m.Sensitivity, m.Confidence, m.Lifecycle.Decay.Curve, m.Scope, m.Visibility,
+			m.Lifecycle.DeletionPolicy})
 	require.EqualValues(t, 3*86400, m.Lifecycle.Decay.HalfLifeSeconds)
 	history := testkit.History(t, h.Store, o.p, uuid.MustParse(m.ID))
 	require.Contains(t, string(history[0].Metadata), `"plants"`, "history says which rule it was")
 
 	// What is put whole is classified likewise, but for its type.
-	_, _, put := runPut(t, h, putRequest(t, o.p, `{"type": "semantic", "sensitivity": "low", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "plants", "predicate": "need", "object": "light for plants", "validity": {"mode": "global"}}}`))
+	_, _, put := runPut(t, h, putRequest(t, o.p,
+		`{"type": "semantic", "sensitivity": "low", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "plants", "predicate": "need", "object": "light for plants", "validity": {"mode": "global"}}}`))
 	m = o.get(put.Items[0].ID)
-	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityMedium, schema.CurveLinear}, []any{m.Type, m.Sensitivity, m.Lifecycle.Decay.Curve})
+	require.Equal(t, []any{schema.TypeSemantic, schema.SensitivityMedium, schema.CurveLinear},
+		[]any{m.Type, m.Sensitivity, m.Lifecycle.Decay.Curve})
 }
 
 // TestSection15_6DistinctSchemas: what is remembered does not collapse into text.
@@ -652,20 +685,25 @@ func TestSection15_6DistinctSchemas(t *testing.T) {
 	require.Len(t, facts, 1)
 	var fact schema.SemanticPayload
 	require.NoError(t, json.Unmarshal(o.get(facts[0]).Payload, &fact))
-	require.Equal(t, []string{"Ana", "moved_to", `"Lisbon"`, "global"}, []string{fact.Subject, fact.Predicate, string(fact.Object), string(fact.Validity.Mode)})
+	require.Equal(t, []string{"Ana", "moved_to", `"Lisbon"`, "global"},
+		[]string{fact.Subject, fact.Predicate, string(fact.Object), string(fact.Validity.Mode)})
 	var episode schema.EpisodicPayload
 	require.NoError(t, json.Unmarshal(o.get(started.Ack.MemoryIDs[0]).Payload, &episode))
 	require.NotEmpty(t, episode.Timeline)
 	for i, payload := range []string{
 		`{"kind": "episodic", "timeline": []}`, `{"kind": "working", "thread_id": "t", "state": "planning"}`,
 		`{"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "a", "predicate": "b", "object": "c", "validity": {"mode": "global"}}`,
-		`{"kind": "competence", "skill_name": "s", "triggers": [], "recipe": []}`, `{"kind": "plan_graph", "plan_id": "p", "version": "1", "nodes": [], "edges": []}`, `"text"`,
+		`{"kind": "competence", "skill_name": "s", "triggers": [], "recipe": []}`,
+		`{"kind": "plan_graph", "plan_id": "p", "version": "1", "nodes": [], "edges": []}`, `"text"`,
 	} {
-		for n, kind := range []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic, schema.TypeCompetence, schema.TypePlanGraph} {
+		for n, kind := range []schema.MemoryType{schema.TypeEpisodic, schema.TypeWorking, schema.TypeSemantic,
+			schema.TypeCompetence, schema.TypePlanGraph} {
 			if i == n {
 				continue
 			}
-			_, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue, putRequest(t, o.p, fmt.Sprintf(`{"type": %q, "confidence": 1, "content": "x", "payload": %s}`, kind, payload)))
+			_, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue,
+				putRequest(t, o.p, fmt.Sprintf(`{"type": %q, "confidence": 1, "content": "x", "payload": %s}`, kind,
+					payload)))
 			var invalid *schema.ValidationError
 			require.ErrorAs(t, err, &invalid, "%s as %s", payload, kind)
 			require.Contains(t, invalid.Fields[0].Field, "records[0].payload")
@@ -691,7 +729,8 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 	}
 	global := func(language string) schema.MemoryRecord { r := prefers(language, ""); r.Content = language; return r }
 	first, second := global("go"), global("rust")
-	second.Payload = json.RawMessage(strings.Replace(string(second.Payload), "prefers_backend_language", "prefers_language", 1))
+	second.Payload = json.RawMessage(strings.Replace(string(second.Payload), "prefers_backend_language",
+		"prefers_language", 1))
 	a := putRecord(t, h.Temporal, h.TaskQueue, o.p, first)
 	b := putRecord(t, h.Temporal, h.TaskQueue, o.p, second)
 
@@ -717,7 +756,8 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 		}
 	})
 	states := []string{"go active + rust active"}
-	applied := func(after string, action schema.ReviseAction, record *schema.MemoryRecord, change func(*schema.ReviseRequest), targets ...string) []string {
+	applied := func(after string, action schema.ReviseAction, record *schema.MemoryRecord,
+		change func(*schema.ReviseRequest), targets ...string) []string {
 		t.Helper()
 		result := o.revise(action, record, change, targets...)
 		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
@@ -729,19 +769,22 @@ func TestSection15_7RevisionGuarantees(t *testing.T) {
 	}
 	next := func(language string) *schema.MemoryRecord { r := global(language); return &r }
 	for i := range 5 {
-		a = applied(fmt.Sprintf("go%d active + rust active", i), schema.ReviseSupersede, next(fmt.Sprintf("go%d", i)), nil, a)[0]
+		a = applied(fmt.Sprintf("go%d active + rust active", i), schema.ReviseSupersede, next(fmt.Sprintf("go%d", i)),
+			nil, a)[0]
 	}
 	a = applied("zig active", schema.ReviseMerge, next("zig"), nil, a, b)[0]
 	python := prefers("python", `{"project_kind": "data_science"}`)
 	python.Content = "python"
 	forked := applied("python active + zig active", schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
-		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
+			Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
 	}, a)
 	applied("zig active", schema.ReviseRetract, nil, nil, forked[0])
 	backend := prefers("c", `{"project_kind": "backend_service"}`)
 	backend.Content = "c"
 	contested := applied("c contested + zig contested", schema.ReviseContest, &backend, nil, forked[1])[0]
-	applied("c active", schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = contested }, forked[1], contested)
+	applied("c active", schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = contested },
+		forked[1], contested)
 	req := forgetRequest(o.p, schema.ForgetSoft, schema.Selector{IDs: []string{contested}})
 	req.Execute = true
 	run, _ := startForget(t, h, req)
@@ -792,7 +835,8 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 	}
 
 	t.Run("nothing above the sensitivity that is allowed", func(t *testing.T) {
-		for limit, n := range map[schema.Sensitivity]int{"": 3, schema.SensitivityPublic: 1, schema.SensitivityLow: 2, schema.SensitivityMedium: 3, schema.SensitivityHigh: 4, schema.SensitivityHyper: 5} {
+		for limit, n := range map[schema.Sensitivity]int{"": 3, schema.SensitivityPublic: 1, schema.SensitivityLow: 2,
+			schema.SensitivityMedium: 3, schema.SensitivityHigh: 4, schema.SensitivityHyper: 5} {
 			want := []string{ids[1], ids[0], ids[2], ids[3], ids[4]}[:n]
 			require.Equal(t, sorted(want...), ask(func(r *schema.RecallRequest) {
 				r.MaxSensitivity, r.Trust = limit, &schema.TrustContext{Authenticated: true}
@@ -801,17 +845,27 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 	})
 	t.Run("nothing of others", func(t *testing.T) {
 		for name, change := range map[string]func(*schema.Principal){
-			"tenant": func(p *schema.Principal) { p.Tenant = "another" }, "agent": func(p *schema.Principal) { p.Agent = "another" },
-			"project": func(p *schema.Principal) { p.Project = "another" }, "scope": func(p *schema.Principal) { p.Scope = "another" },
+			"tenant": func(p *schema.Principal) { p.Tenant = "another" }, "agent": func(p *schema.Principal) {
+				p.Agent = "another"
+			},
+			"project": func(p *schema.Principal) { p.Project = "another" }, "scope": func(p *schema.Principal) {
+				p.Scope = "another"
+			},
 		} {
-			require.Empty(t, ask(func(r *schema.RecallRequest) { change(&r.Principal); r.MaxSensitivity = schema.SensitivityHyper }), name)
+			require.Empty(t, ask(func(r *schema.RecallRequest) {
+				change(&r.Principal)
+				r.MaxSensitivity = schema.SensitivityHyper
+			}), name)
 		}
 	})
 	t.Run("a trust context is required, and a task", func(t *testing.T) {
 		r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 		for field, req := range map[string]schema.RecallRequest{
-			"principal.tenant": {Principal: schema.Principal{Agent: "a"}, Query: "x"}, "principal.agent": {Principal: schema.Principal{Tenant: "t"}, Query: "x"},
-			"query": {Principal: o.p}, "max_sensitivity": {Principal: o.p, Query: "x", MaxSensitivity: "any"}, "context": {Principal: o.p, Query: "x", Context: json.RawMessage(`[]`)},
+			"principal.tenant": {Principal: schema.Principal{Agent: "a"}, Query: "x"},
+			"principal.agent":  {Principal: schema.Principal{Tenant: "t"}, Query: "x"},
+			"query":            {Principal: o.p},
+			"max_sensitivity":  {Principal: o.p, Query: "x", MaxSensitivity: "any"},
+			"context":          {Principal: o.p, Query: "x", Context: json.RawMessage(`[]`)},
 		} {
 			_, err := r.Recall(context.Background(), req)
 			var invalid *schema.ValidationError
@@ -820,15 +874,19 @@ func TestSection15_8RetrievalInterface(t *testing.T) {
 		}
 	})
 	t.Run("the task narrows: situation and layers", func(t *testing.T) {
-		require.Equal(t, sorted(ids[0], ids[2]), ask(func(r *schema.RecallRequest) { r.Context = json.RawMessage(`{"stage": "test"}`) }))
-		require.Equal(t, []string{ids[2]}, ask(func(r *schema.RecallRequest) { r.Types = []schema.MemoryType{schema.TypeCompetence} }))
+		require.Equal(t, sorted(ids[0], ids[2]),
+			ask(func(r *schema.RecallRequest) { r.Context = json.RawMessage(`{"stage": "test"}`) }))
+		require.Equal(t, []string{ids[2]},
+			ask(func(r *schema.RecallRequest) { r.Types = []schema.MemoryType{schema.TypeCompetence} }))
 	})
 	t.Run("results have a structure", func(t *testing.T) {
-		answer := o.recall(schema.RecallRequest{Query: "deploy Atlas", Principal: o.p, Types: []schema.MemoryType{schema.TypeSemantic}})
+		answer := o.recall(schema.RecallRequest{Query: "deploy Atlas", Principal: o.p,
+			Types: []schema.MemoryType{schema.TypeSemantic}})
 		require.NotEmpty(t, answer.RetrievalID)
 		require.Len(t, answer.Results, 1)
 		r := answer.Results[0]
-		require.Equal(t, []any{ids[1], schema.TypeSemantic, schema.StatusActive, schema.ValidConditional}, []any{r.ID, r.Type, r.Status, r.Validity.Mode})
+		require.Equal(t, []any{ids[1], schema.TypeSemantic, schema.StatusActive, schema.ValidConditional},
+			[]any{r.ID, r.Type, r.Status, r.Validity.Mode})
 		require.JSONEq(t, `{"stage": "production"}`, string(r.Validity.Conditions))
 		require.True(t, r.Score > 0 && r.Score <= 1)
 	})

@@ -91,7 +91,8 @@ func (c *conforming) as(t testing.TB, ids ...string) []schema.Target {
 }
 
 // revise runs a revision; record may be empty.
-func (c *conforming) revise(t testing.TB, action schema.ReviseAction, record string, targets ...string) schema.ReviseResult {
+func (c *conforming) revise(t testing.TB, action schema.ReviseAction, record string,
+	targets ...string) schema.ReviseResult {
 	t.Helper()
 	req := reviseRequest(c.p, action, nil, c.as(t, targets...)...)
 	if record != "" {
@@ -125,7 +126,8 @@ func (c *conforming) forget(t testing.TB, ids ...string) {
 // listed are the ids of the live memories of a type that hold in a context; the context may be empty.
 func (c *conforming) listed(t testing.TB, kind schema.MemoryType, situation string) []string {
 	t.Helper()
-	page, err := c.Store.List(context.Background(), pg.Filter{Principal: c.p, Types: []schema.MemoryType{kind}, Context: json.RawMessage(situation)}, pg.Page{})
+	page, err := c.Store.List(context.Background(),
+		pg.Filter{Principal: c.p, Types: []schema.MemoryType{kind}, Context: json.RawMessage(situation)}, pg.Page{})
 	require.NoError(t, err)
 	ids := []string{}
 	for _, m := range page {
@@ -138,7 +140,8 @@ func (c *conforming) listed(t testing.TB, kind schema.MemoryType, situation stri
 func (c *conforming) recalled(t testing.TB, query, situation string) []string {
 	t.Helper()
 	r := recall.Recaller{Store: c.Store, Index: c.Deps.Index, Embedder: c.Deps.Brain.Embedder}
-	response, err := r.Recall(context.Background(), schema.RecallRequest{Principal: c.p, Query: query, Context: json.RawMessage(situation)})
+	response, err := r.Recall(context.Background(),
+		schema.RecallRequest{Principal: c.p, Query: query, Context: json.RawMessage(situation)})
 	require.NoError(t, err)
 	ids := []string{}
 	for _, found := range response.Results {
@@ -238,23 +241,27 @@ const (
 func TestSection4RecordStructure(t *testing.T) {
 	t.Parallel()
 	c := newConforming(t)
-	t.Run("a record has an id, a type, a sensitivity, a confidence, a salience, a lifecycle and provenance", func(t *testing.T) {
-		for kind, text := range map[schema.MemoryType]string{schema.TypeSemantic: semantic("Sol", "go", everywhere), schema.TypeCompetence: competence("1", "Look", "plan9"),
-			schema.TypePlanGraph: planOf("1", "cobol", "mainframe"), schema.TypeWorking: workingOn("", "planning", "everything"),
-			schema.TypeEpisodic: buildFailure("", "")} {
-			id := c.made(t, text)
-			m, err := schema.DecodeRecord([]byte(c.shown(t, id, schema.ShapeAppendix)))
-			require.NoError(t, err, "what the schema requires is there")
-			require.Equal(t, []any{kind, id}, []any{m.Type, uuid.MustParse(m.ID).String()})
-			require.Equal(t, schema.SensitivityLow, m.Sensitivity)
-			require.Positive(t, m.Salience)
-			require.False(t, m.Lifecycle.LastReinforcedAt.IsZero())
-		}
-	})
+	t.Run("a record has an id, a type, a sensitivity, a confidence, a salience, a lifecycle and provenance",
+		func(t *testing.T) {
+			for kind, text := range map[schema.MemoryType]string{schema.TypeSemantic: semantic("Sol", "go", everywhere),
+				schema.TypeCompetence: competence("1", "Look", "plan9"),
+				schema.TypePlanGraph:  planOf("1", "cobol", "mainframe"),
+				schema.TypeWorking:    workingOn("", "planning", "everything"),
+				schema.TypeEpisodic:   buildFailure("", "")} {
+				id := c.made(t, text)
+				m, err := schema.DecodeRecord([]byte(c.shown(t, id, schema.ShapeAppendix)))
+				require.NoError(t, err, "what the schema requires is there")
+				require.Equal(t, []any{kind, id}, []any{m.Type, uuid.MustParse(m.ID).String()})
+				require.Equal(t, schema.SensitivityLow, m.Sensitivity)
+				require.Positive(t, m.Salience)
+				require.False(t, m.Lifecycle.LastReinforcedAt.IsZero())
+			}
+		})
 	t.Run("provenance links to events, artifacts, tool outputs, observations and outcomes", func(t *testing.T) {
 		sources := `[{"kind": "event", "ref": "evt://1"}, {"kind": "artifact", "ref": "file:///log", "hash": "sha256:00"}, {"kind": "tool_call", "ref": "tool://1"},
 			{"kind": "observation", "ref": "obs://1"}, {"kind": "outcome", "ref": "out://1", "timestamp": "2026-01-28T00:00:00Z"}]`
-		record := withMembers(t, semantic("Tea", "hot", everywhere), map[string]any{"provenance": map[string]any{"sources": json.RawMessage(sources)}})
+		record := withMembers(t, semantic("Tea", "hot", everywhere),
+			map[string]any{"provenance": map[string]any{"sources": json.RawMessage(sources)}})
 		requireHolds(t, `{"provenance": {"sources": `+sources+`}}`, c.shown(t, c.made(t, record), schema.ShapeAppendix))
 	})
 	t.Run("editing a preference rewrites nothing that is unrelated", func(t *testing.T) {
@@ -288,11 +295,15 @@ func TestSection5EpisodicMemory(t *testing.T) {
 
 	t.Run("an episode is kept as it happened, with what it refers to", func(t *testing.T) {
 		requireHolds(t, first, c.shown(t, id, schema.ShapeAppendix))
-		log, err := c.Store.PutArtifact(ctx, c.p, strings.NewReader("ld: cache mismatch\x00\xff"), "text/plain", "", time.Now())
+		log, err := c.Store.PutArtifact(ctx, c.p, strings.NewReader("ld: cache mismatch\x00\xff"), "text/plain", "",
+			time.Now())
 		require.NoError(t, err)
-		record := strings.Replace(buildFailure("", `, {"t": "2026-01-28T11:00:00Z", "event_kind": "log", "ref": "evt://4"}`), "file:///tmp/build.log", log.Address, 1)
+		record := strings.Replace(buildFailure("",
+			`, {"t": "2026-01-28T11:00:00Z", "event_kind": "log", "ref": "evt://4"}`), "file:///tmp/build.log",
+			log.Address, 1)
 		record = strings.Replace(record, "10:00:00Z", "10:00:01Z", 1)
-		requireHolds(t, `{"payload": {"artifacts": ["`+log.Address+`"]}}`, c.shown(t, c.made(t, record), schema.ShapeAppendix))
+		requireHolds(t, `{"payload": {"artifacts": ["`+log.Address+`"]}}`,
+			c.shown(t, c.made(t, record), schema.ShapeAppendix))
 		_, content, err := c.Store.GetArtifact(ctx, c.p, log.Address)
 		require.NoError(t, err)
 		require.Equal(t, "ld: cache mismatch\x00\xff", string(content))
@@ -312,7 +323,8 @@ func TestSection5EpisodicMemory(t *testing.T) {
 	})
 	t.Run("nothing stored is edited, replaced, retracted or removed", func(t *testing.T) {
 		before := c.shown(t, id, schema.ShapeAppendix)
-		for _, edit := range []string{strings.Replace(buildFailure(id, fixed), "ld: cache mismatch", "it never failed", 1), first,
+		for _, edit := range []string{strings.Replace(buildFailure(id, fixed), "ld: cache mismatch", "it never failed",
+			1), first,
 			withMembers(t, buildFailure(id, fixed), map[string]any{"content": "It never failed."})} {
 			require.Equal(t, schema.PutAppendOnly, c.put(t, edit)[0].Status)
 		}
@@ -320,7 +332,8 @@ func TestSection5EpisodicMemory(t *testing.T) {
 		_, modified := modify(t, c.Harness, modifyRequest(c.p, schema.Patch{ID: id, Content: &text}))
 		require.Equal(t, schema.PatchAppendOnly, modified.Results[0].Status)
 		require.Equal(t, schema.ReviseEpisodic, c.revise(t, schema.ReviseRetract, "", id).Status)
-		require.Equal(t, schema.ReviseEpisodic, c.revise(t, schema.ReviseSupersede, semantic("The build", "fine", everywhere), id).Status)
+		require.Equal(t, schema.ReviseEpisodic,
+			c.revise(t, schema.ReviseSupersede, semantic("The build", "fine", everywhere), id).Status)
 		req := reviseRequest(c.p, schema.ReviseSupersede, new(schema.MemoryRecord), c.as(t, id)...)
 		require.NoError(t, json.Unmarshal([]byte(buildFailure("", fixed)), req.Record))
 		_, err := mneme.StartRevise(ctx, c.Temporal, c.TaskQueue, req)
@@ -344,9 +357,11 @@ func TestSection5EpisodicMemory(t *testing.T) {
 	})
 	t.Run("a fix is written in addition to the episode, which is its evidence", func(t *testing.T) {
 		before := c.get(t, id)
-		skill := withMembers(t, competence("1", "Clear build cache", "macos"), map[string]any{"relations": []any{map[string]any{"predicate": "derived_from", "target_id": id}}})
+		skill := withMembers(t, competence("1", "Clear build cache", "macos"),
+			map[string]any{"relations": []any{map[string]any{"predicate": "derived_from", "target_id": id}}})
 		derived := c.made(t, skill)
-		requireHolds(t, `{"relations": [{"predicate": "derived_from", "target_id": "`+id+`"}]}`, c.shown(t, derived, schema.ShapeAppendix))
+		requireHolds(t, `{"relations": [{"predicate": "derived_from", "target_id": "`+id+`"}]}`,
+			c.shown(t, derived, schema.ShapeAppendix))
 		require.Equal(t, before, c.get(t, id))
 		lineage, err := c.Store.Lineage(ctx, c.p, uuid.MustParse(derived), 0)
 		require.NoError(t, err)
@@ -361,26 +376,32 @@ func TestSection6WorkingMemory(t *testing.T) {
 	ctx := context.Background()
 	id := uuid.NewString()
 	t.Run("the state of a task is taken up by another session", func(t *testing.T) {
-		first := withMembers(t, workingOn(id, "planning", "The backend is initialised; the frontend is pending."), map[string]any{"agent_session_id": "laptop"})
+		first := withMembers(t, workingOn(id, "planning", "The backend is initialised; the frontend is pending."),
+			map[string]any{"agent_session_id": "laptop"})
 		require.Equal(t, id, c.made(t, first))
 		require.Equal(t, []string{id}, c.listed(t, schema.TypeWorking, ""))
 		requireHolds(t, first, c.shown(t, id, schema.ShapeAppendix))
-		later := withMembers(t, workingOn(id, "executing", "The frontend is Svelte."), map[string]any{"agent_session_id": "phone"})
+		later := withMembers(t, workingOn(id, "executing", "The frontend is Svelte."),
+			map[string]any{"agent_session_id": "phone"})
 		require.Equal(t, schema.PutUpdated, c.put(t, later)[0].Status)
 		requireHolds(t, later, c.shown(t, id, schema.ShapeAppendix))
 	})
 	t.Run("it is edited freely: put again in part or whole, modified, revised", func(t *testing.T) {
-		shorter := `{"id": "` + id + `", "type": "working", "confidence": 0.5, "payload": {"kind": "working", "task_id": "t-1", "state": "waiting"}}`
+		shorter := `{"id": "` + id +
+			`", "type": "working", "confidence": 0.5, "payload": {"kind": "working", "task_id": "t-1", "state": "waiting"}}`
 		require.Equal(t, schema.PutUpdated, c.put(t, shorter)[0].Status)
 		require.NotContains(t, string(c.get(t, id).Payload), "frontend")
-		rival := c.made(t, withMembers(t, workingOn("", "planning", "No frontend at all."), map[string]any{"relations": []any{map[string]any{"predicate": "contradicts", "target_id": id}}}))
+		rival := c.made(t, withMembers(t, workingOn("", "planning", "No frontend at all."),
+			map[string]any{"relations": []any{map[string]any{"predicate": "contradicts", "target_id": id}}}))
 		require.Equal(t, schema.PutUpdated, c.put(t, workingOn(rival, "planning", "No frontend yet."))[0].Status)
-		requireHolds(t, `{"relations": [{"predicate": "contradicts", "target_id": "`+id+`"}]}`, c.shown(t, rival, schema.ShapeAppendix))
+		requireHolds(t, `{"relations": [{"predicate": "contradicts", "target_id": "`+id+`"}]}`,
+			c.shown(t, rival, schema.ShapeAppendix))
 		c.forget(t, rival)
 		text := "Waiting for Ana."
 		_, modified := modify(t, c.Harness, modifyRequest(c.p, schema.Patch{ID: id, Content: &text}))
 		require.Equal(t, schema.PatchUpdated, modified.Results[0].Status)
-		requireHolds(t, `{"payload": {"context_summary": "Waiting for Ana.", "state": "waiting"}}`, c.shown(t, id, schema.ShapeAppendix))
+		requireHolds(t, `{"payload": {"context_summary": "Waiting for Ana.", "state": "waiting"}}`,
+			c.shown(t, id, schema.ShapeAppendix))
 		id = c.applied(t, schema.ReviseSupersede, workingOn("", "blocked", "Ana is away."), id)
 		require.Equal(t, []string{id}, c.listed(t, schema.TypeWorking, ""))
 	})
@@ -394,7 +415,8 @@ func TestSection6WorkingMemory(t *testing.T) {
 		require.NotNil(t, m.DeletedAt)
 		last := m.AuditLog[len(m.AuditLog)-1]
 		require.Equal(t, []any{schema.AuditDelete, "task ended"}, []any{last.Action, last.Rationale})
-		require.Equal(t, schema.PutExists, c.put(t, workingOn(id, "executing", "Once more."))[0].Status, "a task that goes on is another")
+		require.Equal(t, schema.PutExists, c.put(t, workingOn(id, "executing", "Once more."))[0].Status,
+			"a task that goes on is another")
 		require.Equal(t, schema.PutDiscarded, c.put(t, workingOn("", "done", "Over before it began."))[0].Status)
 		require.Empty(t, c.listed(t, schema.TypeWorking, ""))
 	})
@@ -425,7 +447,8 @@ func TestSection7SemanticMemory(t *testing.T) {
 	t.Run("a record encodes a triple, its evidence, a confidence and where it holds", func(t *testing.T) {
 		for i, object := range []string{`"go"`, `1.5`, `true`, `{"first": "go"}`, `["go", 2]`} {
 			record := strings.Replace(semantic(fmt.Sprint("subject ", i), "OBJECT", onBackends), `"OBJECT"`, object, 1)
-			record = strings.Replace(record, `"kind": "semantic",`, `"kind": "semantic", "evidence": [{"kind": "observation", "ref": "obs://1"}],`, 1)
+			record = strings.Replace(record, `"kind": "semantic",`,
+				`"kind": "semantic", "evidence": [{"kind": "observation", "ref": "obs://1"}],`, 1)
 			requireHolds(t, record, c.shown(t, c.made(t, record), schema.ShapeAppendix))
 		}
 		for _, member := range []string{"subject", "predicate", "object", "validity"} {
@@ -442,14 +465,17 @@ func TestSection7SemanticMemory(t *testing.T) {
 	t.Run("a record is replaced, and the old one stays known", func(t *testing.T) {
 		old := c.made(t, semantic("Ana", "go", everywhere))
 		id := c.applied(t, schema.ReviseSupersede, semantic("Ana", "rust", everywhere), old)
-		requireHolds(t, `{"payload": {"object": "rust", "revision": {"status": "active", "supersedes": "`+old+`"}}}`, c.shown(t, id, schema.ShapeAppendix))
-		requireHolds(t, `{"payload": {"object": "go", "revision": {"status": "superseded", "superseded_by": "`+id+`"}}}`, c.shown(t, old, schema.ShapeAppendix))
+		requireHolds(t, `{"payload": {"object": "rust", "revision": {"status": "active", "supersedes": "`+old+`"}}}`,
+			c.shown(t, id, schema.ShapeAppendix))
+		requireHolds(t, `{"payload": {"object": "go", "revision": {"status": "superseded", "superseded_by": "`+id+
+			`"}}}`, c.shown(t, old, schema.ShapeAppendix))
 	})
 	t.Run("conditional records coexist and the context decides", func(t *testing.T) {
 		backend := c.made(t, semantic("Bob", "go", onBackends))
 		data := c.made(t, semantic("Bob", "python", onData))
-		for situation, want := range map[string][2]bool{`{"project_kind": "backend_service"}`: {true, false}, `{"project_kind": "data_science"}`: {false, true},
-			`{"project_kind": "game"}`: {}, ``: {true, true}} {
+		for situation, want := range map[string][2]bool{`{"project_kind": "backend_service"}`: {true, false},
+			`{"project_kind": "data_science"}`: {false, true},
+			`{"project_kind": "game"}`:         {}, ``: {true, true}} {
 			found := c.recalled(t, "Bob prefers backend language", situation)
 			require.Equal(t, want, [2]bool{slices.Contains(found, backend), slices.Contains(found, data)}, situation)
 		}
@@ -468,10 +494,12 @@ func TestSection7SemanticMemory(t *testing.T) {
 	t.Run("a record is edited through evidence only", func(t *testing.T) {
 		id := c.made(t, semantic("Dora", "go", everywhere))
 		before := c.shown(t, id, schema.ShapeAppendix)
-		require.Equal(t, schema.PutExists, c.put(t, withMembers(t, semantic("Dora", "rust", everywhere), map[string]any{"id": id}))[0].Status)
+		require.Equal(t, schema.PutExists,
+			c.put(t, withMembers(t, semantic("Dora", "rust", everywhere), map[string]any{"id": id}))[0].Status)
 		require.Equal(t, schema.PutConflict, c.put(t, semantic("Dora", "rust", everywhere))[0].Status)
 		var invalid *schema.ValidationError
-		for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFork, schema.ReviseContest, schema.ReviseReconcile, schema.ReviseRetract} {
+		for _, action := range []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFork, schema.ReviseContest,
+			schema.ReviseReconcile, schema.ReviseRetract} {
 			req := reviseRequest(c.p, action, nil, c.as(t, id)...)
 			if action != schema.ReviseRetract {
 				m := prefers("rust", "")
@@ -480,7 +508,8 @@ func TestSection7SemanticMemory(t *testing.T) {
 			req.Evidence = nil
 			_, err := mneme.StartRevise(ctx, c.Temporal, c.TaskQueue, req)
 			require.ErrorAs(t, err, &invalid)
-			require.Equal(t, []schema.FieldError{{Field: "evidence", Problem: "must hold at least one ref"}}, invalid.Fields)
+			require.Equal(t, []schema.FieldError{{Field: "evidence", Problem: "must hold at least one ref"}},
+				invalid.Fields)
 		}
 		text := "Dora prefers OCaml."
 		unexplained := modifyRequest(c.p, schema.Patch{ID: id, Content: &text})
@@ -502,18 +531,27 @@ func TestSection7SemanticMemory(t *testing.T) {
 			status               schema.Status // of what was held
 			believed             int           // how many are live afterwards
 		}{
-			"as much speaks for it": {everywhere, "replace", semantic("S", "rust", everywhere), schema.ReviseSupersede, schema.StatusSuperseded, 1},
-			"less speaks for it": {everywhere, "replace", withMembers(t, semantic("S", "rust", everywhere), map[string]any{"confidence": 0.2}), schema.ReviseContest,
+			"as much speaks for it": {everywhere, "replace", semantic("S", "rust", everywhere), schema.ReviseSupersede,
+				schema.StatusSuperseded, 1},
+			"less speaks for it": {everywhere, "replace",
+				withMembers(t, semantic("S", "rust", everywhere), map[string]any{"confidence": 0.2}),
+				schema.ReviseContest,
 				schema.StatusContested, 2},
-			"it holds elsewhere":     {onBackends, "replace", semantic("S", "python", onData), schema.ReviseFork, schema.StatusActive, 2},
-			"the policy leaves it":   {everywhere, "contest", semantic("S", "rust", everywhere), schema.ReviseContest, schema.StatusContested, 2},
-			"a special case is made": {everywhere, "replace", semantic("S", "python", onData), schema.ReviseContest, schema.StatusContested, 2},
+			"it holds elsewhere": {onBackends, "replace", semantic("S", "python", onData), schema.ReviseFork,
+				schema.StatusActive, 2},
+			"the policy leaves it": {everywhere, "contest", semantic("S", "rust", everywhere), schema.ReviseContest,
+				schema.StatusContested, 2},
+			"a special case is made": {everywhere, "replace", semantic("S", "python", onData), schema.ReviseContest,
+				schema.StatusContested, 2},
 		} {
 			subject := "subject: " + name
-			held := strings.Replace(semantic(subject, "go", reconcile.held), `"kind": "semantic",`, `"kind": "semantic", "revision_policy": "`+reconcile.policy+`",`, 1)
+			held := strings.Replace(semantic(subject, "go", reconcile.held), `"kind": "semantic",`,
+				`"kind": "semantic", "revision_policy": "`+reconcile.policy+`",`, 1)
 			id := c.made(t, held)
-			result := c.revise(t, schema.ReviseReconcile, strings.Replace(reconcile.record, `"S"`, `"`+subject+`"`, 1), id)
-			require.Equal(t, []any{schema.ReviseApplied, reconcile.want}, []any{result.Status, result.Action}, "%s: %s", name, result.Why)
+			result := c.revise(t, schema.ReviseReconcile, strings.Replace(reconcile.record, `"S"`, `"`+subject+`"`, 1),
+				id)
+			require.Equal(t, []any{schema.ReviseApplied, reconcile.want}, []any{result.Status, result.Action}, "%s: %s",
+				name, result.Why)
 			require.NotEmpty(t, result.Why)
 			require.Equal(t, reconcile.status, c.get(t, id).Status, name)
 			live := 0
@@ -535,7 +573,8 @@ func TestSection7SemanticMemory(t *testing.T) {
 		req.Winner = other
 		_, result := revise(t, c.Temporal, c.TaskQueue, req)
 		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
-		require.Equal(t, []schema.Status{schema.StatusSuperseded, schema.StatusActive}, []schema.Status{c.get(t, one).Status, c.get(t, other).Status})
+		require.Equal(t, []schema.Status{schema.StatusSuperseded, schema.StatusActive},
+			[]schema.Status{c.get(t, one).Status, c.get(t, other).Status})
 	})
 	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
 }
@@ -546,7 +585,8 @@ func TestSection8CompetenceMemory(t *testing.T) {
 	first := c.made(t, competence("1.0", "Clear build cache", "macos"))
 	t.Run("triggers, ordered and conditional steps, tools, failure modes and fallbacks are kept", func(t *testing.T) {
 		requireHolds(t, competence("1.0", "Clear build cache", "macos"), c.shown(t, first, schema.ShapeAppendix))
-		conditional := strings.Replace(competence("1.0", "Run it under sudo", "solaris"), `"tool": "shell"`, `"tool": "shell", "args_schema": {"type": "object"}, "conditions": {"locked": true}`, 1)
+		conditional := strings.Replace(competence("1.0", "Run it under sudo", "solaris"), `"tool": "shell"`,
+			`"tool": "shell", "args_schema": {"type": "object"}, "conditions": {"locked": true}`, 1)
 		requireHolds(t, conditional, c.shown(t, c.made(t, conditional), schema.ShapeAppendix))
 	})
 	t.Run("a procedure without triggers or steps is refused", func(t *testing.T) {
@@ -565,8 +605,10 @@ func TestSection8CompetenceMemory(t *testing.T) {
 	})
 	t.Run("confidence is a score", func(t *testing.T) {
 		require.InDelta(t, 0.7, c.get(t, first).Confidence, 0)
-		require.Equal(t, []string{"records[0].confidence"}, c.refused(t, withMembers(t, competence("1", "x", "y"), map[string]any{"confidence": nil})))
-		require.Equal(t, []string{"records[0].confidence"}, c.refused(t, withMembers(t, competence("1", "x", "y"), map[string]any{"confidence": 1.1})))
+		require.Equal(t, []string{"records[0].confidence"},
+			c.refused(t, withMembers(t, competence("1", "x", "y"), map[string]any{"confidence": nil})))
+		require.Equal(t, []string{"records[0].confidence"},
+			c.refused(t, withMembers(t, competence("1", "x", "y"), map[string]any{"confidence": 1.1})))
 	})
 	t.Run("another fix for other conditions is added to the first", func(t *testing.T) {
 		before := c.get(t, first)
@@ -579,8 +621,10 @@ func TestSection8CompetenceMemory(t *testing.T) {
 	t.Run("a new version takes the place of the old, which stays", func(t *testing.T) {
 		next := c.applied(t, schema.ReviseSupersede, competence("1.1", "Clear build and module cache", "macos"), first)
 		require.NotContains(t, c.recalled(t, "ld: cache mismatch", ""), first)
-		requireHolds(t, `{"status": "superseded", "superseded_by": "`+next+`", "payload": {"version": "1.0"}}`, c.shown(t, first, schema.ShapeAppendix))
-		requireHolds(t, `{"status": "active", "supersedes": "`+first+`", "payload": {"version": "1.1"}}`, c.shown(t, next, schema.ShapeAppendix))
+		requireHolds(t, `{"status": "superseded", "superseded_by": "`+next+`", "payload": {"version": "1.0"}}`,
+			c.shown(t, first, schema.ShapeAppendix))
+		requireHolds(t, `{"status": "active", "supersedes": "`+first+`", "payload": {"version": "1.1"}}`,
+			c.shown(t, next, schema.ShapeAppendix))
 	})
 	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
 }
@@ -594,13 +638,20 @@ func TestSection9PlanMemory(t *testing.T) {
 	})
 	t.Run("an edge leads from a node to a node, in no circle", func(t *testing.T) {
 		for broken, field := range map[string]string{
-			strings.Replace(planOf("1", "x", "y"), `"from": "repo"`, `"from": "nowhere"`, 1): "records[0].payload.edges[0].from",
-			strings.Replace(planOf("1", "x", "y"), `"to": "ci"`, `"to": "nowhere"`, 1):       "records[0].payload.edges[1].to",
-			strings.Replace(planOf("1", "x", "y"), `"to": "ci"`, `"to": "repo"`, 1):          "records[0].payload.edges",
-			strings.Replace(planOf("1", "x", "y"), `"id": "ci"`, `"id": "backend"`, 1):       "records[0].payload.nodes[2].id",
-			strings.Replace(planOf("1", "x", "y"), `"kind": "data"`, `"kind": "magic"`, 1):   "records[0].payload.edges[0].kind",
-			strings.Replace(planOf("1", "x", "y"), `"version": "1", `, ``, 1):                "records[0].payload.version",
-			strings.Replace(planOf("1", "x", "y"), `"version": "1"`, `"version": ""`, 1):     "records[0].payload.version",
+			strings.Replace(planOf("1", "x", "y"), `"from": "repo"`, `"from": "nowhere"`,
+				1): "records[0].payload.edges[0].from",
+			strings.Replace(planOf("1", "x", "y"), `"to": "ci"`, `"to": "nowhere"`,
+				1): "records[0].payload.edges[1].to",
+			strings.Replace(planOf("1", "x", "y"), `"to": "ci"`, `"to": "repo"`,
+				1): "records[0].payload.edges",
+			strings.Replace(planOf("1", "x", "y"), `"id": "ci"`, `"id": "backend"`,
+				1): "records[0].payload.nodes[2].id",
+			strings.Replace(planOf("1", "x", "y"), `"kind": "data"`, `"kind": "magic"`,
+				1): "records[0].payload.edges[0].kind",
+			strings.Replace(planOf("1", "x", "y"), `"version": "1", `, ``,
+				1): "records[0].payload.version",
+			strings.Replace(planOf("1", "x", "y"), `"version": "1"`, `"version": ""`,
+				1): "records[0].payload.version",
 		} {
 			require.Contains(t, c.refused(t, broken), field)
 		}
@@ -614,7 +665,8 @@ func TestSection9PlanMemory(t *testing.T) {
 		next := c.applied(t, schema.ReviseSupersede, planOf("2", "rust", "linux"), first)
 		require.NotContains(t, c.recalled(t, "setup_project", ""), first)
 		old := c.get(t, first)
-		require.Equal(t, []any{schema.StatusSuperseded, next, (*time.Time)(nil)}, []any{old.Status, old.SupersededBy, old.DeletedAt})
+		require.Equal(t, []any{schema.StatusSuperseded, next, (*time.Time)(nil)},
+			[]any{old.Status, old.SupersededBy, old.DeletedAt})
 		require.JSONEq(t, string(before.Payload), string(old.Payload))
 	})
 	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
@@ -632,7 +684,8 @@ func TestSection15BBehaviouralGuarantees(t *testing.T) {
 	t.Parallel()
 	c := newConforming(t)
 	t.Run("memory is created without anybody's approval", func(t *testing.T) {
-		_, result := c.Ingest(t, testkit.Request(c.p, schema.SourceUserInput, "I prefer tea over coffee. My sister lives in Lisbon."))
+		_, result := c.Ingest(t, testkit.Request(c.p, schema.SourceUserInput,
+			"I prefer tea over coffee. My sister lives in Lisbon."))
 		require.Positive(t, result.Written.Added)
 		require.NotEmpty(t, c.listed(t, schema.TypeSemantic, ""))
 		waiting, err := c.Store.ListReviews(context.Background(), c.p, pipeline.ReviewFilter{}, pg.Page{})
@@ -641,7 +694,9 @@ func TestSection15BBehaviouralGuarantees(t *testing.T) {
 	})
 	t.Run("all memory but episodes can be revised", func(t *testing.T) {
 		for kind, version := range map[schema.MemoryType]func(n int) string{
-			schema.TypeSemantic:   func(n int) string { return semantic("Ned", fmt.Sprint("language ", n), everywhere) },
+			schema.TypeSemantic: func(n int) string {
+				return semantic("Ned", fmt.Sprint("language ", n), everywhere)
+			},
 			schema.TypeCompetence: func(n int) string { return competence("1", fmt.Sprint("step ", n), "beos") },
 			schema.TypePlanGraph:  func(n int) string { return planOf("1", fmt.Sprint("language ", n), "beos") },
 			schema.TypeWorking:    func(n int) string { return workingOn("", "planning", fmt.Sprint("state ", n)) },
@@ -661,7 +716,8 @@ func TestSection15BBehaviouralGuarantees(t *testing.T) {
 	})
 	t.Run("competing procedures and facts stand side by side and the context chooses among facts", func(t *testing.T) {
 		golang, python := c.made(t, semantic("Ora", "go", onBackends)), c.made(t, semantic("Ora", "python", onData))
-		clear, rebuild := c.made(t, competence("1", "Clear the cache", "macos")), c.made(t, competence("1", "Rebuild it all", "macos"))
+		clear, rebuild := c.made(t, competence("1", "Clear the cache", "macos")), c.made(t, competence("1",
+			"Rebuild it all", "macos"))
 		require.Subset(t, c.listed(t, schema.TypeCompetence, ""), []string{clear, rebuild})
 		require.Contains(t, c.listed(t, schema.TypeSemantic, `{"project_kind": "backend_service"}`), golang)
 		require.NotContains(t, c.listed(t, schema.TypeSemantic, `{"project_kind": "backend_service"}`), python)
@@ -671,7 +727,9 @@ func TestSection15BBehaviouralGuarantees(t *testing.T) {
 		before := c.get(t, id)
 		c.forget(t, id)
 		require.NotContains(t, c.listed(t, schema.TypeSemantic, ""), id)
-		recovered := recoverMemories(t, c.Harness, schema.RecoverRequest{Operation: schema.Operation{Principal: c.p, Reason: "by mistake"}, Targets: []schema.Target{{ID: id}}})
+		recovered := recoverMemories(t, c.Harness,
+			schema.RecoverRequest{Operation: schema.Operation{Principal: c.p, Reason: "by mistake"},
+				Targets: []schema.Target{{ID: id}}})
 		require.Equal(t, schema.RecoverRecovered, recovered.Items[0].Status)
 		after := c.get(t, id)
 		require.JSONEq(t, string(before.Payload), string(after.Payload))

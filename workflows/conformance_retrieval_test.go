@@ -65,7 +65,8 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 	onLinux := json.RawMessage(`{"os": "linux"}`)
 
 	t.Run("error signature and situation", func(t *testing.T) {
-		req := schema.RecallRequest{Query: "what now", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"}, Context: onLinux}
+		req := schema.RecallRequest{Query: "what now", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"},
+			Context: onLinux}
 		answer := ask(req)
 		require.Contains(t, found(answer), linux)
 		require.NotContains(t, found(answer), macos, "its conditions are contradicted")
@@ -76,7 +77,8 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 		require.Empty(t, ask(req).Selections, "the signature chose")
 	})
 	t.Run("intent", func(t *testing.T) {
-		require.Contains(t, found(ask(schema.RecallRequest{Query: "what now", Task: &schema.Task{Intent: "publish_release"}})), plan)
+		require.Contains(t, found(ask(schema.RecallRequest{Query: "what now",
+			Task: &schema.Task{Intent: "publish_release"}})), plan)
 		require.NotContains(t, found(ask(schema.RecallRequest{Query: "what now", Task: &schema.Task{}})), plan)
 	})
 	t.Run("budget", func(t *testing.T) {
@@ -96,11 +98,13 @@ func TestSection15_8TaskDescriptor(t *testing.T) {
 	})
 	t.Run("time", func(t *testing.T) {
 		in, after := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
-		require.Equal(t, []string{handbook}, found(ask(schema.RecallRequest{Query: "where is the handbook kept", ValidAt: &in})))
+		require.Equal(t, []string{handbook},
+			found(ask(schema.RecallRequest{Query: "where is the handbook kept", ValidAt: &in})))
 		require.Empty(t, found(ask(schema.RecallRequest{Query: "where is the handbook kept", ValidAt: &after})))
 	})
 	t.Run("types", func(t *testing.T) {
-		req := schema.RecallRequest{Query: "ld: cache mismatch", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"},
+		req := schema.RecallRequest{Query: "ld: cache mismatch",
+			Task:  &schema.Task{ErrorSignature: "ld: cache mismatch"},
 			Types: []schema.MemoryType{schema.TypeCompetence}}
 		require.ElementsMatch(t, []string{linux, macos}, found(ask(req)))
 		req.Task.Intent, req.Types = "publish_release", []schema.MemoryType{schema.TypePlanGraph}
@@ -130,7 +134,8 @@ func TestSection15_8Layers(t *testing.T) {
 		require.Len(t, layer.IDs, 1, layer.Name)
 		got = append(got, layer.IDs...)
 	}
-	require.Equal(t, []schema.LayerName{schema.LayerWorking, schema.LayerSemantic, schema.LayerCompetence, schema.LayerPlan,
+	require.Equal(t, []schema.LayerName{schema.LayerWorking, schema.LayerSemantic, schema.LayerCompetence,
+		schema.LayerPlan,
 		schema.LayerEpisodic}, names)
 	require.Equal(t, []string{ids[4], ids[3], ids[2], ids[1], ids[0]}, got)
 }
@@ -187,7 +192,8 @@ func TestSection15BSelection(t *testing.T) {
 		return fmt.Sprintf(`{"type": "plan_graph", "confidence": 0.9, "payload": {"kind": "plan_graph", "plan_id": %q, "version": "1", "intent": "publish_release",
 			"constraints": {"os": %q}, "nodes": [{"id": "a", "op": "tag"}], "edges": []}}`, id, os)
 	}
-	ids := o.putAll(fixOf("clear_cache", "linux", 9, 1), fixOf("reinstall_tools", "macos", 9, 1), plan("p1", "linux"), plan("p2", "macos"))
+	ids := o.putAll(fixOf("clear_cache", "linux", 9, 1), fixOf("reinstall_tools", "macos", 9, 1), plan("p1", "linux"),
+		plan("p2", "macos"))
 	require.Equal(t, sorted(ids...), o.live(), "all are kept")
 	for _, c := range []struct {
 		context  string

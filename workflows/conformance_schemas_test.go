@@ -42,11 +42,14 @@ func TestSection15ASchemaAppendix(t *testing.T) {
 
 	t.Run("15A.1 the enumerations are these and no others", func(t *testing.T) {
 		for i, sensitivity := range []string{"public", "low", "medium", "high", "hyper"} {
-			record := withMembers(t, semantic(fmt.Sprint("sensitive ", i), "x", everywhere), map[string]any{"sensitivity": sensitivity})
+			record := withMembers(t, semantic(fmt.Sprint("sensitive ", i), "x", everywhere),
+				map[string]any{"sensitivity": sensitivity})
 			requireHolds(t, record, c.shown(t, c.made(t, record), schema.ShapeAppendix))
 		}
-		require.Equal(t, []string{"records[0].sensitivity"}, c.refused(t, withMembers(t, semantic("x", "y", everywhere), map[string]any{"sensitivity": "secret"})))
-		require.Contains(t, c.refused(t, withMembers(t, semantic("x", "y", everywhere), map[string]any{"type": "note"})), "records[0].type")
+		require.Equal(t, []string{"records[0].sensitivity"},
+			c.refused(t, withMembers(t, semantic("x", "y", everywhere), map[string]any{"sensitivity": "secret"})))
+		require.Contains(t, c.refused(t, withMembers(t, semantic("x", "y", everywhere),
+			map[string]any{"type": "note"})), "records[0].type")
 	})
 	t.Run("15A.2 to 15A.10 every field of a record comes back as it was put", func(t *testing.T) {
 		for _, file := range recordFiles(t, "appendix_*.json") {
@@ -73,18 +76,27 @@ func TestSection15ASchemaAppendix(t *testing.T) {
 			"lifecycle.decay.max_age_seconds":   strings.Replace(base, `31536000`, `-3`, 1),
 			"lifecycle.deletion_policy":         strings.Replace(base, `"auto_prune"`, `"sometimes"`, 1),
 			"provenance.sources[0].kind":        strings.Replace(base, `"kind": "event"`, `"kind": "rumour"`, 1),
-			"relations[0].weight":               withMembers(t, base, map[string]any{"relations": []any{map[string]any{"predicate": "supports", "target_id": target, "weight": 2}}}),
-			"relations[0].target_id":            withMembers(t, base, map[string]any{"relations": []any{map[string]any{"predicate": "supports"}}}),
-			"payload.validity.mode":             strings.Replace(base, `"timeboxed"`, `"mostly"`, 1),
-			"payload.revision.status":           strings.Replace(base, `"contested"`, `"doubtful"`, 1),
-			"payload.validity.start":            strings.Replace(base, `"2026-01-01T00:00:00Z"`, `"new year"`, 1),
-			"payload.colour":                    strings.Replace(base, `"subject"`, `"colour": "red", "subject"`, 1),
-			"payload.state":                     strings.Replace(recordFile(t, "appendix_working.json"), `"planning"`, `"sleeping"`, 1),
-			"payload.timeline[0].t":             strings.Replace(recordFile(t, "appendix_episodic.json"), `"t": "2026-01-28T00:00:00Z"`, `"t": "noon"`, 1),
-			"payload.metrics.failure_rate":      strings.Replace(recordFile(t, "appendix_plan_graph.json"), `"failure_rate": 0.1`, `"failure_rate": 1.1`, 1),
-			"payload.edges[0].kind":             strings.Replace(recordFile(t, "appendix_plan_graph.json"), `"control"`, `"other"`, 1),
-			"payload.recipe[0].step":            strings.Replace(recordFile(t, "rfc_competence.json"), `"step": "Clear build cache"`, `"step": 1`, 1),
-			"payload.triggers[0].signal":        strings.Replace(recordFile(t, "rfc_competence.json"), `"signal": "ld: cache mismatch",`, ``, 1),
+			"relations[0].weight": withMembers(t, base,
+				map[string]any{"relations": []any{map[string]any{"predicate": "supports", "target_id": target,
+					"weight": 2}}}),
+			"relations[0].target_id": withMembers(t, base,
+				map[string]any{"relations": []any{map[string]any{"predicate": "supports"}}}),
+			"payload.validity.mode":   strings.Replace(base, `"timeboxed"`, `"mostly"`, 1),
+			"payload.revision.status": strings.Replace(base, `"contested"`, `"doubtful"`, 1),
+			"payload.validity.start":  strings.Replace(base, `"2026-01-01T00:00:00Z"`, `"new year"`, 1),
+			"payload.colour":          strings.Replace(base, `"subject"`, `"colour": "red", "subject"`, 1),
+			"payload.state": strings.Replace(recordFile(t, "appendix_working.json"), `"planning"`,
+				`"sleeping"`, 1),
+			"payload.timeline[0].t": strings.Replace(recordFile(t, "appendix_episodic.json"),
+				`"t": "2026-01-28T00:00:00Z"`, `"t": "noon"`, 1),
+			"payload.metrics.failure_rate": strings.Replace(recordFile(t, "appendix_plan_graph.json"),
+				`"failure_rate": 0.1`, `"failure_rate": 1.1`, 1),
+			"payload.edges[0].kind": strings.Replace(recordFile(t, "appendix_plan_graph.json"), `"control"`,
+				`"other"`, 1),
+			"payload.recipe[0].step": strings.Replace(recordFile(t, "rfc_competence.json"),
+				`"step": "Clear build cache"`, `"step": 1`, 1),
+			"payload.triggers[0].signal": strings.Replace(recordFile(t, "rfc_competence.json"),
+				`"signal": "ld: cache mismatch",`, ``, 1),
 		} {
 			require.Contains(t, c.refused(t, spoiled), "records[0]."+field)
 		}
@@ -94,12 +106,16 @@ func TestSection15ASchemaAppendix(t *testing.T) {
 			record := recordFile(t, file)
 			item := c.put(t, record)[0]
 			require.Equal(t, schema.PutCreated, item.Status, item.Problem)
-			require.Equal(t, []string{id, memory.RecordID(c.p.Tenant, id).String()}, []string{item.ExternalID, item.ID}, "an id that is no UUID is mapped, and kept")
-			requireHolds(t, withMembers(t, record, map[string]any{"id": item.ID, "external_id": id}), c.shown(t, item.ID, schema.ShapeAppendix))
+			require.Equal(t, []string{id, memory.RecordID(c.p.Tenant, id).String()}, []string{item.ExternalID, item.ID},
+				"an id that is no UUID is mapped, and kept")
+			requireHolds(t, withMembers(t, record, map[string]any{"id": item.ID, "external_id": id}),
+				c.shown(t, item.ID, schema.ShapeAppendix))
 			require.Equal(t, schema.PutUnchanged, c.put(t, record)[0].Status)
 		}
-		require.Contains(t, c.recalled(t, "backend language", `{"project_kind": "backend_service"}`), memory.RecordID(c.p.Tenant, "9a2b...").String())
-		require.NotContains(t, c.recalled(t, "backend language", `{"project_kind": "data_science"}`), memory.RecordID(c.p.Tenant, "9a2b...").String())
+		require.Contains(t, c.recalled(t, "backend language", `{"project_kind": "backend_service"}`),
+			memory.RecordID(c.p.Tenant, "9a2b...").String())
+		require.NotContains(t, c.recalled(t, "backend language", `{"project_kind": "data_science"}`),
+			memory.RecordID(c.p.Tenant, "9a2b...").String())
 		require.Contains(t, c.recalled(t, "ld: cache mismatch", ""), memory.RecordID(c.p.Tenant, "c01d...").String())
 	})
 	testkit.CheckInvariants(t, testkit.Owner(t, c.DatabaseURL))
@@ -121,9 +137,12 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 			for _, shape := range []schema.Shape{schema.ShapeCanonical, schema.ShapeAppendix} {
 				want, err := schema.EncodeRecord(given, shape)
 				require.NoError(t, err)
-				// The store's own: owner, defaults of what the record leaves out, when it falls due, what it was made of.
-				own := map[string]any{"tenant": nil, "agent": nil, "project": nil, "visibility": nil, "policy_group": nil, "version": nil, "category": nil, "tier": nil,
-					"typology": nil, "content": nil, "salience_at": nil, "status": nil, "occurred_at": nil, "tags": nil, "audit_log": nil, "who": nil,
+				// The store's own: owner, defaults of what the record leaves out, when it falls due, what it was made
+				// of.
+				own := map[string]any{"tenant": nil, "agent": nil, "project": nil, "visibility": nil,
+					"policy_group": nil, "version": nil, "category": nil, "tier": nil,
+					"typology": nil, "content": nil, "salience_at": nil, "status": nil, "occurred_at": nil, "tags": nil,
+					"audit_log": nil, "who": nil,
 					"deletion_policy": nil, "lifecycle": nil, "created_by": nil, "provenance": nil}
 				if shape == schema.ShapeCanonical {
 					delete(own, "provenance")
@@ -143,10 +162,12 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 		require.Equal(t, schema.TypePlanGraph, c.get(t, "7b1f8a52-8c0a-4f2e-9f33-0a2d5a6f1c05").Type)
 	})
 	t.Run("15A.1 salience beyond the appendix's maximum of 1 is refused, not cut", func(t *testing.T) {
-		require.Equal(t, []string{"records[0].salience"}, c.refused(t, withMembers(t, recordFile(t, "canonical_working.json"), map[string]any{"salience": 1.5})))
+		require.Equal(t, []string{"records[0].salience"},
+			c.refused(t, withMembers(t, recordFile(t, "canonical_working.json"), map[string]any{"salience": 1.5})))
 	})
 	t.Run("15A.1 no type goes past the base record, whichever way it comes in", func(t *testing.T) {
-		started, result := c.Ingest(t, testkit.Request(c.p, schema.SourceObservation, "I prefer tea. The kettle is made of copper."))
+		started, result := c.Ingest(t, testkit.Request(c.p, schema.SourceObservation,
+			"I prefer tea. The kettle is made of copper."))
 		require.Zero(t, result.Dead)
 		require.NotEmpty(t, started.Ack.MemoryIDs)
 		db := testkit.Owner(t, c.DatabaseURL)
@@ -163,10 +184,12 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 		require.Len(t, kinds, len(testkit.MemoryTypes))
 	})
 	t.Run("15A.4 conditional truths coexist", func(t *testing.T) {
-		for _, ground := range []string{onBackends, onData, `{"mode": "timeboxed", "end": "2020-01-01T00:00:00Z"}`, `{"mode": "timeboxed", "start": "2031-01-01T00:00:00Z"}`} {
+		for _, ground := range []string{onBackends, onData, `{"mode": "timeboxed", "end": "2020-01-01T00:00:00Z"}`,
+			`{"mode": "timeboxed", "start": "2031-01-01T00:00:00Z"}`} {
 			c.made(t, semantic("Gus", "go on some ground", ground))
 		}
-		require.Len(t, testkit.Strings(t, testkit.Owner(t, c.DatabaseURL), `SELECT id::text FROM memories WHERE subject = 'Gus' AND live AND status = 'active'`), 4)
+		require.Len(t, testkit.Strings(t, testkit.Owner(t, c.DatabaseURL),
+			`SELECT id::text FROM memories WHERE subject = 'Gus' AND live AND status = 'active'`), 4)
 	})
 	t.Run("15A.8 every revision is audited and leads to its evidence", func(t *testing.T) {
 		held := func(subject string) string { return c.made(t, semantic(subject, "go", onBackends)) }
@@ -200,18 +223,23 @@ func TestSection15ACanonicalSchemas(t *testing.T) {
 		for _, id := range []string{resolution, contested, rival} {
 			requireAudited(t, c.get(t, id), schema.AuditResolve, "person:mia", "said so later")
 		}
-		for _, id := range []string{revised[schema.AuditRevise][0], revised[schema.AuditFork][0], revised[schema.AuditMerge][0], rival, resolution} {
-			require.Contains(t, c.get(t, id).Provenance.Sources, schema.Ref{Kind: "event", Ref: "evt://2"}, "its evidence")
+		for _, id := range []string{revised[schema.AuditRevise][0], revised[schema.AuditFork][0],
+			revised[schema.AuditMerge][0], rival, resolution} {
+			require.Contains(t, c.get(t, id).Provenance.Sources, schema.Ref{Kind: "event", Ref: "evt://2"},
+				"its evidence")
 		}
 		retracted := revised[schema.AuditRetract][0]
 		history := testkit.History(t, c.Store, c.p, uuid.MustParse(retracted))
-		require.Contains(t, string(history[len(history)-1].Metadata), "evt://2", "what is retracted leads to its evidence through its history")
+		require.Contains(t, string(history[len(history)-1].Metadata), "evt://2",
+			"what is retracted leads to its evidence through its history")
 
 		id := held("Max")
 		requireAudited(t, c.get(t, id), schema.AuditCreate, "agent:agent-1", "known elsewhere")
 		c.forget(t, id)
 		requireAudited(t, c.get(t, id), schema.AuditDelete, "person:mia", "not wanted any more")
-		recovered := recoverMemories(t, c.Harness, schema.RecoverRequest{Operation: schema.Operation{Principal: c.p, Actor: "person:bo", Reason: "by mistake"}, Targets: []schema.Target{{ID: id}}})
+		recovered := recoverMemories(t, c.Harness,
+			schema.RecoverRequest{Operation: schema.Operation{Principal: c.p, Actor: "person:bo", Reason: "by mistake"},
+				Targets: []schema.Target{{ID: id}}})
 		require.Equal(t, schema.RecoverRecovered, recovered.Items[0].Status)
 		requireAudited(t, c.get(t, id), schema.AuditRecover, "person:bo", "by mistake")
 	})

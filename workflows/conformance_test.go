@@ -19,7 +19,8 @@ import (
 )
 
 // conformanceSections are those of document 004 that docs/reference/conformance.md goes through.
-var conformanceSections = strings.Fields("4 5 6 7 8 9 12 13 14 15.0 15.1 15.2 15.3 15.4 15.5 15.6 15.7 15.8 15.9 15.10 15A 15B")
+var conformanceSections = strings.Fields("4 5 6 7 8 9 12 13 14 15.0 15.1 15.2 15.3 15.4 15.5 15.6 15.7 15.8 15.9 " +
+	"15.10 15A 15B")
 
 var (
 	conformanceHeading = regexp.MustCompile(`^#+ +(?:§ ?|Section )?([0-9]+[AB]?(?:\.[0-9]+)?)\b`)
@@ -90,7 +91,8 @@ func TestConformanceNamesRealTests(t *testing.T) {
 			seen[ref[2]] = true
 		}
 		places := checkPlaces(t, at, row.where)
-		require.True(t, len(tests) > 0 || places > 0 || openWord.MatchString(row.where) || openWord.MatchString(row.test), "%s: no test, no place and not open", at)
+		require.True(t, len(tests) > 0 || places > 0 || openWord.MatchString(row.where) ||
+			openWord.MatchString(row.test), "%s: no test, no place and not open", at)
 	}
 	for _, section := range conformanceSections {
 		require.Positive(t, sections[section], "section %s", section)
@@ -140,13 +142,15 @@ func checkPlaces(t testing.TB, at, cell string) int {
 			files++
 			symbols = append(symbols, q[2])
 		default:
-			require.False(t, strings.ContainsAny(name, "/") || strings.HasSuffix(name, ".go"), "%s: there is no %s", at, name)
+			require.False(t, strings.ContainsAny(name, "/") || strings.HasSuffix(name, ".go"), "%s: there is no %s", at,
+				name)
 			symbols = append(symbols, name)
 		}
 	}
 	for _, symbol := range symbols {
 		for _, part := range strings.Split(symbol, ".") {
-			require.Regexp(t, `(^|\W)`+regexp.QuoteMeta(part)+`($|\W)`, text.String(), "%s: no %s in the files that it names", at, symbol)
+			require.Regexp(t, `(^|\W)`+regexp.QuoteMeta(part)+`($|\W)`, text.String(),
+				"%s: no %s in the files that it names", at, symbol)
 		}
 	}
 	return files
@@ -163,7 +167,8 @@ func testsOf(dir string) (map[string]bool, error) {
 		}
 		out := map[string]bool{}
 		for _, file := range files {
-			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(testkit.Root(), file), nil, parser.SkipObjectResolution)
+			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(testkit.Root(), file), nil,
+				parser.SkipObjectResolution)
 			if err != nil {
 				return nil, err
 			}

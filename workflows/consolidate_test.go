@@ -49,7 +49,8 @@ func learnedBy(t testing.TB, h *testkit.Harness, p schema.Principal) []storelear
 	return out
 }
 
-// Sessions become a procedure that a recall finds. A shadow run writes nothing, a second run over the same evidence does
+// Sessions become a procedure that a recall finds. A shadow run writes nothing, a second run over the same evidence
+// does
 // nothing, and no history holds content.
 func TestConsolidateLearnsAProcedure(t *testing.T) {
 	t.Parallel()
@@ -66,7 +67,8 @@ func TestConsolidateLearnsAProcedure(t *testing.T) {
 
 	in.Shadow = false
 	run, out := consolidate(t, h, in)
-	require.Equal(t, []any{1, 1, api.OutcomeOK, len(learn.ConsolidateParts)}, []any{out.Groups, out.Added, out.Outcome, len(out.Parts)})
+	require.Equal(t, []any{1, 1, api.OutcomeOK, len(learn.ConsolidateParts)},
+		[]any{out.Groups, out.Added, out.Outcome, len(out.Parts)})
 	require.NotContains(t, historyText(t, h, run), "mismatch")
 	known := learnedBy(t, h, p)
 	require.Len(t, known, 1)
@@ -159,14 +161,15 @@ func TestEvidenceErasedWhileLearning(t *testing.T) {
 		confirmForget(t, h, p, preview)
 		receiptOf(t, forgetting)
 	}
-	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context,
-		name string, run func() (any, error)) (any, error) {
-		if name == "WriteDrafts" && !erased {
-			erased = true
-			erase(episodes[:1])
-		}
-		return run()
-	}}}})
+	h.StartWorkerWith(t,
+		worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context,
+			name string, run func() (any, error)) (any, error) {
+			if name == "WriteDrafts" && !erased {
+				erased = true
+				erase(episodes[:1])
+			}
+			return run()
+		}}}})
 	record := func(n int) {
 		episodes = append(episodes, testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store).String())
 	}
@@ -199,7 +202,8 @@ func TestExtractBranches(t *testing.T) {
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
-	env.OnActivity(of.IndexEvidence, mock.Anything, mock.Anything).Return(learning.IndexResult{Read: 5, Attempts: 4}, nil)
+	env.OnActivity(of.IndexEvidence, mock.Anything, mock.Anything).Return(learning.IndexResult{Read: 5, Attempts: 4},
+		nil)
 	env.OnActivity(of.DecideGroups, mock.Anything, mock.Anything).Return(func(_ context.Context,
 		in learning.DecideRequest) (learning.DecideResult, error) {
 		out := learning.DecideResult{Result: api.LearnResult{Groups: 2, Refused: map[string]int{"often_fails": 1}}}
@@ -208,12 +212,14 @@ func TestExtractBranches(t *testing.T) {
 		}
 		return out, nil
 	})
-	env.OnActivity(of.WriteDrafts, mock.Anything, mock.Anything).Return(api.LearnResult{Added: 1, Dropped: 1}, nil).Once()
+	env.OnActivity(of.WriteDrafts, mock.Anything, mock.Anything).Return(api.LearnResult{Added: 1, Dropped: 1},
+		nil).Once()
 	env.ExecuteWorkflow(learn.ExtractCompetence, api.LearnInput{LearnScope: api.LearnScope{Tenant: "t"}})
 	require.NoError(t, env.GetWorkflowError())
 	var out api.LearnResult
 	require.NoError(t, env.GetWorkflowResult(&out))
-	require.Equal(t, api.LearnResult{Read: 5, Groups: 4, Added: 1, Dropped: 1, Refused: map[string]int{"often_fails": 2},
+	require.Equal(t, api.LearnResult{Read: 5, Groups: 4, Added: 1, Dropped: 1,
+		Refused: map[string]int{"often_fails": 2},
 		Outcome: api.OutcomeOK}, out)
 }
 

@@ -66,7 +66,8 @@ func TestRunsThatContinueAsNew(t *testing.T) {
 
 // recordContinued runs them and, when TestReplay records histories, records those of both sides.
 func recordContinued(t *testing.T) {
-	_, env := testkit.PrivateStackWith(t, []string{"MNEME_TEMPORAL_CONFIG=limit.historyCount.suggestContinueAsNew=30"}, "temporal")
+	_, env := testkit.PrivateStackWith(t, []string{"MNEME_TEMPORAL_CONFIG=limit.historyCount.suggestContinueAsNew=30"},
+		"temporal")
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, env["TEMPORAL_ADDRESS"], nil), nil)
 	pages := &pagesOf{left: map[string]int{}}
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: pages.around}}})
@@ -82,7 +83,8 @@ func recordContinued(t *testing.T) {
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.GetID(), "").Get(ctx, out))
 		began, err := h.Temporal.DescribeWorkflowExecution(ctx, run.GetID(), first)
 		require.NoError(t, err)
-		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, began.GetWorkflowExecutionInfo().GetStatus(), name)
+		require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW,
+			began.GetWorkflowExecutionInfo().GetStatus(), name)
 		last, err := h.Temporal.DescribeWorkflow(ctx, run.GetID(), "")
 		require.NoError(t, err)
 		if tenant != "" {
@@ -120,7 +122,8 @@ func recordContinued(t *testing.T) {
 		for range 6 {
 			require.Equal(t, schema.ReviewVersionConflict, decide(t, h, stale, result.BatchID).Status)
 		}
-		require.Equal(t, schema.ReviewApplied, decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
+		require.Equal(t, schema.ReviewApplied,
+			decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
 		var out api.ReviewProgress
 		continued(t, "review", h.Temporal.GetWorkflow(ctx, result.ReviewID, ""), first, p.Tenant, &out)
 		require.Equal(t, api.ReviewProgress{Approved: 1}, out)
@@ -137,7 +140,8 @@ func recordContinued(t *testing.T) {
 		require.Equal(t, 8, out.Forgotten)
 	})
 	t.Run("sweeps", func(t *testing.T) {
-		for name, fn := range map[string]any{"decay-sweep": workflows.DecaySweep, "retention-purge": workflows.RetentionPurge} {
+		for name, fn := range map[string]any{"decay-sweep": workflows.DecaySweep,
+			"retention-purge": workflows.RetentionPurge} {
 			q := testkit.Principal()
 			faded(t, h, q, 3)
 			many("SweepDecay", "PurgeExpired")
@@ -185,7 +189,9 @@ func TestStagedIDsNeedNoList(t *testing.T) {
 		require.False(t, seen[id])
 		before, seen[id] = id, true
 	}
-	full := schema.IngestAck{BatchID: batch.String(), MemoryIDs: []string{schema.CandidateID(batch, 0).String(), uuid.NewString(), schema.CandidateID(batch, 2).String()}, Deduped: []int{1}}
+	full := schema.IngestAck{BatchID: batch.String(),
+		MemoryIDs: []string{schema.CandidateID(batch, 0).String(), uuid.NewString(),
+			schema.CandidateID(batch, 2).String()}, Deduped: []int{1}}
 	short := activities.Compact(full)
 	require.Empty(t, short.MemoryIDs)
 	require.Equal(t, map[int]string{1: full.MemoryIDs[1]}, short.Others)

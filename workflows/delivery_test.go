@@ -51,7 +51,8 @@ func repeat(n int, req schema.IngestRequest) []schema.IngestRequest {
 // learned is the landscape without the record of the deliveries themselves.
 func learned(land map[string][]string) map[string][]string {
 	out := map[string][]string{}
-	for _, name := range []string{"memories", "embeddings", "relations", "jobs", "proposals", "entities", "mentions", "edges", "claims", "outbox", "lexemes", "corpus"} {
+	for _, name := range []string{"memories", "embeddings", "relations", "jobs", "proposals", "entities", "mentions",
+		"edges", "claims", "outbox", "lexemes", "corpus"} {
 		out[name] = land[name]
 	}
 	return out
@@ -131,17 +132,26 @@ func TestBatchesThatOverlap(t *testing.T) {
 				deduped += len(s.Ack.Deduped)
 			}
 			require.Equal(t, 7, deduped)
-			require.Equal(t, []string{"I live in Lisbon. I work at Acme."}, testkit.Strings(t, db, `SELECT content FROM memories WHERE id = $1`, shared))
+			require.Equal(t, []string{"I live in Lisbon. I work at Acme."},
+				testkit.Strings(t, db, `SELECT content FROM memories WHERE id = $1`, shared))
 			for _, fact := range []string{"Ana lives in Lisbon.", "Ana works at Acme."} {
 				require.Equal(t, 1, testkit.Rows(t, db, "memories", "content = $1", fact), fact)
 			}
 			require.Equal(t, 1, testkit.Rows(t, db, "jobs", "memory_id = $1", shared))
 			require.Zero(t, testkit.Rows(t, db, "jobs", "state <> 'completed'"))
-			require.Equal(t, testkit.Strings(t, db, `SELECT e.canonical_name || ' ' || e.mentions FROM entities e ORDER BY 1`),
-				testkit.Strings(t, db, `SELECT e.canonical_name || ' ' || count(x.memory_id) FROM entities e LEFT JOIN memory_entity_mentions x ON x.entity_id = e.id GROUP BY e.id, e.canonical_name ORDER BY 1`))
+			require.Equal(t, testkit.Strings(t, db,
+				`SELECT e.canonical_name || ' ' || e.mentions FROM entities e ORDER BY 1`),
+				testkit.Strings(t, db,
+					`SELECT e.canonical_name || ' ' || count(x.memory_id) FROM entities e
+						LEFT JOIN memory_entity_mentions x ON x.entity_id = e.id GROUP BY e.id, e.canonical_name
+							ORDER BY 1`))
 			// "Acme" is named by the source and by one fact of it, however often that came.
-			require.Equal(t, []string{"2"}, testkit.Strings(t, db, `SELECT mentions::text FROM entities WHERE canonical_name = 'acme'`))
-			require.Equal(t, []string{"1"}, testkit.Strings(t, db, `SELECT r.mentions::text FROM entity_relations r JOIN entities e ON e.id = r.target_id WHERE e.canonical_name = 'acme'`))
+			require.Equal(t, []string{"2"},
+				testkit.Strings(t, db, `SELECT mentions::text FROM entities WHERE canonical_name = 'acme'`))
+			require.Equal(t, []string{"1"},
+				testkit.Strings(t, db,
+					`SELECT r.mentions::text FROM entity_relations r JOIN entities e ON e.id = r.target_id
+						WHERE e.canonical_name = 'acme'`))
 		})
 	}
 }
@@ -161,9 +171,12 @@ type unreadyOutbound struct {
 	*unready
 }
 
-func (u *unreadyOutbound) UpdateWithStartWorkflow(ctx context.Context, in *interceptor.ClientUpdateWithStartWorkflowInput) (client.WorkflowUpdateHandle, error) {
+func (u *unreadyOutbound) UpdateWithStartWorkflow(ctx context.Context,
+	in *interceptor.ClientUpdateWithStartWorkflowInput) (client.WorkflowUpdateHandle, error) {
 	if u.refusals.Add(-1) >= 0 {
-		return nil, serviceerror.NewWorkflowNotReady("Unable to perform workflow execution update due to Workflow Task in failed state.")
+		return nil,
+			serviceerror.NewWorkflowNotReady("Unable to perform workflow execution update due to Workflow Task in " +
+				"failed state.")
 	}
 	return u.Next.UpdateWithStartWorkflow(ctx, in)
 }
@@ -175,13 +188,15 @@ func TestAHandOverWaitsForWorkersThatAreSlow(t *testing.T) {
 	var server unready
 	server.refusals.Store(1)
 	c := testkit.TemporalWith(t, func(o *client.Options) { o.Interceptors = []interceptor.ClientInterceptor{&server} })
-	started, err := mneme.StartIngest(context.Background(), c, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane is out of order."))
+	started, err := mneme.StartIngest(context.Background(), c, h.TaskQueue,
+		testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane is out of order."))
 	require.NoError(t, err)
 	require.Len(t, started.Ack.MemoryIDs, 1)
 
 	server.refusals.Store(1 << 20)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = mneme.StartIngest(ctx, c, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane works again."))
+	_, err = mneme.StartIngest(ctx, c, h.TaskQueue,
+		testkit.Request(testkit.Principal(), schema.SourceObservation, "The crane works again."))
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -39,7 +39,8 @@ func syncIndex(t *testing.T, h *testkit.Harness) (client.WorkflowRun, api.SyncIn
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: api.SyncIndexWorkflowID(uuid.NewString()), TaskQueue: h.TaskQueue},
+	run, err := h.Temporal.ExecuteWorkflow(ctx,
+		client.StartWorkflowOptions{ID: api.SyncIndexWorkflowID(uuid.NewString()), TaskQueue: h.TaskQueue},
 		workflows.SyncIndex, api.SyncIndexInput{})
 	require.NoError(t, err)
 	var result api.SyncIndexResult
@@ -52,7 +53,9 @@ func TestEmbedderDown(t *testing.T) {
 	down := &atomic.Bool{}
 	down.Store(true)
 	embedder := switchable{Embedder: rules.HashEmbedder{}, down: down}
-	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), func(d *workflows.Dependencies) { d.Brain.Embedder = embedder })
+	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), func(d *workflows.Dependencies) {
+		d.Brain.Embedder = embedder
+	})
 	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{hasty()}})
 	p := testkit.Principal()
 	req := testkit.Request(p, schema.SourceUserInput, "I moved to Lisbon. I work at Acme on the Atlas project.")
@@ -68,11 +71,13 @@ func TestEmbedderDown(t *testing.T) {
 	require.Equal(t, []string{"index: embedder is down"}, testkit.Strings(t, db, `SELECT last_error FROM jobs`))
 	require.Zero(t, testkit.Rows(t, db, "memory_embeddings", ""))
 	require.Equal(t, 3, testkit.Rows(t, db, "index_outbox", ""))
-	require.Equal(t, 2, testkit.Rows(t, db, "proposals", "array_to_string(warnings, ' ') LIKE '%embedding unavailable%'"))
+	require.Equal(t, 2, testkit.Rows(t, db, "proposals",
+		"array_to_string(warnings, ' ') LIKE '%embedding unavailable%'"))
 
 	r := recall.Recaller{Patience: 10, Store: h.Store, Index: h.Deps.Index, Embedder: embedder}
 	ask := func() schema.RecallResponse {
-		answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "where did Ana move, Lisbon?"})
+		answer, err := r.Recall(context.Background(),
+			schema.RecallRequest{Principal: p, Query: "where did Ana move, Lisbon?"})
 		require.NoError(t, err)
 		require.NotEmpty(t, answer.Results)
 		return answer

@@ -69,42 +69,52 @@ func newStage(t *testing.T, fake map[string]func(schema.Range) error, deduped ..
 		}
 		return nil
 	}
-	s.OnActivity(stagingOf.StageCandidates, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.StageRequest) (activities.StageResult, error) {
+	s.OnActivity(stagingOf.StageCandidates, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.StageRequest) (activities.StageResult, error) {
 		ack := schema.IngestAck{BatchID: uuid.NewString(), Deduped: deduped}
 		for range in.Request.Candidates {
 			ack.MemoryIDs = append(ack.MemoryIDs, uuid.NewString())
 		}
 		if err := in.Request.Validate(); err != nil {
-			return activities.StageResult{}, temporal.NewNonRetryableApplicationError(err.Error(), api.ErrTypeInvalidRequest, nil)
+			return activities.StageResult{}, temporal.NewNonRetryableApplicationError(err.Error(),
+				api.ErrTypeInvalidRequest, nil)
 		}
 		return activities.StageResult{IngestAck: ack}, do("stage", schema.Range{To: len(ack.MemoryIDs)})
 	}).Maybe()
-	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r schema.Range) (schema.ExtractCounts, error) {
+	s.OnActivity(extractionOf.ExtractFacts, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		r schema.Range) (schema.ExtractCounts, error) {
 		return schema.ExtractCounts{Candidates: r.To - r.From, Facts: r.To - r.From}, do("extract", r)
 	}).Maybe()
-	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.DecideRequest) (schema.DecideCounts, error) {
+	s.OnActivity(decisionOf.DecideFacts, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		r activities.DecideRequest) (schema.DecideCounts, error) {
 		return schema.DecideCounts{Candidates: r.To - r.From}, do("decide", r.Range)
 	}).Maybe()
-	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.WriteRequest) (schema.WriteCounts, error) {
+	s.OnActivity(writingOf.WriteProposals, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.WriteRequest) (schema.WriteCounts, error) {
 		err := do("write", in.Range)
 		if errors.Is(err, errStale) {
 			return schema.WriteCounts{Stale: 1}, nil
 		}
 		return schema.WriteCounts{Added: in.Range.To - in.Range.From}, err
 	}).Maybe()
-	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context, r schema.Range) (schema.LinkCounts, error) {
+	s.OnActivity(linkingOf.LinkEntities, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		r schema.Range) (schema.LinkCounts, error) {
 		return schema.LinkCounts{Mentions: 1}, do("link", r)
 	}).Maybe()
-	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context, r schema.Range) (api.IndexResult, error) {
+	s.OnActivity(indexingOf.IndexBatch, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		r schema.Range) (api.IndexResult, error) {
 		return api.IndexResult{Upserted: 1}, do("index", r)
 	}).Maybe()
-	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) (activities.CompleteResult, error) {
+	s.OnActivity(jobsOf.CompleteJobs, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.CloseRequest) (activities.CompleteResult, error) {
 		return activities.CompleteResult{ToReview: s.toReview}, do("complete", in.Range)
 	}).Maybe()
-	s.OnActivity(jobsOf.NoteFailure, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) error {
+	s.OnActivity(jobsOf.NoteFailure, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.CloseRequest) error {
 		return do("note "+in.Phase+" "+in.Reason, in.Range)
 	}).Maybe()
-	s.OnActivity(jobsOf.BuryJobs, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseRequest) (activities.BuryResult, error) {
+	s.OnActivity(jobsOf.BuryJobs, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.CloseRequest) (activities.BuryResult, error) {
 		return activities.BuryResult{Dead: in.Range.To - in.Range.From}, do("bury "+in.Phase+" "+in.Reason, in.Range)
 	}).Maybe()
 	return s
@@ -135,7 +145,8 @@ func TestPhasesInOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"stage 0-500",
 		"extract 0-250", "decide 0-250", "write 0-250", "link 0-250", "index 0-250", "complete 0-250",
-		"extract 250-500", "decide 250-500", "write 250-500", "link 250-500", "index 250-500", "complete 250-500"}, s.calls)
+		"extract 250-500", "decide 250-500", "write 250-500", "link 250-500", "index 250-500", "complete 250-500"},
+		s.calls)
 	require.Equal(t, 500, result.Written.Added)
 	require.Equal(t, 2, result.Linked.Mentions)
 }
@@ -195,7 +206,9 @@ func TestTolerablePhases(t *testing.T) {
 	for _, phase := range []string{api.PhaseLink, api.PhaseIndex} {
 		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, map[string]func(schema.Range) error{phase: func(schema.Range) error { return errors.New("is away") }})
+			s := newStage(t, map[string]func(schema.Range) error{phase: func(schema.Range) error {
+				return errors.New("is away")
+			}})
 			result, err := s.run(t, 1)
 			require.NoError(t, err)
 			require.Equal(t, []string{phase}, result.Deferred)
@@ -277,7 +290,9 @@ func TestStagedUpdate(t *testing.T) {
 	t.Run("of a staging that fails", func(t *testing.T) {
 		t.Parallel()
 		var a answer
-		s := newStage(t, map[string]func(schema.Range) error{"stage": func(schema.Range) error { return refused("no room") }})
+		s := newStage(t, map[string]func(schema.Range) error{"stage": func(schema.Range) error {
+			return refused("no room")
+		}})
 		s.RegisterDelayedCallback(func() { s.UpdateWorkflow(api.UpdateStaged, "1", a.callbacks(t)) }, 0)
 		_, err := s.run(t, 2)
 		require.ErrorContains(t, err, "no room")
@@ -308,7 +323,8 @@ func TestProgressQuery(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, seen, 4)
 	for i, want := range []api.Progress{
-		{Phase: "write", Total: 300, Staged: 300}, {Phase: "index", Total: 300, Staged: 300, Written: schema.WriteCounts{Added: 250}},
+		{Phase: "write", Total: 300, Staged: 300},
+		{Phase: "index", Total: 300, Staged: 300, Written: schema.WriteCounts{Added: 250}},
 		{Phase: "write", Total: 300, Staged: 300, Processed: 250, Written: schema.WriteCounts{Added: 250}},
 		{Phase: "index", Total: 300, Staged: 300, Processed: 250, Written: schema.WriteCounts{Added: 300}}} {
 		require.Equal(t, want, seen[i])
@@ -337,7 +353,8 @@ func TestSyncIndexDrainsUntilNothingIsLeft(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	pages := 0
-	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, indexing.DrainRequest) (indexing.DrainResult, error) {
+	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context,
+		indexing.DrainRequest) (indexing.DrainResult, error) {
 		pages++
 		return indexing.DrainResult{IndexResult: api.IndexResult{Upserted: 10}, More: pages < 3}, nil
 	})
@@ -354,11 +371,14 @@ func TestSyncIndexHasALostIndexFilled(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	pages := 0
-	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context, indexing.DrainRequest) (indexing.DrainResult, error) {
+	env.OnActivity(indexingOf.DrainOutbox, mock.Anything, mock.Anything).Return(func(context.Context,
+		indexing.DrainRequest) (indexing.DrainResult, error) {
 		pages++
-		return indexing.DrainResult{IndexResult: api.IndexResult{Deleted: 1}, More: pages < 3, Lost: pages > 1, Index: "i"}, nil
+		return indexing.DrainResult{IndexResult: api.IndexResult{Deleted: 1}, More: pages < 3, Lost: pages > 1,
+			Index: "i"}, nil
 	})
-	env.OnWorkflow(workflows.DriftCheck, mock.Anything, api.DriftInput{Index: "i"}).Return(api.DriftResult{}, nil).Once()
+	env.OnWorkflow(workflows.DriftCheck, mock.Anything, api.DriftInput{Index: "i"}).Return(api.DriftResult{},
+		nil).Once()
 	env.ExecuteWorkflow(workflows.SyncIndex, api.SyncIndexInput{})
 	var result api.SyncIndexResult
 	require.NoError(t, env.GetWorkflowResult(&result))

@@ -26,7 +26,8 @@ func TestGoAndPythonPreference(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	o := onlooker{t, h, testkit.Principal()}
 	golang := known(t, h, o.p, "Dana prefers Go for backend services.")[0]
-	later, result := h.Ingest(t, testkit.Request(o.p, schema.SourceOutcome, "The notebook of the data science project was rewritten in Python, as Dana had asked."))
+	later, result := h.Ingest(t, testkit.Request(o.p, schema.SourceOutcome,
+		"The notebook of the data science project was rewritten in Python, as Dana had asked."))
 	require.Zero(t, result.Dead)
 	seen := later.Ack.MemoryIDs[0]
 	require.Equal(t, schema.StatusActive, o.get(golang).Status, "new experience overwrites nothing")
@@ -34,20 +35,24 @@ func TestGoAndPythonPreference(t *testing.T) {
 	require.Len(t, noted, 2)
 	noted = slices.DeleteFunc(noted, func(id string) bool { return id == golang })
 	preferred := func(situation string) []string {
-		return slices.DeleteFunc(o.found("What does Dana prefer?", situation, schema.TypeSemantic), func(id string) bool { return slices.Contains(noted, id) })
+		return slices.DeleteFunc(o.found("What does Dana prefer?", situation, schema.TypeSemantic),
+			func(id string) bool { return slices.Contains(noted, id) })
 	}
 
-	python := recordOf(t, `{"type": "semantic", "confidence": 0.8, "content": "Dana prefers Python for data science.", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Dana",
+	python := recordOf(t,
+		`{"type": "semantic", "confidence": 0.8, "content": "Dana prefers Python for data science.", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Dana",
 		"predicate": "prefers_for_backend_services", "object": "Python", "validity": {"mode": "conditional", "conditions": {"project_kind": "data_science"}}}}`)
 	evidence := func(req *schema.ReviseRequest) {
 		req.Evidence = []schema.Ref{{Kind: "observation", Ref: seen}, {Kind: "human", Ref: "Dana"}}
 	}
 	refused := o.revise(schema.ReviseFork, &python, evidence, golang)
-	require.Equal(t, schema.ReviseOverlap, refused.Status, "a preference that holds everywhere leaves no room for another")
+	require.Equal(t, schema.ReviseOverlap, refused.Status,
+		"a preference that holds everywhere leaves no room for another")
 	require.Equal(t, []string{golang}, preferred(""), "and nothing has changed")
 	forked := o.revise(schema.ReviseFork, &python, func(req *schema.ReviseRequest) {
 		evidence(req)
-		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
+		req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
+			Conditions: json.RawMessage(`{"project_kind": "backend_service"}`)}
 	}, golang)
 	require.Equal(t, schema.ReviseApplied, forked.Status, forked.Why)
 	forPython, forGo := forked.Created[0], forked.Created[1]
@@ -71,14 +76,17 @@ func TestGoAndPythonPreference(t *testing.T) {
 	require.Equal(t, forGo, old.SupersededBy)
 	require.Equal(t, "Dana prefers Go for backend services.", old.Content)
 	step := o.lastStep(golang)
-	require.Equal(t, []string{string(schema.AuditFork), "person:mia", "said so later"}, []string{string(step.Action), step.ChangedBy, step.Reason})
+	require.Equal(t, []string{string(schema.AuditFork), "person:mia", "said so later"},
+		[]string{string(step.Action), step.ChangedBy, step.Reason})
 	name := map[string]string{golang: "said", forGo: "go", forPython: "python", seen: "notebook"}
 	require.Subset(t, o.edges(forPython, name), []string{"notebook supports python", "python derived_from said"})
-	require.Subset(t, o.edges(golang, name), []string{"go supersedes said", "go derived_from said", "python derived_from said"})
+	require.Subset(t, o.edges(golang, name),
+		[]string{"go supersedes said", "go derived_from said", "python derived_from said"})
 	require.Contains(t, o.get(forPython).Provenance.Sources, schema.Ref{Kind: "human", Ref: "Dana"})
 
 	// What the user then learns of Go concerns Go alone.
-	rust := recordOf(t, `{"type": "semantic", "confidence": 0.9, "content": "Dana prefers Rust for backend services.", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Dana",
+	rust := recordOf(t,
+		`{"type": "semantic", "confidence": 0.9, "content": "Dana prefers Rust for backend services.", "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Dana",
 		"predicate": "prefers_for_backend_services", "object": "Rust", "validity": {"mode": "conditional", "conditions": {"project_kind": "backend_service"}}}}`)
 	replaced := o.revise(schema.ReviseSupersede, &rust, nil, forGo)
 	require.Equal(t, schema.ReviseApplied, replaced.Status, replaced.Why)
@@ -115,7 +123,9 @@ func TestLinkerError(t *testing.T) {
 	}
 	keep := func(n int) string {
 		t.Helper()
-		log, err := h.Store.PutArtifact(ctx, o.p, strings.NewReader(fmt.Sprintf("build %d\nld: cache mismatch for module Atlas\n", n)), "text/plain", "", time.Now())
+		log, err := h.Store.PutArtifact(ctx, o.p,
+			strings.NewReader(fmt.Sprintf("build %d\nld: cache mismatch for module Atlas\n", n)), "text/plain", "",
+			time.Now())
 		require.NoError(t, err)
 		return log.Address
 	}
@@ -141,9 +151,11 @@ func TestLinkerError(t *testing.T) {
 
 	// The fix is not written into what happened.
 	var changed schema.MemoryRecord
-	require.NoError(t, json.Unmarshal([]byte(strings.Replace(failures[0], "ld: cache mismatch", "ld: cache mismatch, fixed by clearing the cache", 1)), &changed))
+	require.NoError(t, json.Unmarshal([]byte(strings.Replace(failures[0], "ld: cache mismatch",
+		"ld: cache mismatch, fixed by clearing the cache", 1)), &changed))
 	changed.ID = episodes[0]
-	_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p, Reason: "it is known now"}, Records: []schema.MemoryRecord{changed}})
+	_, _, result := runPut(t, h, schema.PutRequest{Operation: schema.Operation{Principal: o.p,
+		Reason: "it is known now"}, Records: []schema.MemoryRecord{changed}})
 	require.Equal(t, schema.PutAppendOnly, result.Items[0].Status)
 	text := "The linker failed; clearing the cache fixed it."
 	_, patched := modify(t, h, modifyRequest(o.p, schema.Patch{ID: episodes[0], Content: &text}))
@@ -159,7 +171,8 @@ func TestLinkerError(t *testing.T) {
 
 	// Elsewhere another fix works better: it is learned in addition to the first.
 	elsewhere := put(linkerFailure(4, "linux", keep(4)))[0]
-	lld := recordOf(t, `{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "fix_linker_cache_error",
+	lld := recordOf(t,
+		`{"type": "competence", "confidence": 0.9, "payload": {"kind": "competence", "skill_name": "fix_linker_cache_error",
 		"triggers": [{"signal": "ld: cache mismatch", "conditions": {"os": "linux"}}], "recipe": [{"step": "Link with lld", "tool": "build", "validation": "the build succeeds"}],
 		"required_tools": ["build"], "failure_modes": ["lld is not installed"], "fallbacks": ["Clear the build cache"], "version": "1.0"}}`)
 	forked := o.revise(schema.ReviseFork, &lld, func(req *schema.ReviseRequest) {
@@ -182,14 +195,19 @@ func TestLinkerError(t *testing.T) {
 	}
 	require.Contains(t, byID, fix, "episodes do not hide what was learned from them")
 	require.Contains(t, byID, second)
-	require.Regexp(t, `(?s)os is macos.*Clear the build cache.*Rebuild with clean flags.*locked.*Reinstall`, byID[fix].Content)
+	require.Regexp(t, `(?s)os is macos.*Clear the build cache.*Rebuild with clean flags.*locked.*Reinstall`,
+		byID[fix].Content)
 	require.Regexp(t, `(?s)os is linux.*Link with lld`, byID[second].Content)
 
 	// Lineage says what each was learned from.
-	name := map[string]string{fix: "fix", second: "second", elsewhere: "elsewhere", episodes[0]: "1", episodes[1]: "2", episodes[2]: "3"}
-	require.Equal(t, []string{"fix derived_from 1", "fix derived_from 2", "fix derived_from 3", "second derived_from fix"}, o.edges(fix, name))
-	require.Subset(t, o.edges(second, name), []string{"elsewhere supports second", "fix derived_from 1", "second derived_from fix"})
-	require.Equal(t, []string{"fix derived_from 1", "second derived_from fix"}, o.edges(episodes[0], name), "and an episode, what it gave rise to")
+	name := map[string]string{fix: "fix", second: "second", elsewhere: "elsewhere", episodes[0]: "1", episodes[1]: "2",
+		episodes[2]: "3"}
+	require.Equal(t, []string{"fix derived_from 1", "fix derived_from 2", "fix derived_from 3",
+		"second derived_from fix"}, o.edges(fix, name))
+	require.Subset(t, o.edges(second, name),
+		[]string{"elsewhere supports second", "fix derived_from 1", "second derived_from fix"})
+	require.Equal(t, []string{"fix derived_from 1", "second derived_from fix"}, o.edges(episodes[0], name),
+		"and an episode, what it gave rise to")
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }
 
@@ -203,11 +221,13 @@ func TestContradictionRules(t *testing.T) {
 		if conditions != "" {
 			validity = `{"mode": "conditional", "conditions": ` + conditions + `}`
 		}
-		return recordOf(t, fmt.Sprintf(`{"type": "semantic", "confidence": %v, "provenance": {"sources": [{"kind": "event", "ref": "evt://%[2]s"}, {"kind": "event", "ref": "evt://%[2]s/2"}]},
+		return recordOf(t,
+			fmt.Sprintf(`{"type": "semantic", "confidence": %v, "provenance": {"sources": [{"kind": "event", "ref": "evt://%[2]s"}, {"kind": "event", "ref": "evt://%[2]s/2"}]},
 			"payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "Ana", "predicate": "lives_in", "object": %[2]q, "validity": %s, "revision_policy": %q}}`, confidence, town, validity, policy))
 	}
 	const query = "Where does Ana live?"
-	summer, winter := `{"season": "summer"}`, &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"season": "winter"}`)}
+	summer, winter := `{"season": "summer"}`, &schema.Validity{Mode: schema.ValidConditional,
+		Conditions: json.RawMessage(`{"season": "winter"}`)}
 	for name, c := range map[string]struct {
 		policy     string
 		confidence float64 // of what is held; the new one has 0.8
@@ -217,32 +237,43 @@ func TestContradictionRules(t *testing.T) {
 		want       schema.ReviseAction
 		why        string
 	}{
-		"replace, and at least as much speaks for the new":       {policy: "replace", confidence: 0.5, want: schema.ReviseSupersede, why: "at least as much speaks for the record"},
-		"replace, and less speaks for the new":                   {policy: "replace", confidence: 1, want: schema.ReviseContest, why: "less speaks for the record"},
-		"replace, by a special case":                             {policy: "replace", confidence: 0.1, conditions: summer, want: schema.ReviseContest, why: "does not hold everywhere"},
-		"fork, where it is said what is left to each":            {policy: "fork", confidence: 1, conditions: summer, left: winter, want: schema.ReviseFork, why: "disjoint"},
-		"fork, without saying what is left":                      {policy: "fork", confidence: 0.1, conditions: summer, want: schema.ReviseContest, why: "not disjoint"},
-		"contest, whatever speaks for the new":                   {policy: "contest", confidence: 0.1, want: schema.ReviseContest, why: "policy contest"},
-		"disjoint grounds are no contradiction under any policy": {policy: "contest", confidence: 1, ground: `{"season": "winter"}`, conditions: summer, want: schema.ReviseFork, why: "both hold"},
+		"replace, and at least as much speaks for the new": {policy: "replace", confidence: 0.5,
+			want: schema.ReviseSupersede, why: "at least as much speaks for the record"},
+		"replace, and less speaks for the new": {policy: "replace", confidence: 1,
+			want: schema.ReviseContest, why: "less speaks for the record"},
+		"replace, by a special case": {policy: "replace", confidence: 0.1,
+			conditions: summer, want: schema.ReviseContest, why: "does not hold everywhere"},
+		"fork, where it is said what is left to each": {policy: "fork", confidence: 1, conditions: summer,
+			left: winter, want: schema.ReviseFork, why: "disjoint"},
+		"fork, without saying what is left": {policy: "fork", confidence: 0.1, conditions: summer,
+			want: schema.ReviseContest, why: "not disjoint"},
+		"contest, whatever speaks for the new": {policy: "contest", confidence: 0.1,
+			want: schema.ReviseContest, why: "policy contest"},
+		"disjoint grounds are no contradiction under any policy": {policy: "contest", confidence: 1,
+			ground: `{"season": "winter"}`, conditions: summer, want: schema.ReviseFork, why: "both hold"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := onlooker{t, h, testkit.Principal()}
 			held := putRecord(t, h.Temporal, h.TaskQueue, o.p, lives("Lisbon", c.policy, c.confidence, c.ground))
 			porto := lives("Porto", c.policy, 0.8, c.conditions)
-			result := o.revise(schema.ReviseReconcile, &porto, func(req *schema.ReviseRequest) { req.TargetConditions = c.left }, held)
+			result := o.revise(schema.ReviseReconcile, &porto, func(req *schema.ReviseRequest) {
+				req.TargetConditions = c.left
+			}, held)
 			require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
 			require.Equal(t, c.want, result.Action)
 			require.Contains(t, result.Why, c.why)
 			fresh := result.Created[0]
-			require.Equal(t, fmt.Sprint([]string{"person:mia", "said so later"}), fmt.Sprint([]string{o.lastStep(held).ChangedBy, o.lastStep(held).Reason}))
+			require.Equal(t, fmt.Sprint([]string{"person:mia", "said so later"}),
+				fmt.Sprint([]string{o.lastStep(held).ChangedBy, o.lastStep(held).Reason}))
 			require.Contains(t, o.get(held).Content, "Lisbon", "both sides are kept")
 			require.Contains(t, o.get(fresh).Content, "Porto")
 			switch c.want {
 			case schema.ReviseSupersede:
 				require.Equal(t, []string{fresh}, o.found(query, ""))
 				require.Equal(t, schema.StatusSuperseded, o.get(held).Status)
-				require.Equal(t, []string{"new supersedes old"}, o.edges(held, map[string]string{held: "old", fresh: "new"}))
+				require.Equal(t, []string{"new supersedes old"},
+					o.edges(held, map[string]string{held: "old", fresh: "new"}))
 				require.Empty(t, o.contradictions())
 			case schema.ReviseFork:
 				other := held
@@ -251,7 +282,8 @@ func TestContradictionRules(t *testing.T) {
 				}
 				require.Equal(t, []string{fresh}, o.found(query, summer))
 				require.Equal(t, []string{other}, o.found(query, `{"season": "winter"}`))
-				require.Equal(t, sorted(fresh, other), o.found(query, ""), "where the season is not known, both may hold")
+				require.Equal(t, sorted(fresh, other), o.found(query, ""),
+					"where the season is not known, both may hold")
 				require.Empty(t, o.contradictions())
 			default:
 				answer := o.recall(schema.RecallRequest{Query: query})
@@ -263,7 +295,8 @@ func TestContradictionRules(t *testing.T) {
 				require.Len(t, sides, 1)
 				require.ElementsMatch(t, []string{held, fresh}, []string{sides[0].Left.ID, sides[0].Right.ID})
 				require.Equal(t, schema.AuditContest, o.lastStep(held).Action)
-				require.Equal(t, []string{"new contradicts old", "old contradicts new"}, o.edges(held, map[string]string{held: "old", fresh: "new"}))
+				require.Equal(t, []string{"new contradicts old", "old contradicts new"},
+					o.edges(held, map[string]string{held: "old", fresh: "new"}))
 			}
 		})
 	}
@@ -274,18 +307,22 @@ func TestContradictionRules(t *testing.T) {
 		lisbon := putRecord(t, h.Temporal, h.TaskQueue, o.p, lives("Lisbon", "contest", 0.9, ""))
 		porto := lives("Porto", "contest", 0.9, "")
 		fresh := o.revise(schema.ReviseReconcile, &porto, nil, lisbon).Created[0]
-		stale := reviseRequest(o.p, schema.ReviseResolve, nil, schema.Target{ID: lisbon, IfVersion: 1}, schema.Target{ID: fresh, IfVersion: 1})
+		stale := reviseRequest(o.p, schema.ReviseResolve, nil, schema.Target{ID: lisbon, IfVersion: 1},
+			schema.Target{ID: fresh, IfVersion: 1})
 		stale.Winner = lisbon
 		_, refused := revise(t, h.Temporal, h.TaskQueue, stale)
-		require.Equal(t, schema.ReviseVersionConflict, refused.Status, "a caller who has not seen the doubt does not resolve it")
+		require.Equal(t, schema.ReviseVersionConflict, refused.Status,
+			"a caller who has not seen the doubt does not resolve it")
 		require.Len(t, o.contradictions(), 1)
-		result := o.revise(schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = lisbon }, lisbon, fresh)
+		result := o.revise(schema.ReviseResolve, nil, func(req *schema.ReviseRequest) { req.Winner = lisbon }, lisbon,
+			fresh)
 		require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
 		require.Empty(t, o.contradictions())
 		require.Equal(t, []string{lisbon}, o.found(query, ""))
 		require.Equal(t, schema.StatusActive, o.get(lisbon).Status)
 		require.Equal(t, schema.StatusSuperseded, o.get(fresh).Status)
-		require.Equal(t, []string{"new contradicts old", "old contradicts new", "old supersedes new"}, o.edges(lisbon, map[string]string{lisbon: "old", fresh: "new"}), "that they contradicted stays on record")
+		require.Equal(t, []string{"new contradicts old", "old contradicts new", "old supersedes new"},
+			o.edges(lisbon, map[string]string{lisbon: "old", fresh: "new"}), "that they contradicted stays on record")
 		require.Equal(t, schema.AuditResolve, o.lastStep(fresh).Action)
 	})
 
@@ -302,7 +339,8 @@ func TestContradictionRules(t *testing.T) {
 		require.Nil(t, after.DeletedAt)
 		require.Equal(t, before.Content, after.Content)
 		require.Subset(t, after.Provenance.Sources, before.Provenance.Sources)
-		require.Equal(t, []schema.AuditAction{schema.AuditCreate, schema.AuditRetract}, []schema.AuditAction{after.AuditLog[0].Action, after.AuditLog[1].Action})
+		require.Equal(t, []schema.AuditAction{schema.AuditCreate, schema.AuditRetract},
+			[]schema.AuditAction{after.AuditLog[0].Action, after.AuditLog[1].Action})
 		require.Equal(t, schema.ReviseNotLive, o.revise(schema.ReviseRetract, nil, nil, lisbon).Status)
 	})
 
@@ -323,14 +361,16 @@ func TestContradictionRules(t *testing.T) {
 		listed     bool // as a contradiction
 	}{
 		"another value": {"Dana lives in Lisbon.", "Dana lives in Porto.", false},
-		"a negation":    {"The build cache is enabled in production.", "The build cache is disabled in production.", true},
+		"a negation": {"The build cache is enabled in production.", "The build cache is disabled in production.",
+			true},
 	} {
 		for _, verdict := range []schema.Decision{schema.DecisionApprove, schema.DecisionReject} {
 			t.Run(name+" waits for review: "+string(verdict), func(t *testing.T) {
 				t.Parallel()
 				o := onlooker{t, h, testkit.Principal()}
 				result, item := moved(t, h, o.p, c.held, c.said)
-				require.Equal(t, []string{c.said, c.held}, []string{item.Fact, item.TargetNow.Content}, "the review shows both sides")
+				require.Equal(t, []string{c.said, c.held}, []string{item.Fact, item.TargetNow.Content},
+					"the review shows both sides")
 				before := o.get(item.TargetID)
 				require.Equal(t, schema.StatusActive, before.Status, "nothing is overwritten by what was only said")
 				if c.listed {
@@ -368,7 +408,8 @@ func TestContradictionRules(t *testing.T) {
 
 	// Where updates are allowed, the revision policy of what is held still decides.
 	eager := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.AllowUpdateDelete = true })
-	for policy, waits := range map[schema.RevisionPolicy]bool{schema.PolicyReplace: false, schema.PolicyFork: true, schema.PolicyContest: true} {
+	for policy, waits := range map[schema.RevisionPolicy]bool{schema.PolicyReplace: false, schema.PolicyFork: true,
+		schema.PolicyContest: true} {
 		t.Run("the pipeline may update, and the policy is "+string(policy), func(t *testing.T) {
 			t.Parallel()
 			o := onlooker{t, eager, testkit.Principal()}
@@ -386,7 +427,9 @@ func TestContradictionRules(t *testing.T) {
 			items, err := eager.Store.ListReviews(context.Background(), o.p, pipeline.ReviewFilter{}, pg.Page{})
 			require.NoError(t, err)
 			require.Equal(t, proposals.ReasonRevisionPolicy, items[0].Outcome)
-			require.Equal(t, schema.ReviewApplied, decide(t, eager, decision(o.p, items[0], schema.DecisionApprove), result.BatchID).Status, "a person may")
+			require.Equal(t, schema.ReviewApplied,
+				decide(t, eager, decision(o.p, items[0], schema.DecisionApprove), result.BatchID).Status,
+				"a person may")
 			require.Equal(t, schema.StatusSuperseded, o.get(id).Status)
 		})
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-func feedback(t testing.TB, h *testkit.Harness, req schema.FeedbackRequest) (client.WorkflowRun, schema.FeedbackResult, error) {
+func feedback(t testing.TB, h *testkit.Harness,
+	req schema.FeedbackRequest) (client.WorkflowRun, schema.FeedbackResult, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -34,10 +35,12 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	_, _, put := runPut(t, h, putRequest(t, p, putSkill("clear_cache", "Clear the cache"), putSkill("reinstall", "Reinstall the toolchain")))
+	_, _, put := runPut(t, h, putRequest(t, p, putSkill("clear_cache", "Clear the cache"),
+		putSkill("reinstall", "Reinstall the toolchain")))
 	works, fails := put.Items[1].ID, put.Items[0].ID
 	ask := func() schema.RecallResponse {
-		_, answer := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "the linker fails", Task: &schema.Task{ErrorSignature: "ld: cache mismatch"},
+		_, answer := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "the linker fails",
+			Task:    &schema.Task{ErrorSignature: "ld: cache mismatch"},
 			Context: []byte(`{"os":"macos"}`)})
 		require.Len(t, answer.Selections, 1)
 		require.Len(t, answer.Selections[0].Candidates, 2)
@@ -51,21 +54,26 @@ func TestFeedbackTeachesWhichProcedureWorks(t *testing.T) {
 			h.StopWorker()
 			h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&twice{}}})
 		}
-		req := schema.FeedbackRequest{Operation: schema.Operation{Principal: p, OperationID: uuid.NewString()}, RetrievalID: answer.RetrievalID,
-			Items: []schema.FeedbackItem{{MemoryID: fails, Verdict: schema.VerdictFailed}, {MemoryID: works, Verdict: schema.VerdictSucceeded}}}
+		req := schema.FeedbackRequest{Operation: schema.Operation{Principal: p, OperationID: uuid.NewString()},
+			RetrievalID: answer.RetrievalID,
+			Items: []schema.FeedbackItem{{MemoryID: fails, Verdict: schema.VerdictFailed},
+				{MemoryID: works, Verdict: schema.VerdictSucceeded}}}
 		run, result, err := feedback(t, h, req)
 		require.NoError(t, err)
-		require.Equal(t, []schema.FeedbackStatus{schema.FeedbackPenalised, schema.FeedbackReinforced}, []schema.FeedbackStatus{result.Items[0].Status, result.Items[1].Status})
+		require.Equal(t, []schema.FeedbackStatus{schema.FeedbackPenalised, schema.FeedbackReinforced},
+			[]schema.FeedbackStatus{result.Items[0].Status, result.Items[1].Status})
 		again, same, err := feedback(t, h, req)
 		require.NoError(t, err)
-		require.Equal(t, []any{run.GetRunID(), result}, []any{again.GetRunID(), same}, "asked again, it answers with the first result")
+		require.Equal(t, []any{run.GetRunID(), result}, []any{again.GetRunID(), same},
+			"asked again, it answers with the first result")
 	}
 	h.StopWorker()
 	h.StartWorkerWith(t, worker.Options{})
 	answer := ask()
 	require.Equal(t, works, answer.Selections[0].Selected)
-	require.Equal(t, []int64{rounds, 0, 0, rounds}, []int64{answer.Selections[0].Candidates[0].Successes, answer.Selections[0].Candidates[0].Failures,
-		answer.Selections[0].Candidates[1].Successes, answer.Selections[0].Candidates[1].Failures})
+	require.Equal(t, []int64{rounds, 0, 0, rounds},
+		[]int64{answer.Selections[0].Candidates[0].Successes, answer.Selections[0].Candidates[0].Failures,
+			answer.Selections[0].Candidates[1].Successes, answer.Selections[0].Candidates[1].Failures})
 
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 2*rounds, testkit.Rows(t, db, "memory_history", "action IN ('reinforce', 'penalise')"))
@@ -83,7 +91,8 @@ func TestFeedbackOnAnothersRetrievalFails(t *testing.T) {
 	other := p
 	other.Agent = "stranger"
 	for _, req := range []schema.FeedbackRequest{
-		{Operation: schema.Operation{Principal: other}, RetrievalID: answer.RetrievalID, Outcome: schema.OutcomeSuccess},
+		{Operation: schema.Operation{Principal: other}, RetrievalID: answer.RetrievalID,
+			Outcome: schema.OutcomeSuccess},
 		{Operation: schema.Operation{Principal: p}, RetrievalID: uuid.NewString(), Outcome: schema.OutcomeSuccess},
 	} {
 		_, _, err := feedback(t, h, req)
@@ -109,7 +118,8 @@ func TestNexusFeedback(t *testing.T) {
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
 	var answer schema.RecallResponse
-	require.NoError(t, within(t, a.start(t, api.OperationRecall, schema.RecallRequest{Principal: p, Query: "tea"}), &answer))
+	require.NoError(t, within(t, a.start(t, api.OperationRecall, schema.RecallRequest{Principal: p, Query: "tea"}),
+		&answer))
 	req := schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
 		Items: []schema.FeedbackItem{{MemoryID: id, Verdict: schema.VerdictPartly}}}
 	var result schema.FeedbackResult
@@ -120,7 +130,8 @@ func TestNexusFeedback(t *testing.T) {
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "action = 'reinforce'"))
 
 	req.Principal.Agent = "stranger"
-	for retrieval, wanted := range map[string]string{answer.RetrievalID: api.ErrTypeNotFound, "x": api.ErrTypeInvalidRequest} {
+	for retrieval, wanted := range map[string]string{answer.RetrievalID: api.ErrTypeNotFound,
+		"x": api.ErrTypeInvalidRequest} {
 		req.RetrievalID = retrieval
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, within(t, a.start(t, api.OperationFeedback, req), nil), &app)
@@ -133,9 +144,11 @@ func recordFeedback(t *testing.T, h *testkit.Harness) {
 	p := testkit.Principal()
 	id := known(t, h, p, "Tea is served hot.")[0]
 	_, answer := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "tea"})
-	for name, retrieval := range map[string]string{"feedback": answer.RetrievalID, "feedback-refused": uuid.NewString()} {
-		run, _, err := feedback(t, h, schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: retrieval,
-			Items: []schema.FeedbackItem{{MemoryID: id, Verdict: schema.VerdictSucceeded}}})
+	for name, retrieval := range map[string]string{"feedback": answer.RetrievalID,
+		"feedback-refused": uuid.NewString()} {
+		run, _, err := feedback(t, h, schema.FeedbackRequest{Operation: schema.Operation{Principal: p},
+			RetrievalID: retrieval,
+			Items:       []schema.FeedbackItem{{MemoryID: id, Verdict: schema.VerdictSucceeded}}})
 		require.Equal(t, name == "feedback", err == nil)
 		record(t, h, name, run.GetID(), run.GetRunID())
 	}

@@ -31,7 +31,8 @@ const forgetBatchesPerRun = 400
 //
 // The request is the history's only content: a query, if there is one.
 func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceipt, error) {
-	run := &forgetRun{Display: flow.Display{Lean: flow.Lean(ctx)}, tenant: req.Principal.Tenant, batchSize: req.BatchSize,
+	run := &forgetRun{Display: flow.Display{Lean: flow.Lean(ctx)}, tenant: req.Principal.Tenant,
+		batchSize: req.BatchSize,
 		ifVersion: req.IfVersion}
 	if err := run.setup(ctx); err != nil {
 		return schema.ForgetReceipt{}, err
@@ -294,7 +295,8 @@ func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 		var out activities.ForgetRunsResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 			flow.EmbedOptions("delete the runs that carried it", flow.InfrastructureAttempts)),
-			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from, CancelAfter: flow.ForgetCancelAfter,
+			forgetting.ForgetRuns, activities.ForgetRunsRequest{Run: ref, From: from,
+				CancelAfter:    flow.ForgetCancelAfter,
 				TerminateAfter: flow.ForgetTerminateAfter}).Get(ctx, &out)
 		if err != nil {
 			workflow.GetLogger(ctx).Warn("runs not deleted", "error", err)

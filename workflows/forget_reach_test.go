@@ -29,7 +29,8 @@ import (
 // gone waits until Temporal has no such run any more.
 func gone(t *testing.T, c client.Client, id, runID string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute) // the server may take a minute over a run that has just ended
+	// the server may take a minute over a run that has just ended
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		_, err := c.DescribeWorkflowExecution(ctx, id, runID)
@@ -60,15 +61,18 @@ func TestEraseLeavesForeignRunsAlone(t *testing.T) {
 	ended, _ := h.Ingest(t, testkit.Request(victim, schema.SourceMemory, "The victim keeps a kettle."))
 	// Another program's, which says nothing of a tenant.
 	program := "program/" + uuid.NewString()
-	_, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: program, TaskQueue: "nobody-" + uuid.NewString()}, "Whatever")
+	_, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: program,
+		TaskQueue: "nobody-" + uuid.NewString()}, "Whatever")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = h.Temporal.TerminateWorkflow(context.Background(), program, "", "the test is over") })
 
 	id := known(t, h, p, "The attacker's own words.")[0]
 	db := testkit.Owner(t, h.DatabaseURL)
 	for _, foreign := range []string{waiting.GetID(), ended.ID, program} {
-		_, err = db.Exec(ctx, `INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at)
-			VALUES ($1, gen_random_uuid(), $2, 'none', 'x', 'imported', jsonb_build_object('workflow_id', $3::text), now())`, p.Tenant, id, foreign)
+		_, err = db.Exec(ctx,
+			`INSERT INTO memory_history (tenant, id, memory_id, event, changed_by, reason, metadata, created_at)
+			VALUES ($1, gen_random_uuid(), $2, 'none', 'x', 'imported', jsonb_build_object('workflow_id', $3::text),
+				now())`, p.Tenant, id, foreign)
 		require.NoError(t, err)
 	}
 
@@ -108,14 +112,18 @@ func TestEraseReachesReviews(t *testing.T) {
 	// minute: the receipt counts what it was told to delete.)
 	ctx := context.Background()
 	db := testkit.Owner(t, h.DatabaseURL)
-	_, err := db.Exec(ctx, `INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason, outcome, decided_at, expires_at)
-		SELECT tenant, gen_random_uuid(), batch_id, candidate_id, 77, 'blocked', 'add', '{"content": "Dana likes cake."}', 1, 'r', 'updates_not_allowed', now(), now() + interval '1 hour'
+	_, err := db.Exec(ctx,
+		`INSERT INTO proposals (tenant, id, batch_id, candidate_id, ordinal, state, action, fact, confidence, reason,
+			outcome, decided_at, expires_at)
+		SELECT tenant, gen_random_uuid(), batch_id, candidate_id, 77, 'blocked', 'add',
+		'{"content": "Dana likes cake."}', 1, 'r', 'updates_not_allowed', now(), now() + interval '1 hour'
 		FROM proposals WHERE id = $1`, item.ProposalID)
 	require.NoError(t, err)
 	require.Equal(t, 2, erase(item.TargetID).Removed["temporal_runs"], "its ingest and the review")
 	second := runOf(t, h.Temporal, result.ReviewID)
 	require.NotEqual(t, first, second)
-	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID), "what is open still expires in its time")
+	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID),
+		"what is open still expires in its time")
 	reviewWaits(t, h, result.ReviewID)
 	var old *serviceerror.NotFound
 	if described, err := h.Temporal.DescribeWorkflowExecution(ctx, result.ReviewID, first); !errors.As(err, &old) {
@@ -172,7 +180,8 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 			}
 			return run()
 		}))
-		forget, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
+		forget, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue,
+			forgetRequest(p, "", schema.Selector{Query: canary}))
 		require.NoError(t, err)
 		<-selecting
 		put, err := mneme.StartPut(ctx, h.Temporal, h.TaskQueue, putOf(t, p, canary))
@@ -188,7 +197,8 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
 		// At once: before the worker has seen it.
 		h.StopWorker()
-		forget, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary + " again"}))
+		forget, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue,
+			forgetRequest(p, "", schema.Selector{Query: canary + " again"}))
 		require.NoError(t, err)
 		require.NoError(t, h.Temporal.CancelWorkflow(ctx, forget.GetID(), ""))
 		h.StartWorker(t)
@@ -201,7 +211,8 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 		defer cancel()
 		h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Policy.Mode = schema.ModeFrozen })
 		p := testkit.Principal()
-		run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "", schema.Selector{Query: canary}))
+		run, err := mneme.StartForget(ctx, h.Temporal, h.TaskQueue,
+			forgetRequest(p, "", schema.Selector{Query: canary}))
 		require.NoError(t, err)
 		require.ErrorContains(t, run.Get(ctx, nil), proposals.ReasonMutationsFrozen)
 		require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "staged_requests", ""))
@@ -219,7 +230,8 @@ func TestRequestsAreDroppedWhenTheirRunEnds(t *testing.T) {
 func putOf(t *testing.T, p schema.Principal, word string) schema.PutRequest {
 	t.Helper()
 	var record schema.MemoryRecord
-	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "`+word+`",
+	require.NoError(t,
+		record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "`+word+`",
 		"predicate": "is_near", "object": "the sea", "validity": {"mode": "global"}}}`)))
 	return schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}}
 }
@@ -231,12 +243,15 @@ func TestSyncIndexSweepsAbandonedRequests(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for name, age := range map[string]time.Duration{"old": 8 * 24 * time.Hour, "young": 6 * 24 * time.Hour} {
-		require.NoError(t, h.Store.Accept(ctx, schema.OperationRef{Tenant: "t-" + name, ID: name}, "put", map[string]string{"x": canary}, time.Now().Add(-age)))
+		require.NoError(t, h.Store.Accept(ctx, schema.OperationRef{Tenant: "t-" + name, ID: name}, "put",
+			map[string]string{"x": canary}, time.Now().Add(-age)))
 	}
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.SyncIndex, api.SyncIndexInput{})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue},
+		workflows.SyncIndex, api.SyncIndexInput{})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
-	require.Equal(t, []string{"young"}, testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT id FROM staged_requests`))
+	require.Equal(t, []string{"young"},
+		testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT id FROM staged_requests`))
 }
 
 // A signal without a validator does not keep the next one waiting.
@@ -258,7 +273,8 @@ func TestMalformedConfirmationBySignalIsIgnored(t *testing.T) {
 	}))
 	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
 	token := forgetToken(t, h, p, preview)
-	for _, in := range []schema.ForgetConfirmation{{Token: token, Actor: "a\x00b"}, {}, {Token: token, Reason: strings.Repeat("x", 100_000)}, {Token: token, Actor: "person:bo"}} {
+	for _, in := range []schema.ForgetConfirmation{{Token: token, Actor: "a\x00b"}, {},
+		{Token: token, Reason: strings.Repeat("x", 100_000)}, {Token: token, Actor: "person:bo"}} {
 		require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), "", api.SignalConfirm, in))
 	}
 	require.Equal(t, 1, receiptOf(t, run).Forgotten)
@@ -353,10 +369,12 @@ func TestForgetStopsNoForeignRun(t *testing.T) {
 	defer cancel()
 	known(t, h, victim, "The victim's tea is served hot.")
 	waiting, _ := startForget(t, h, forgetRequest(victim, "", schema.Selector{Query: "tea"}))
-	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceUserInput, "The "+canary+" came by."))
+	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
+		testkit.Request(p, schema.SourceUserInput, "The "+canary+" came by."))
 	require.NoError(t, err)
 	<-g.reached
-	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE jobs SET workflow_id = $2 WHERE tenant = $1`, p.Tenant, waiting.GetID())
+	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE jobs SET workflow_id = $2 WHERE tenant = $1`, p.Tenant,
+		waiting.GetID())
 	require.NoError(t, err)
 	req := forgetRequest(p, "", schema.Selector{IDs: started.Ack.MemoryIDs})
 	req.Execute = true
@@ -407,5 +425,6 @@ func TestForgetCancelledWhileItSelects(t *testing.T) {
 	var receipt schema.ForgetReceipt
 	require.NoError(t, run.Get(ctx, &receipt))
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
-	require.Equal(t, []string{"cancelled"}, testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT state FROM forget_runs`))
+	require.Equal(t, []string{"cancelled"},
+		testkit.Strings(t, testkit.Owner(t, h.DatabaseURL), `SELECT state FROM forget_runs`))
 }

@@ -58,7 +58,8 @@ func TestEraseOfWhatWasSaid(t *testing.T) {
 	for _, m := range find("What does Maya prefer? Python?") {
 		require.NotContains(t, m.Content, "Python")
 	}
-	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memory_hints", "memory_id = ANY(ARRAY["+quotedIDs(receipt.IDs)+"]::uuid[])"))
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memory_hints",
+		"memory_id = ANY(ARRAY["+quotedIDs(receipt.IDs)+"]::uuid[])"))
 	oslo := find("Where does Maya live?")
 	require.NotEmpty(t, oslo)
 	require.Equal(t, "Maya lives in Oslo.", oslo[0].Content)

@@ -39,7 +39,8 @@ import (
 )
 
 func forgetRequest(p schema.Principal, mode schema.ForgetMode, sel schema.Selector) schema.ForgetRequest {
-	return schema.ForgetRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "not wanted any more"}, Mode: mode, Selector: sel}
+	return schema.ForgetRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia",
+		Reason: "not wanted any more"}, Mode: mode, Selector: sel}
 }
 
 // inBatches has so few memories forgotten in one transaction that a test need not fill a database for three.
@@ -49,7 +50,8 @@ func inBatches(req schema.ForgetRequest) schema.ForgetRequest {
 }
 
 // startForget starts a run and returns what it would forget.
-func startForget(t testing.TB, h *testkit.Harness, req schema.ForgetRequest) (client.WorkflowRun, schema.ForgetPreview) {
+func startForget(t testing.TB, h *testkit.Harness,
+	req schema.ForgetRequest) (client.WorkflowRun, schema.ForgetPreview) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -71,7 +73,8 @@ func confirmForget(t testing.TB, h *testkit.Harness, p schema.Principal, preview
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_, err := mneme.ConfirmForget(ctx, h.Temporal, preview.WorkflowID, schema.ForgetConfirmation{Token: forgetToken(t, h, p, preview), Actor: "person:bo"})
+	_, err := mneme.ConfirmForget(ctx, h.Temporal, preview.WorkflowID,
+		schema.ForgetConfirmation{Token: forgetToken(t, h, p, preview), Actor: "person:bo"})
 	require.NoError(t, err)
 }
 
@@ -97,7 +100,8 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	require.Equal(t, preview, again, "the same request joins the run that waits")
 	_, other := startForget(t, h, forgetRequest(p, "", schema.Selector{Query: "tea"}))
 	ctx := context.Background()
-	for token, want := range map[string]error{"x": schema.ErrTokenMalformed, forgetToken(t, h, p, other): schema.ErrTokenOther} {
+	for token, want := range map[string]error{"x": schema.ErrTokenMalformed,
+		forgetToken(t, h, p, other): schema.ErrTokenOther} {
 		_, err := mneme.ConfirmForget(ctx, h.Temporal, run.GetID(), schema.ForgetConfirmation{Token: token})
 		require.ErrorIs(t, err, want)
 		require.NotContains(t, err.Error(), token+"x")
@@ -136,8 +140,10 @@ func TestForgetWaitsForItsConfirmation(t *testing.T) {
 	require.ErrorAs(t, err, &ended)
 
 	// By signal, which answers nothing.
-	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", api.SignalConfirm, schema.ForgetConfirmation{Token: token}))
-	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", api.SignalConfirm, schema.ForgetConfirmation{Token: forgetToken(t, h, p, other)}))
+	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", api.SignalConfirm,
+		schema.ForgetConfirmation{Token: token}))
+	require.NoError(t, h.Temporal.SignalWorkflow(ctx, other.WorkflowID, "", api.SignalConfirm,
+		schema.ForgetConfirmation{Token: forgetToken(t, h, p, other)}))
 	require.Equal(t, 1, receiptOf(t, h.Temporal.GetWorkflow(ctx, other.WorkflowID, "")).Forgotten)
 }
 
@@ -170,11 +176,13 @@ func TestForgetIsRefused(t *testing.T) {
 	require.ErrorAs(t, run.Get(ctx, nil), &app)
 	require.Equal(t, api.ErrTypeFrozen, app.Type())
 
-	_, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue, forgetRequest(p, "gone", schema.Selector{IDs: []string{canary}}))
+	_, err = mneme.StartForget(ctx, h.Temporal, h.TaskQueue,
+		forgetRequest(p, "gone", schema.Selector{IDs: []string{canary}}))
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.NotContains(t, err.Error(), canary)
-	plain, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Forget, schema.ForgetRequest{})
+	plain, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Forget,
+		schema.ForgetRequest{})
 	require.NoError(t, err)
 	_, err = mneme.Outcome[schema.ForgetReceipt](ctx, plain)
 	require.ErrorAs(t, err, &invalid)
@@ -200,7 +208,8 @@ type hook struct {
 	around func(ctx context.Context, name string, run func() (any, error)) (any, error)
 }
 
-func (w *hook) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (w *hook) InterceptActivity(_ context.Context,
+	next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
 	i := &hookActivity{around: w.around}
 	i.Next = next
 	return i
@@ -212,7 +221,9 @@ type hookActivity struct {
 }
 
 func (i *hookActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	return i.around(ctx, activity.GetInfo(ctx).ActivityType.Name, func() (any, error) { return i.Next.ExecuteActivity(ctx, in) })
+	return i.around(ctx, activity.GetInfo(ctx).ActivityType.Name, func() (any, error) {
+		return i.Next.ExecuteActivity(ctx, in)
+	})
 }
 
 // requireForgottenOnce checks that each of n memories has exactly one deleted row and one more version.
@@ -220,9 +231,15 @@ func requireForgottenOnce(t testing.TB, h *testkit.Harness, n int) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, n, testkit.Rows(t, db, "memory_history", "event = 'deleted'"))
-	require.Equal(t, n, testkit.Rows(t, db, "memories", "deleted_at IS NOT NULL AND version = 2 AND (SELECT count(*) FROM memory_history h WHERE h.memory_id = memories.id AND h.event = 'deleted') = 1"))
-	require.Empty(t, testkit.Strings(t, db, `SELECT lexeme FROM lexeme_stats s WHERE docs <> (SELECT count(*) FROM memories m WHERE m.tenant = s.tenant AND m.live AND s.lexeme = ANY(tsvector_to_array(m.tsv)))`))
-	require.Empty(t, testkit.Strings(t, db, `SELECT tenant FROM corpus_stats s WHERE docs <> (SELECT count(*) FROM memories m WHERE m.tenant = s.tenant AND m.live)`))
+	require.Equal(t, n, testkit.Rows(t, db, "memories",
+		"deleted_at IS NOT NULL AND version = 2 AND (SELECT count(*) FROM memory_history h WHERE h.memory_id = "+
+			"memories.id AND h.event = 'deleted') = 1"))
+	require.Empty(t, testkit.Strings(t, db,
+		`SELECT lexeme FROM lexeme_stats s WHERE docs <> (SELECT count(*) FROM memories m WHERE m.tenant = s.tenant
+			AND m.live AND s.lexeme = ANY(tsvector_to_array(m.tsv)))`))
+	require.Empty(t, testkit.Strings(t, db,
+		`SELECT tenant FROM corpus_stats s WHERE docs <> (SELECT count(*) FROM memories m WHERE m.tenant = s.tenant
+			AND m.live)`))
 }
 
 // The worker stops between two batches, and another goes on.
@@ -234,17 +251,19 @@ func TestForgetSurvivesAStoppedWorker(t *testing.T) {
 	h.StopWorker()
 	second, stopped := make(chan struct{}), make(chan struct{})
 	var batches atomic.Int32
-	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string, run func() (any, error)) (any, error) {
-		if name != "ForgetBatch" {
+	h.StartWorkerWith(t,
+		worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context,
+			name string, run func() (any, error)) (any, error) {
+			if name != "ForgetBatch" {
+				return run()
+			}
+			if batches.Add(1) == 3 {
+				close(second)
+				<-stopped
+				return nil, errors.New("the worker went away")
+			}
 			return run()
-		}
-		if batches.Add(1) == 3 {
-			close(second)
-			<-stopped
-			return nil, errors.New("the worker went away")
-		}
-		return run()
-	}}}})
+		}}}})
 	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	require.Equal(t, 120, preview.Total)
 	require.Len(t, preview.Sample, schema.MaxForgetSample)
@@ -278,7 +297,8 @@ func TestForgetKilledBeforeAcknowledgement(t *testing.T) {
 	p := testkit.Principal()
 	crowd(t, h, p, 100)
 	h.StopWorker()
-	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
+	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address,
+		"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
 	victim := testkit.StartProcess(t, settings)
 	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
@@ -334,13 +354,15 @@ func TestForgetCancelledBetweenBatches(t *testing.T) {
 	h.StopWorker()
 	reached, release := make(chan struct{}), make(chan struct{})
 	var batches atomic.Int32
-	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string, run func() (any, error)) (any, error) {
-		if name == "ForgetBatch" && batches.Add(1) == 2 {
-			close(reached)
-			<-release
-		}
-		return run()
-	}}}})
+	h.StartWorkerWith(t,
+		worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string,
+			run func() (any, error)) (any, error) {
+			if name == "ForgetBatch" && batches.Add(1) == 2 {
+				close(reached)
+				<-release
+			}
+			return run()
+		}}}})
 	run, preview := startForget(t, h, inBatches(forgetRequest(p, "", schema.Selector{All: true})))
 	confirmForget(t, h, p, preview)
 	<-reached
@@ -383,7 +405,8 @@ func (g gated) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 	case <-ctx.Done():
 		close(g.stopped)
 	}
-	return memory.Extraction{Facts: []memory.Fact{{Content: "The " + canary + " was seen", Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{}, nil
+	return memory.Extraction{Facts: []memory.Fact{{Content: "The " + canary + " was seen",
+		Category: schema.CategoryFact, Confidence: 0.9}}}, inference.Usage{}, nil
 }
 
 // A pipeline that is at work on a memory while it is forgotten stops, and what its model still says is
@@ -405,7 +428,8 @@ func TestForgetStopsARunningPipeline(t *testing.T) {
 			if !alone {
 				texts = append(texts, "I prefer tabs over spaces. I live in Porto.")
 			}
-			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceUserInput, texts...))
+			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
+				testkit.Request(p, schema.SourceUserInput, texts...))
 			require.NoError(t, err)
 			<-g.reached
 			req := forgetRequest(p, "", schema.Selector{IDs: started.Ack.MemoryIDs[:1]})
@@ -441,8 +465,10 @@ func cellsHolding(t testing.TB, h *testkit.Harness, word string) []string {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	out := []string{}
-	for _, column := range testkit.Strings(t, db, `SELECT format('%I %I', c.relname, a.attname) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped`) {
+	for _, column := range testkit.Strings(t, db,
+		`SELECT format('%I %I', c.relname, a.attname) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+			AND NOT a.attisdropped`) {
 		table, name, _ := strings.Cut(column, " ")
 		if n := testkit.Strings(t, db, `SELECT count(*)::text FROM `+table+` WHERE lower(`+name+`::text) LIKE ANY($1)`,
 			[]string{"%" + word + "%", fmt.Sprintf("%%%x%%", word)}); n[0] != "0" { // bytea shows as hex
@@ -463,15 +489,18 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 
-	req := testkit.Request(p, schema.SourceUserInput, "I live in "+canary+" and work at Acme.", "Tea is served hot in Porto.")
+	req := testkit.Request(p, schema.SourceUserInput, "I live in "+canary+" and work at Acme.",
+		"Tea is served hot in Porto.")
 	req.Candidates[0].Speaker = "Ana " + canary
 	req.Candidates[0].Refs = []schema.Ref{{Kind: "event", Ref: "ref-" + canary}}
 	started, _ := h.Ingest(t, req)
 	var put schema.PutResult
 	var record schema.MemoryRecord
-	require.NoError(t, record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "`+canary+`",
+	require.NoError(t,
+		record.UnmarshalJSON([]byte(`{"type": "semantic", "confidence": 0.9, "payload": {"kind": "semantic", "evidence": [{"kind": "event", "ref": "evt://told"}], "subject": "`+canary+`",
 		"predicate": "is_near", "object": "the sea", "validity": {"mode": "global"}}}`)))
-	putRun, err := mneme.StartPut(ctx, c, h.TaskQueue, schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}})
+	putRun, err := mneme.StartPut(ctx, c, h.TaskQueue,
+		schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{record}})
 	require.NoError(t, err)
 	require.NoError(t, putRun.Get(ctx, &put))
 	require.Equal(t, schema.PutCreated, put.Items[0].Status)
@@ -488,7 +517,8 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	db := testkit.Owner(t, h.DatabaseURL)
 
 	ids := []string{started.Ack.MemoryIDs[0], put.Items[0].ID, plain[0]}
-	run, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: ids, IncludeDerived: true}))
+	run, preview := startForget(t, h,
+		forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: ids, IncludeDerived: true}))
 	require.GreaterOrEqual(t, preview.Total, 3)
 	confirmForget(t, h, p, preview)
 	receipt := receiptOf(t, run)
@@ -510,13 +540,15 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		left := 0
 		for token := []byte(nil); ; {
-			page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, NextPageToken: token})
+			page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace,
+				NextPageToken: token})
 			if err != nil {
 				return err
 			}
 			for _, e := range page.GetExecutions() {
 				id := e.GetExecution()
-				iter := c.GetWorkflowHistory(ctx, id.GetWorkflowId(), id.GetRunId(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+				iter := c.GetWorkflowHistory(ctx, id.GetWorkflowId(), id.GetRunId(), false,
+					enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 				for iter.HasNext() {
 					event, err := iter.Next()
 					if err != nil {
@@ -539,12 +571,16 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 	}))
 
 	// The skeleton and the audit are there; the bystander is unharmed.
-	require.Equal(t, receipt.Forgotten, testkit.Rows(t, db, "memories", "erased_at IS NOT NULL AND content = '' AND payload = '{}'"))
+	require.Equal(t, receipt.Forgotten,
+		testkit.Rows(t, db, "memories", "erased_at IS NOT NULL AND content = '' AND payload = '{}'"))
 	for _, id := range ids {
-		require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND action = 'erase' AND changed_by = 'person:bo' AND reason = 'not wanted any more'", id))
-		require.NotZero(t, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND event = 'created' AND erased_at IS NOT NULL", id))
+		require.Equal(t, 1, testkit.Rows(t, db, "memory_history",
+			"memory_id = $1 AND action = 'erase' AND changed_by = 'person:bo' AND reason = 'not wanted any more'", id))
+		require.NotZero(t, testkit.Rows(t, db, "memory_history",
+			"memory_id = $1 AND event = 'created' AND erased_at IS NOT NULL", id))
 	}
-	require.Equal(t, 2, testkit.Rows(t, db, "memories", "live AND content = 'Tea is served hot in Porto.'"), "said, and kept")
+	require.Equal(t, 2, testkit.Rows(t, db, "memories", "live AND content = 'Tea is served hot in Porto.'"),
+		"said, and kept")
 	requireExactGraph(t, h)
 }
 
@@ -552,8 +588,11 @@ func TestEraseLeavesNoTrace(t *testing.T) {
 func requireExactGraph(t testing.TB, h *testkit.Harness) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
-	require.Zero(t, testkit.Rows(t, db, "entities", "mentions <> (SELECT count(*) FROM memory_entity_mentions m WHERE m.tenant = entities.tenant AND m.entity_id = entities.id)"))
-	require.Zero(t, testkit.Rows(t, db, "entity_relations", `mentions <> (SELECT count(*) FROM entity_relation_sources m WHERE m.tenant = entity_relations.tenant
+	require.Zero(t, testkit.Rows(t, db, "entities",
+		"mentions <> (SELECT count(*) FROM memory_entity_mentions m WHERE m.tenant = entities.tenant AND m.entity_id "+
+			"= entities.id)"))
+	require.Zero(t, testkit.Rows(t, db, "entity_relations",
+		`mentions <> (SELECT count(*) FROM entity_relation_sources m WHERE m.tenant = entity_relations.tenant
 		AND (m.source_id, m.relationship, m.target_id) = (entity_relations.source_id, entity_relations.relationship, entity_relations.target_id))`))
 }
 
@@ -574,24 +613,30 @@ func newForgetStage(t *testing.T, total int) *forgetStage {
 	s := &forgetStage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
 	s.SetTestTimeout(30 * time.Second)
 	workflows.Register(s.TestWorkflowEnvironment, workflows.Dependencies{})
-	s.receipt = schema.ForgetReceipt{State: schema.ForgetPreviewed, RunID: uuid.NewString(), Mode: schema.ForgetSoft, Total: total, Remaining: total}
+	s.receipt = schema.ForgetReceipt{State: schema.ForgetPreviewed, RunID: uuid.NewString(), Mode: schema.ForgetSoft,
+		Total: total, Remaining: total}
 	var accepting *activities.Accepting
 	s.OnActivity(accepting.Accept, mock.Anything, mock.Anything).Return(activities.Refusal{}, nil).Maybe()
-	s.OnActivity(forgettingOf.SelectForget, mock.Anything, mock.Anything).Return(func(context.Context, schema.OperationRef) (schema.ForgetPreview, error) {
-		return schema.ForgetPreview{RunID: s.receipt.RunID, Mode: schema.ForgetSoft, State: schema.ForgetPreviewed, Total: total, ExpiresAt: s.Now().Add(24 * time.Hour)}, nil
+	s.OnActivity(forgettingOf.SelectForget, mock.Anything, mock.Anything).Return(func(context.Context,
+		schema.OperationRef) (schema.ForgetPreview, error) {
+		return schema.ForgetPreview{RunID: s.receipt.RunID, Mode: schema.ForgetSoft, State: schema.ForgetPreviewed,
+			Total: total, ExpiresAt: s.Now().Add(24 * time.Hour)}, nil
 	}).Maybe()
-	s.OnActivity(forgettingOf.ConfirmForget, mock.Anything, mock.Anything).Return(func(context.Context, activities.ConfirmForgetRequest) (schema.ForgetApproval, error) {
+	s.OnActivity(forgettingOf.ConfirmForget, mock.Anything, mock.Anything).Return(func(context.Context,
+		activities.ConfirmForgetRequest) (schema.ForgetApproval, error) {
 		s.receipt.State = schema.ForgetConfirmed
 		return schema.ForgetApproval{State: schema.ForgetConfirmed}, nil
 	}).Maybe()
-	s.OnActivity(forgettingOf.ForgetBatch, mock.Anything, mock.Anything).Return(func(context.Context, activities.ForgetBatchRequest) (schema.ForgetReceipt, error) {
+	s.OnActivity(forgettingOf.ForgetBatch, mock.Anything, mock.Anything).Return(func(context.Context,
+		activities.ForgetBatchRequest) (schema.ForgetReceipt, error) {
 		s.batches++
 		n := min(500, s.receipt.Remaining)
 		s.receipt.Forgotten, s.receipt.Remaining = s.receipt.Forgotten+n, s.receipt.Remaining-n
 		return s.receipt, nil
 	}).Maybe()
 	s.OnActivity(forgettingOf.ForgetVectors, mock.Anything, mock.Anything).Return(nil).Maybe()
-	s.OnActivity(forgettingOf.CloseForget, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.CloseForgetRequest) (schema.ForgetReceipt, error) {
+	s.OnActivity(forgettingOf.CloseForget, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.CloseForgetRequest) (schema.ForgetReceipt, error) {
 		s.closed = append(s.closed, in.State)
 		if in.State != schema.ForgetExpired || s.receipt.State == schema.ForgetPreviewed {
 			s.receipt.State = in.State
@@ -605,7 +650,8 @@ func newForgetStage(t *testing.T, total int) *forgetStage {
 func TestUnconfirmedForgetExpires(t *testing.T) {
 	t.Parallel()
 	s := newForgetStage(t, 10)
-	s.ExecuteWorkflow(workflows.Forget, forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{All: true}))
+	s.ExecuteWorkflow(workflows.Forget,
+		forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{All: true}))
 	var receipt schema.ForgetReceipt
 	require.NoError(t, s.GetWorkflowResult(&receipt))
 	require.Equal(t, schema.ForgetExpired, receipt.State)
@@ -618,7 +664,8 @@ func TestForgetConfirmedAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	s := newForgetStage(t, 10)
 	s.receipt.State = schema.ForgetConfirmed
-	s.ExecuteWorkflow(workflows.Forget, forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{All: true}))
+	s.ExecuteWorkflow(workflows.Forget,
+		forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{All: true}))
 	var receipt schema.ForgetReceipt
 	require.NoError(t, s.GetWorkflowResult(&receipt))
 	require.Equal(t, schema.ForgetDone, receipt.State)
@@ -628,8 +675,10 @@ func TestForgetConfirmedAtTheLastMoment(t *testing.T) {
 func TestLongForgetContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	s := newForgetStage(t, 400*500+700)
-	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalConfirm, schema.ForgetConfirmation{Token: "t"}) }, time.Hour)
-	s.ExecuteWorkflow(workflows.Forget, forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{Query: canary}))
+	s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalConfirm, schema.ForgetConfirmation{Token: "t"}) },
+		time.Hour)
+	s.ExecuteWorkflow(workflows.Forget,
+		forgetRequest(schema.Principal{Tenant: "t", Agent: "a"}, "", schema.Selector{Query: canary}))
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, s.GetWorkflowError(), &next)
 	require.Equal(t, "ContinueForget", next.WorkflowType.Name)
@@ -637,7 +686,8 @@ func TestLongForgetContinuesAsNew(t *testing.T) {
 
 	rest := newForgetStage(t, 400*500+700)
 	rest.receipt = s.receipt
-	rest.ExecuteWorkflow(workflows.ContinueForget, workflows.ForgetRest{Tenant: "t", Preview: schema.ForgetPreview{RunID: s.receipt.RunID}, Receipt: s.receipt})
+	rest.ExecuteWorkflow(workflows.ContinueForget,
+		workflows.ForgetRest{Tenant: "t", Preview: schema.ForgetPreview{RunID: s.receipt.RunID}, Receipt: s.receipt})
 	var receipt schema.ForgetReceipt
 	require.NoError(t, rest.GetWorkflowResult(&receipt))
 	require.Equal(t, schema.ForgetDone, receipt.State)
@@ -652,12 +702,14 @@ func TestForgetReportsWhatItCouldNotReach(t *testing.T) {
 	p := testkit.Principal()
 	known(t, h, p, "Tea is served hot.")
 	h.StopWorker()
-	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string, run func() (any, error)) (any, error) {
-		if name == "ForgetVectors" {
-			return nil, temporal.NewNonRetryableApplicationError("the index is away", "Away", nil)
-		}
-		return run()
-	}}}})
+	h.StartWorkerWith(t,
+		worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string,
+			run func() (any, error)) (any, error) {
+			if name == "ForgetVectors" {
+				return nil, temporal.NewNonRetryableApplicationError("the index is away", "Away", nil)
+			}
+			return run()
+		}}}})
 	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{All: true}))
 	confirmForget(t, h, p, preview)
 	receipt := receiptOf(t, run)

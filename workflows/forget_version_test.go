@@ -56,8 +56,10 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 	refused(err, schema.VersionConflict{ID: id, IfVersion: version - 1, Version: version})
 
 	// By a client that knows names alone, and by an agent's workflow.
-	plain := map[string]any{"principal": o.p, "reason": "r", "execute": true, "if_version": version + 1, "selector": map[string]any{"ids": []string{id}}}
-	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Forget", plain)
+	plain := map[string]any{"principal": o.p, "reason": "r", "execute": true, "if_version": version + 1,
+		"selector": map[string]any{"ids": []string{id}}}
+	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(),
+		TaskQueue: h.TaskQueue}, "Forget", plain)
 	require.NoError(t, err)
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	for _, err := range []error{run.Get(ctx, nil), within(t, a.start(t, api.OperationForget, plain), nil)} {
@@ -66,7 +68,8 @@ func TestForgetGuardedByItsVersion(t *testing.T) {
 		require.Equal(t, api.ErrTypeVersion, app.Type())
 		var details map[string]any
 		require.NoError(t, app.Details(&details))
-		require.Equal(t, map[string]any{"id": id, "if_version": float64(version + 1), "version": float64(version)}, details)
+		require.Equal(t, map[string]any{"id": id, "if_version": float64(version + 1), "version": float64(version)},
+			details)
 	}
 
 	// It changes after it was selected.

@@ -37,7 +37,8 @@ func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 	ctx := context.Background()
 	p := testkit.Principal()
 	plain := func(workflow string, in map[string]any) client.WorkflowRun {
-		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflow, in)
+		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "plain/" + uuid.NewString(),
+			TaskQueue: h.TaskQueue}, workflow, in)
 		require.NoError(t, err)
 		return run
 	}
@@ -45,9 +46,14 @@ func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 	var put struct {
 		Items []struct{ ID, Status string }
 	}
-	require.NoError(t, plain("Put", map[string]any{"principal": who, "reason": "taught", "records": []any{map[string]any{"type": "competence", "confidence": 0.9,
-		"content": "How to fix a linker cache mismatch", "payload": map[string]any{"kind": "competence", "skill_name": "fix_linker",
-			"triggers": []any{map[string]any{"signal": "linker cache mismatch"}}, "recipe": []any{map[string]any{"step": "clear the cache", "tool": "rm"}, map[string]any{"step": "link again"}}}}}}).
+	require.NoError(t, plain("Put",
+		map[string]any{"principal": who, "reason": "taught",
+			"records": []any{map[string]any{"type": "competence", "confidence": 0.9,
+				"content": "How to fix a linker cache mismatch",
+				"payload": map[string]any{"kind": "competence", "skill_name": "fix_linker",
+					"triggers": []any{map[string]any{"signal": "linker cache mismatch"}},
+					"recipe": []any{map[string]any{"step": "clear the cache", "tool": "rm"},
+						map[string]any{"step": "link again"}}}}}}).
 		Get(ctx, &put))
 	require.Len(t, put.Items, 1)
 	id := put.Items[0].ID
@@ -65,7 +71,8 @@ func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 		require.Equal(t, "clear the cache", r.Payload.Recipe[0].Step)
 	}
 	var recalled struct{ Results []recipe }
-	require.NoError(t, plain("Recall", map[string]any{"principal": who, "query": "linker cache mismatch", "payload": true}).Get(ctx, &recalled))
+	require.NoError(t, plain("Recall",
+		map[string]any{"principal": who, "query": "linker cache mismatch", "payload": true}).Get(ctx, &recalled))
 	require.Len(t, recalled.Results, 1)
 	steps(recalled.Results[0])
 
@@ -90,18 +97,21 @@ func TestAClientWithoutGoGetsARecipe(t *testing.T) {
 
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	read.Records = nil
-	require.NoError(t, within(t, a.start(t, api.OperationGet, map[string]any{"principal": who, "ids": []string{id}}), &read))
+	require.NoError(t, within(t, a.start(t, api.OperationGet, map[string]any{"principal": who, "ids": []string{id}}),
+		&read))
 	require.Len(t, read.Records, 1)
 	steps(read.Records[0])
 
 	// Others see no record that is private, and do not learn that it is there.
 	other := p
 	other.Agent = "other"
-	out, err := mneme.Outcome[schema.GetResponse](ctx, getBy(t, h, schema.GetRequest{Principal: other, IDs: []string{id, unknown}, ReadPolicy: schema.ReadShared}))
+	out, err := mneme.Outcome[schema.GetResponse](ctx, getBy(t, h,
+		schema.GetRequest{Principal: other, IDs: []string{id, unknown}, ReadPolicy: schema.ReadShared}))
 	require.NoError(t, err)
 	require.Empty(t, out.Records)
 	require.Equal(t, []string{id, unknown}, out.Missing)
-	whole, err := mneme.Outcome[schema.GetResponse](ctx, getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{id}}))
+	whole, err := mneme.Outcome[schema.GetResponse](ctx, getBy(t, h,
+		schema.GetRequest{Principal: p, IDs: []string{id}}))
 	require.NoError(t, err)
 	stored, err := h.Store.Get(ctx, p, uuid.MustParse(id))
 	require.NoError(t, err)
@@ -117,7 +127,8 @@ func TestGetOfAnInvalidRequest(t *testing.T) {
 		"ids":              schema.GetRequest{Principal: testkit.Principal()},
 		"ids[1]":           schema.GetRequest{Principal: testkit.Principal(), IDs: []string{uuid.NewString(), canary}},
 	} {
-		run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Get", in)
+		run, err := h.Temporal.ExecuteWorkflow(context.Background(),
+			client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Get", in)
 		require.NoError(t, err)
 		_, err = mneme.Outcome[schema.GetResponse](context.Background(), run)
 		var invalid *schema.ValidationError
@@ -140,7 +151,8 @@ func TestEraseReachesReadsByID(t *testing.T) {
 	out, err := mneme.Outcome[schema.GetResponse](context.Background(), run)
 	require.NoError(t, err)
 	require.Len(t, out.Records, 1)
-	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
+	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(),
+		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
 		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "what the documentation says is in the history")
 	listed(t, h.Temporal, run.GetID())
 	erase, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: []string{id}}))
@@ -162,7 +174,8 @@ func TestGetOfMoreThanTemporalTakes(t *testing.T) {
 		}
 		ids = append(ids, known(t, h, p, string(long))...)
 	}
-	out, err := mneme.Outcome[schema.GetResponse](context.Background(), getBy(t, h, schema.GetRequest{Principal: p, IDs: ids}))
+	out, err := mneme.Outcome[schema.GetResponse](context.Background(),
+		getBy(t, h, schema.GetRequest{Principal: p, IDs: ids}))
 	require.NoError(t, err)
 	require.NotEmpty(t, out.Records)
 	require.NotEmpty(t, out.LeftOut)

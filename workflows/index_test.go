@@ -83,13 +83,15 @@ func (x indexed) remember(n int) {
 
 func (x indexed) recaller() *recall.Recaller {
 	return &recall.Recaller{Patience: 4, Store: x.Store, Index: x.qdrant,
-		Embedder: &vector.Embedders{Configured: x.Deps.Brain.Embedder, Other: embedderOf, Store: x.Store, Index: x.qdrant.Name()}}
+		Embedder: &vector.Embedders{Configured: x.Deps.Brain.Embedder, Other: embedderOf, Store: x.Store,
+			Index: x.qdrant.Name()}}
 }
 
 // ask recalls, and says whether the vector channel had a part in the answer.
 func (x indexed) ask(r *recall.Recaller) (schema.RecallResponse, bool) {
 	x.t.Helper()
-	answer, err := r.Recall(context.Background(), schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})
+	answer, err := r.Recall(context.Background(),
+		schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})
 	require.NoError(x.t, err)
 	require.NotEmpty(x.t, answer.Results)
 	return answer, answer.Meta.Channels[rank.ChannelVector] > 0
@@ -120,7 +122,8 @@ func (x indexed) drift() api.DriftResult {
 	x.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck, api.DriftInput{})
+	run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck,
+		api.DriftInput{})
 	require.NoError(x.t, err)
 	var result api.DriftResult
 	require.NoError(x.t, run.Get(ctx, &result))
@@ -160,7 +163,8 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 					return
 				default:
 				}
-				answer, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})
+				answer, err := recaller.Recall(context.Background(),
+					schema.RecallRequest{Principal: x.p, Query: "harbour berths of town number 3"})
 				if err != nil || len(answer.Results) == 0 {
 					t.Errorf("a recall failed: %v", err)
 					return
@@ -176,7 +180,8 @@ func TestIndexKilledDuringRecalls(t *testing.T) {
 	reaches := func(n *atomic.Int64) {
 		t.Helper()
 		from := n.Load()
-		require.Eventually(t, func() bool { return n.Load() > from+5 || t.Failed() }, 30*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return n.Load() > from+5 || t.Failed() }, 30*time.Second,
+			10*time.Millisecond)
 	}
 	reaches(&with)
 	x.server.Stop()
@@ -263,14 +268,17 @@ func TestAnIndexThatIsWrongShowsNothing(t *testing.T) {
 	g, err := vector.Ensure(ctx, x.Store, x.qdrant, x.Deps.Brain.Embedder.Model(), time.Now())
 	require.NoError(t, err)
 	theirs := schema.Principal{Tenant: "tenant-" + uuid.NewString(), Agent: "agent-1"}
-	_, result := x.Ingest(t, testkit.Request(theirs, schema.SourceUserInput, "The harbour of town number 3 is a secret."))
+	_, result := x.Ingest(t, testkit.Request(theirs, schema.SourceUserInput,
+		"The harbour of town number 3 is a secret."))
 	vectors, _, err := x.Deps.Brain.Embedder.Embed(ctx, []string{"harbour berths of town number 3"})
 	require.NoError(t, err)
 	point := func(id string) vector.Point {
-		return vector.Point{MemoryID: uuid.MustParse(id), Version: 9, Vector: vectors[0], IndexAttributes: vectorindex.IndexAttributes{Agent: x.p.Agent, Sensitivity: schema.SensitivityLow}}
+		return vector.Point{MemoryID: uuid.MustParse(id), Version: 9, Vector: vectors[0],
+			IndexAttributes: vectorindex.IndexAttributes{Agent: x.p.Agent, Sensitivity: schema.SensitivityLow}}
 	}
 	// A foreign memory and one that never was, both under the asker's tenant, both nearest of all.
-	require.NoError(t, x.qdrant.Apply(ctx, g, x.p.Tenant, vector.Changes{Upserts: []vector.Point{point(result.MemoryIDs[0]), point(uuid.NewString())}}))
+	require.NoError(t, x.qdrant.Apply(ctx, g, x.p.Tenant,
+		vector.Changes{Upserts: []vector.Point{point(result.MemoryIDs[0]), point(uuid.NewString())}}))
 	answer, _ := x.ask(x.recaller())
 	require.Empty(t, answer.Meta.Degraded)
 	for _, r := range answer.Results {
@@ -317,11 +325,13 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	<-reached
 	models, states := x.generations()
 	require.Equal(t, []string{"hash-v1", "next-v1"}, models)
-	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive, vectorindex.GenerationBuilding}, states)
+	require.Equal(t, []vectorindex.GenerationState{vectorindex.GenerationActive, vectorindex.GenerationBuilding},
+		states)
 	answer, byVector := x.ask(recaller)
 	require.Empty(t, answer.Meta.Degraded)
 	require.True(t, byVector)
-	_, late := x.Ingest(t, testkit.Request(x.p, schema.SourceUserInput, "The harbour of town number 77 was opened during the rebuild."))
+	_, late := x.Ingest(t, testkit.Request(x.p, schema.SourceUserInput,
+		"The harbour of town number 77 was opened during the rebuild."))
 	require.Empty(t, late.Deferred)
 	close(release)
 	require.NoError(t, <-done)
@@ -334,7 +344,10 @@ func TestChangingTheEmbeddingModel(t *testing.T) {
 	require.Equal(t, 1, result.Dropped)
 	models, _ = x.generations()
 	require.Equal(t, []string{"next-v1"}, models)
-	require.Eventually(t, func() bool { answer, byVector := x.ask(recaller); return byVector && len(answer.Meta.Degraded) == 0 }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		answer, byVector := x.ask(recaller)
+		return byVector && len(answer.Meta.Degraded) == 0
+	}, 20*time.Second, 50*time.Millisecond)
 	require.Zero(t, x.drift().Found.Found(), "what was written meanwhile is in it")
 
 	// A reader without an embedder for that model goes on without the channel, and says so.
@@ -351,7 +364,8 @@ func TestReindexIsTakenUp(t *testing.T) {
 	x := newIndexed(t)
 	x.remember(10)
 	var mu sync.Mutex
-	left := []string{"Collections/Create", "Points/CreateFieldIndex", "Points/Upsert", "Points/Get", "Points/Scroll", "Points/Count", "Points/Query", "Collections/UpdateAliases", "Collections/Delete"}
+	left := []string{"Collections/Create", "Points/CreateFieldIndex", "Points/Upsert", "Points/Get", "Points/Scroll",
+		"Points/Count", "Points/Query", "Collections/UpdateAliases", "Collections/Delete"}
 	hits := make(chan string)
 	x.server.Before(func(_ context.Context, method string, _ any) error {
 		mu.Lock()
@@ -427,7 +441,9 @@ func TestReindexInPostgres(t *testing.T) {
 	x.remember(5)
 	owner := testkit.Owner(t, h.DatabaseURL)
 	rebuilt := func() string {
-		return strings.Join(testkit.Strings(t, owner, `SELECT indexrelid::text FROM pg_index WHERE indrelid = 'memory_embeddings'::regclass AND NOT indisprimary ORDER BY 1`), " ")
+		return strings.Join(testkit.Strings(t, owner,
+			`SELECT indexrelid::text FROM pg_index WHERE indrelid = 'memory_embeddings'::regclass AND NOT indisprimary
+				ORDER BY 1`), " ")
 	}
 	before := rebuilt()
 	same, err := x.reindex(api.ReindexInput{})

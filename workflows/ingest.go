@@ -223,7 +223,8 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 		var written schema.WriteCounts
 		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 			flow.EmbedOptions("write proposals: "+label(r), flow.InfrastructureAttempts)),
-			writing.WriteProposals, activities.WriteRequest{Range: r, MaxRounds: flow.MaxDecideRounds}).Get(ctx, &written)
+			writing.WriteProposals, activities.WriteRequest{Range: r,
+				MaxRounds: flow.MaxDecideRounds}).Get(ctx, &written)
 		if err != nil {
 			return api.PhaseWrite, err
 		}
@@ -300,7 +301,8 @@ func (run *ingest) link(ctx workflow.Context, r schema.Range) error {
 func (run *ingest) index(ctx workflow.Context, r schema.Range) error {
 	run.show(ctx, api.PhaseIndex)
 	var indexed api.IndexResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.EmbedOptions("index: "+label(r), flow.IndexAttempts)),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.EmbedOptions("index: "+label(r),
+		flow.IndexAttempts)),
 		indexer.IndexBatch, r).Get(ctx, &indexed)
 	run.result.Indexed = run.result.Indexed.Add(indexed)
 	return run.tolerate(ctx, r, api.PhaseIndex, err)

@@ -84,7 +84,8 @@ func TestPoisonCandidate(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(dead.Log), "Widget")
 	// Its own text can still be recalled, and its history tells what happened.
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "content = $1 AND live", poison))
-	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND reason LIKE 'not processed further: %400%'", dead.MemoryID))
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_history",
+		"memory_id = $1 AND reason LIKE 'not processed further: %400%'", dead.MemoryID))
 
 	cured.Store(true)
 	calls := len(model.Calls(testkit.Extraction))
@@ -95,10 +96,12 @@ func TestPoisonCandidate(t *testing.T) {
 	require.Len(t, model.Calls(testkit.Extraction), calls+1, "only the dead job is replayed")
 	require.Equal(t, 500, testkit.Rows(t, db, "jobs", "state = 'completed'"))
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "content = $1", "It is known that "+poison))
-	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND changed_by = 'operator:test'", dead.MemoryID))
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "memory_id = $1 AND changed_by = 'operator:test'",
+		dead.MemoryID))
 
 	// Only a dead job can be replayed.
-	for id, wanted := range map[string]string{dead.ID: api.ErrTypeConflict, uuid.NewString(): api.ErrTypeNotFound, "no id": api.ErrTypeInvalidRequest} {
+	for id, wanted := range map[string]string{dead.ID: api.ErrTypeConflict, uuid.NewString(): api.ErrTypeNotFound,
+		"no id": api.ErrTypeInvalidRequest} {
 		_, err = resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: id, Actor: "operator:test"})
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app, id)
@@ -141,13 +144,17 @@ func TestModelFailsAndRecovers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			model := stumble(t, kind, map[string]int{"twice unlucky": 2, "thrice unlucky": 3},
-				testkit.ModelReply{Status: http.StatusInternalServerError, Content: "out of memory while reading: unlucky"})
+				testkit.ModelReply{Status: http.StatusInternalServerError,
+					Content: "out of memory while reading: unlucky"})
 			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
 			p := testkit.Principal()
-			known(t, h, p, "The unlucky source is listed as known.") // a neighbour, so that there is something to decide
+			// a neighbour, so that there is something to decide
+			known(t, h, p, "The unlucky source is listed as known.")
 			started, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation,
-				"the lucky source is listed.", "the twice unlucky source is listed.", "the thrice unlucky source is listed."))
-			jobs, err := h.Store.Jobs(context.Background(), p.Tenant, pipeline.JobFilter{BatchID: uuid.MustParse(started.Ack.BatchID)})
+				"the lucky source is listed.", "the twice unlucky source is listed.",
+				"the thrice unlucky source is listed."))
+			jobs, err := h.Store.Jobs(context.Background(), p.Tenant,
+				pipeline.JobFilter{BatchID: uuid.MustParse(started.Ack.BatchID)})
 			require.NoError(t, err)
 			byMemory := map[string]schema.Job{}
 			for _, j := range jobs {
@@ -221,7 +228,8 @@ func TestCancelledRunBuriesItsJobs(t *testing.T) {
 	p := testkit.Principal()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "nobody wants this any more."))
+	started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
+		testkit.Request(p, schema.SourceObservation, "nobody wants this any more."))
 	require.NoError(t, err)
 	<-blocked
 	require.NoError(t, h.Temporal.CancelWorkflow(ctx, started.ID, started.RunID))

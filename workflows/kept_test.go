@@ -31,46 +31,71 @@ type keptStatement struct {
 // keptStatements are of all kinds: decisions, appointments, rules, preferences, procedures; of named people, of
 // "we", "our team", "the API" and third persons; in the words that the fact has and in others.
 var keptStatements = []keptStatement{
-	{"Maya", schema.SourceUserInput, "We decided to use Kafka for the event bus.", "What did we decide to use for the event bus?", "Kafka"},
-	{"Maya", schema.SourceUserInput, "It was agreed that invoices are sent on the first of each month.", "When are invoices sent?", "first of each month"},
+	{"Maya", schema.SourceUserInput, "We decided to use Kafka for the event bus.",
+		"What did we decide to use for the event bus?", "Kafka"},
+	{"Maya", schema.SourceUserInput, "It was agreed that invoices are sent on the first of each month.",
+		"When are invoices sent?", "first of each month"},
 	{"Maya", schema.SourceUserInput, "Our standup is at 9:30 every weekday.", "When is our standup?", "9:30"},
 	{"Maya", schema.SourceUserInput, "The launch is planned for May 3.", "When is the launch planned?", "May 3"},
-	{"Maya", schema.SourceUserInput, "The deadline for the tax report is March 28.", "What is the deadline for the tax report?", "March 28"},
-	{"Maya", schema.SourceUserInput, "The quarterly review is on April 17.", "When is the quarterly review?", "April 17"},
-	{"Maya", schema.SourceUserInput, "There's a freeze from December 20 to January 4.", "When is the freeze?", "December 20"},
+	{"Maya", schema.SourceUserInput, "The deadline for the tax report is March 28.",
+		"What is the deadline for the tax report?", "March 28"},
+	{"Maya", schema.SourceUserInput, "The quarterly review is on April 17.", "When is the quarterly review?",
+		"April 17"},
+	{"Maya", schema.SourceUserInput, "There's a freeze from December 20 to January 4.", "When is the freeze?",
+		"December 20"},
 	{"Maya", schema.SourceUserInput, "Releases go out on Tuesdays.", "On which day do releases go out?", "Tuesdays"},
-	{"Sam", schema.SourceUserInput, "Never commit credentials to the repository.", "Where must credentials not be committed?", "repository"},
-	{"Sam", schema.SourceUserInput, "Credentials must be rotated every 90 days.", "How often must credentials be rotated?", "90 days"},
-	{"Sam", schema.SourceUserInput, "Database passwords are stored in Vault.", "Where are database passwords stored?", "Vault"},
+	{"Sam", schema.SourceUserInput, "Never commit credentials to the repository.",
+		"Where must credentials not be committed?", "repository"},
+	{"Sam", schema.SourceUserInput, "Credentials must be rotated every 90 days.",
+		"How often must credentials be rotated?", "90 days"},
+	{"Sam", schema.SourceUserInput, "Database passwords are stored in Vault.", "Where are database passwords stored?",
+		"Vault"},
 	{"Maya", schema.SourceUserInput, "Please always answer in English.", "In which language to answer?", "English"},
 	{"Maya", schema.SourceUserInput, "No meetings on Fridays.", "Are there meetings on Fridays?", "No meetings"},
 	{"Maya", schema.SourceUserInput, "I prefer Python.", "Which language does Maya prefer?", "Python"},
-	{"Maya", schema.SourceUserInput, "I like dark mode in every editor.", "What does Maya like in every editor?", "dark mode"},
+	{"Maya", schema.SourceUserInput, "I like dark mode in every editor.", "What does Maya like in every editor?",
+		"dark mode"},
 	{"Dana", schema.SourceUserInput, "I'm allergic to peanuts.", "What is Dana allergic to?", "peanuts"},
-	{"Dana", schema.SourceUserInput, "I don't drink coffee after noon.", "When does Dana not drink coffee?", "after noon"},
+	{"Dana", schema.SourceUserInput, "I don't drink coffee after noon.", "When does Dana not drink coffee?",
+		"after noon"},
 	{"Maya", schema.SourceUserInput, "We prefer tabs over spaces.", "Do we prefer tabs or spaces?", "tabs"},
-	{"Maya", schema.SourceUserInput, "Our team uses Linear for tickets.", "What does our team use for tickets?", "Linear"},
-	{"Maya", schema.SourceUserInput, "Our team meets on Thursdays in room Aquila.", "In which room does our team meet?", "Aquila"},
+	{"Maya", schema.SourceUserInput, "Our team uses Linear for tickets.", "What does our team use for tickets?",
+		"Linear"},
+	{"Maya", schema.SourceUserInput, "Our team meets on Thursdays in room Aquila.", "In which room does our team meet?",
+		"Aquila"},
 	{"Sam", schema.SourceUserInput, "The API returns dates in UTC.", "In which zone does the API return dates?", "UTC"},
-	{"Sam", schema.SourceUserInput, "The API rate limit is 100 requests per minute.", "What is the API rate limit?", "100 requests"},
-	{"Sam", schema.SourceUserInput, "The staging server runs on port 8443.", "On which port does the staging server run?", "8443"},
-	{"Sam", schema.SourceUserInput, "There are three production clusters.", "How many production clusters are there?", "three"},
+	{"Sam", schema.SourceUserInput, "The API rate limit is 100 requests per minute.", "What is the API rate limit?",
+		"100 requests"},
+	{"Sam", schema.SourceUserInput, "The staging server runs on port 8443.",
+		"On which port does the staging server run?", "8443"},
+	{"Sam", schema.SourceUserInput, "There are three production clusters.", "How many production clusters are there?",
+		"three"},
 	{"Maya", schema.SourceUserInput, "Ana lives in Lisbon.", "Where does Ana live?", "Lisbon"},
 	{"Maya", schema.SourceUserInput, "Ana works at Corvex as a data engineer.", "Where does Ana work?", "Corvex"},
-	{"Maya", schema.SourceUserInput, "Bob is the owner of the ledger service.", "Who is the owner of the ledger service?", "Bob"},
+	{"Maya", schema.SourceUserInput, "Bob is the owner of the ledger service.",
+		"Who is the owner of the ledger service?", "Bob"},
 	{"Maya", schema.SourceUserInput, "My sister Lena lives in Graz.", "Where does Maya's sister Lena live?", "Graz"},
 	{"Maya", schema.SourceUserInput, "My dog is called Biscuit.", "What is Maya's dog called?", "Biscuit"},
 	{"Maya", schema.SourceUserInput, "My birthday is on July 9.", "When is Maya's birthday?", "July 9"},
-	{"Maya", schema.SourceUserInput, "Jonas manages the payments team. He reports to Priya.", "To whom does Jonas report?", "Priya"},
-	{"Maya", schema.SourceUserInput, "The customer Halvorsen wants weekly reports.", "What does the customer Halvorsen want?", "weekly reports"},
+	{"Maya", schema.SourceUserInput, "Jonas manages the payments team. He reports to Priya.",
+		"To whom does Jonas report?", "Priya"},
+	{"Maya", schema.SourceUserInput, "The customer Halvorsen wants weekly reports.",
+		"What does the customer Halvorsen want?", "weekly reports"},
 	{"Maya", schema.SourceUserInput, "Halvorsen's contact is Ingrid Moe.", "Who is Halvorsen's contact?", "Ingrid Moe"},
-	{"Maya", schema.SourceUserInput, "Bob told me that the audit starts in October.", "When does the audit start?", "October"},
-	{"Sam", schema.SourceUserInput, "To deploy, run make release and then tag the commit.", "How do I deploy?", "make release"},
-	{"Sam", schema.SourceUserInput, "Run the migrations before you start the worker.", "What to run before you start the worker?", "migrations"},
-	{"Sam", schema.SourceUserInput, "If the build fails with a linker error, clear the module cache.", "What to do about a linker error?", "module cache"},
-	{"", schema.SourceObservation, "The backup volume is mounted read-only on node 12.", "How is the backup volume mounted?", "read-only"},
-	{"", schema.SourceToolOutput, "error: disk quota exceeded on node-7", "On which node was the disk quota exceeded?", "node-7"},
-	{"", schema.SourceOutcome, "The notebook of the data science project was rewritten in Python.", "In what was the notebook of the data science project rewritten?", "Python"},
+	{"Maya", schema.SourceUserInput, "Bob told me that the audit starts in October.", "When does the audit start?",
+		"October"},
+	{"Sam", schema.SourceUserInput, "To deploy, run make release and then tag the commit.", "How do I deploy?",
+		"make release"},
+	{"Sam", schema.SourceUserInput, "Run the migrations before you start the worker.",
+		"What to run before you start the worker?", "migrations"},
+	{"Sam", schema.SourceUserInput, "If the build fails with a linker error, clear the module cache.",
+		"What to do about a linker error?", "module cache"},
+	{"", schema.SourceObservation, "The backup volume is mounted read-only on node 12.",
+		"How is the backup volume mounted?", "read-only"},
+	{"", schema.SourceToolOutput, "error: disk quota exceeded on node-7", "On which node was the disk quota exceeded?",
+		"node-7"},
+	{"", schema.SourceOutcome, "The notebook of the data science project was rewritten in Python.",
+		"In what was the notebook of the data science project rewritten?", "Python"},
 	{"", schema.SourceMemory, "The gate code is 4471.", "What is the gate code?", "4471"},
 }
 
@@ -80,7 +105,9 @@ func TestWhatWasSaidIsKnownAfterMonths(t *testing.T) {
 	k := &kept{year: newYear(t, 1)}
 	const perDay = 14
 	for i, said := range slices.Collect(slices.Chunk(keptStatements, perDay)) {
-		k.at(k.within(float64(i), float64(i)+0.5), func(ctx workflow.Context) { k.say(ctx, fmt.Sprintf("s%d", i), said...) })
+		k.at(k.within(float64(i), float64(i)+0.5), func(ctx workflow.Context) {
+			k.say(ctx, fmt.Sprintf("s%d", i), said...)
+		})
 	}
 	for day := 0.6; day < 121; day++ {
 		k.at(k.within(day, day+0.2), k.decaySweep)
@@ -109,7 +136,8 @@ type kept struct{ *year }
 func (k *kept) say(ctx workflow.Context, session string, said ...keptStatement) api.IngestResult {
 	req := schema.IngestRequest{Principal: k.p}
 	for _, s := range said {
-		req.Candidates = append(req.Candidates, schema.Candidate{Content: s.text, SourceKind: s.kind, Speaker: s.who, Session: session})
+		req.Candidates = append(req.Candidates,
+			schema.Candidate{Content: s.text, SourceKind: s.kind, Speaker: s.who, Session: session})
 	}
 	var out api.IngestResult
 	k.must(k.child(ctx, workflows.Ingest, req).Get(ctx, &out))
@@ -136,8 +164,10 @@ func (k *kept) ask(ctx workflow.Context, s keptStatement) []int {
 		texts[text] = true
 		if strings.Contains(r.Content, s.want) {
 			places = append(places, i)
-			if r.Type == schema.TypeSemantic && (r.Ref == "" && s.kind != schema.SourceMemory || r.Who != s.who || r.OccurredAt.Sub(k.start).Abs() > 4*yearDay) {
-				k.complain("%q does not say where it comes from: ref %q, who %q, occurred at %s", r.Content, r.Ref, r.Who, r.OccurredAt)
+			if r.Type == schema.TypeSemantic && (r.Ref == "" && s.kind != schema.SourceMemory || r.Who != s.who ||
+				r.OccurredAt.Sub(k.start).Abs() > 4*yearDay) {
+				k.complain("%q does not say where it comes from: ref %q, who %q, occurred at %s", r.Content, r.Ref,
+					r.Who, r.OccurredAt)
 			}
 		}
 	}
@@ -185,7 +215,8 @@ func (k *kept) sayAgain(ctx workflow.Context) {
 	}
 	var list []schema.MemoryRecord
 	k.step(ctx, func(ctx context.Context) (err error) {
-		list, err = k.store.List(ctx, pg.Filter{Principal: k.p, Types: []schema.MemoryType{schema.TypeSemantic}}, pg.Page{Limit: 100})
+		list, err = k.store.List(ctx, pg.Filter{Principal: k.p, Types: []schema.MemoryType{schema.TypeSemantic}},
+			pg.Page{Limit: 100})
 		return err
 	})
 	tied := 0

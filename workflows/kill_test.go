@@ -40,21 +40,31 @@ func landscape(t testing.TB, db *pgx.Conn) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	for name, query := range map[string]string{
-		"memories":   `SELECT concat_ws('|', type, category, status, live, version, content) FROM memories ORDER BY 1`,
-		"embeddings": `SELECT concat_ws('|', m.content, e.model) FROM memory_embeddings e JOIN memories m ON m.id = e.memory_id ORDER BY 1`,
-		"relations":  `SELECT concat_ws('|', a.content, r.predicate, b.content) FROM memory_links r JOIN memories a ON a.id = r.source_id JOIN memories b ON b.id = r.target_id ORDER BY 1`,
-		"history":    `SELECT concat_ws('|', m.content, h.event, h.changed_by, CASE WHEN h.event = 'none' THEN split_part(h.reason, ':', 1) END) FROM memory_history h LEFT JOIN memories m ON m.id = h.memory_id ORDER BY 1`,
+		"memories": `SELECT concat_ws('|', type, category, status, live, version, content) FROM memories ORDER BY 1`,
+		"embeddings": `SELECT concat_ws('|', m.content, e.model) FROM memory_embeddings e
+			JOIN memories m ON m.id = e.memory_id ORDER BY 1`,
+		"relations": `SELECT concat_ws('|', a.content, r.predicate, b.content) FROM memory_links r
+			JOIN memories a ON a.id = r.source_id JOIN memories b ON b.id = r.target_id ORDER BY 1`,
+		"history": `SELECT concat_ws('|', m.content, h.event, h.changed_by,
+			CASE WHEN h.event = 'none' THEN split_part(h.reason, ':', 1) END) FROM memory_history h
+				LEFT JOIN memories m ON m.id = h.memory_id ORDER BY 1`,
 		"candidates": `SELECT concat_ws('|', ordinal, state, content) FROM memory_candidates ORDER BY 1`,
-		"proposals":  `SELECT concat_ws('|', c.ordinal, p.ordinal, p.state, p.action, p.outcome) FROM proposals p JOIN memory_candidates c ON c.id = p.candidate_id ORDER BY 1`,
-		"jobs":       `SELECT concat_ws('|', m.content, j.state, j.phase, j.attempts) FROM jobs j LEFT JOIN memories m ON m.id = j.memory_id ORDER BY 1`,
-		"entities":   `SELECT concat_ws('|', canonical_name, mentions) FROM entities ORDER BY 1`,
-		"mentions":   `SELECT concat_ws('|', m.content, e.canonical_name) FROM memory_entity_mentions x JOIN memories m ON m.id = x.memory_id JOIN entities e ON e.id = x.entity_id ORDER BY 1`,
-		"edges":      `SELECT concat_ws('|', a.canonical_name, r.relationship, b.canonical_name, r.mentions) FROM entity_relations r JOIN entities a ON a.id = r.source_id JOIN entities b ON b.id = r.target_id ORDER BY 1`,
-		"claims":     `SELECT concat_ws('|', m.content, c.subject, c.predicate, c.object) FROM entity_claims c JOIN memories m ON m.id = c.memory_id ORDER BY 1`,
-		"events":     `SELECT concat_ws('|', kind, agent_id) FROM events ORDER BY 1`,
-		"outbox":     `SELECT op FROM index_outbox ORDER BY 1`,
-		"lexemes":    `SELECT concat_ws('|', lexeme, docs) FROM lexeme_stats ORDER BY 1`,
-		"corpus":     `SELECT concat_ws('|', docs, lexemes) FROM corpus_stats`,
+		"proposals": `SELECT concat_ws('|', c.ordinal, p.ordinal, p.state, p.action, p.outcome) FROM proposals p
+			JOIN memory_candidates c ON c.id = p.candidate_id ORDER BY 1`,
+		"jobs": `SELECT concat_ws('|', m.content, j.state, j.phase, j.attempts) FROM jobs j
+			LEFT JOIN memories m ON m.id = j.memory_id ORDER BY 1`,
+		"entities": `SELECT concat_ws('|', canonical_name, mentions) FROM entities ORDER BY 1`,
+		"mentions": `SELECT concat_ws('|', m.content, e.canonical_name) FROM memory_entity_mentions x
+			JOIN memories m ON m.id = x.memory_id JOIN entities e ON e.id = x.entity_id ORDER BY 1`,
+		"edges": `SELECT concat_ws('|', a.canonical_name, r.relationship, b.canonical_name, r.mentions)
+			FROM entity_relations r JOIN entities a ON a.id = r.source_id JOIN entities b ON b.id = r.target_id
+				ORDER BY 1`,
+		"claims": `SELECT concat_ws('|', m.content, c.subject, c.predicate, c.object) FROM entity_claims c
+			JOIN memories m ON m.id = c.memory_id ORDER BY 1`,
+		"events":  `SELECT concat_ws('|', kind, agent_id) FROM events ORDER BY 1`,
+		"outbox":  `SELECT op FROM index_outbox ORDER BY 1`,
+		"lexemes": `SELECT concat_ws('|', lexeme, docs) FROM lexeme_stats ORDER BY 1`,
+		"corpus":  `SELECT concat_ws('|', docs, lexemes) FROM corpus_stats`,
 	} {
 		out[name] = testkit.Strings(t, db, query)
 	}
@@ -83,7 +93,8 @@ func undisturbed(t testing.TB, request func(schema.Principal) schema.IngestReque
 func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	t.Parallel()
 	want := undisturbed(t, project)
-	for _, activity := range []string{"StageCandidates", "ExtractFacts", "DecideFacts", "WriteProposals", "LinkEntities", "IndexBatch", "CompleteJobs"} {
+	for _, activity := range []string{"StageCandidates", "ExtractFacts", "DecideFacts", "WriteProposals",
+		"LinkEntities", "IndexBatch", "CompleteJobs"} {
 		t.Run(activity, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -96,7 +107,8 @@ func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			queue := "test-" + uuid.NewString()
 
 			victim := testkit.StartProcess(t, map[string]string{
-				"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue})
+				"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace,
+				"MNEME_TASK_QUEUE": queue})
 			type answer struct {
 				started mneme.Started
 				err     error
@@ -111,7 +123,8 @@ func TestWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			began := time.Now()
 
 			testkit.StartProcess(t, map[string]string{
-				"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue})
+				"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace,
+				"MNEME_TASK_QUEUE": queue})
 			got := <-answers
 			require.NoError(t, got.err)
 			result := testkit.Wait(t, got.started.Run)
@@ -130,7 +143,8 @@ type twice struct {
 	interceptor.WorkerInterceptorBase
 }
 
-func (w *twice) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+func (w *twice) InterceptActivity(_ context.Context,
+	next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
 	i := &twiceActivity{}
 	i.Next = next
 	return i
@@ -143,7 +157,8 @@ type twiceActivity struct {
 func (i *twiceActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	out, err := i.Next.ExecuteActivity(ctx, in)
 	if err == nil && activity.GetInfo(ctx).Attempt == 1 {
-		return nil, temporal.NewApplicationErrorWithOptions(fmt.Sprintf("acknowledgement of %s lost", activity.GetInfo(ctx).ActivityType.Name), "Lost",
+		return nil, temporal.NewApplicationErrorWithOptions(fmt.Sprintf("acknowledgement of %s lost",
+			activity.GetInfo(ctx).ActivityType.Name), "Lost",
 			temporal.ApplicationErrorOptions{NextRetryDelay: 10 * time.Millisecond})
 	}
 	return out, err
@@ -157,7 +172,8 @@ func hasty() *hook {
 		if !errors.As(err, &failed) || failed.NonRetryable() || failed.NextRetryDelay() == 0 {
 			return out, err
 		}
-		options := temporal.ApplicationErrorOptions{Cause: failed.Unwrap(), NextRetryDelay: failed.NextRetryDelay() / 50}
+		options := temporal.ApplicationErrorOptions{Cause: failed.Unwrap(),
+			NextRetryDelay: failed.NextRetryDelay() / 50}
 		if failed.HasDetails() {
 			var items int // of the pending ones
 			if err := failed.Details(&items); err != nil {

@@ -17,8 +17,10 @@ import (
 // told hands in what Maya says on a day, and returns what became of it.
 func told(t *testing.T, o onlooker, day time.Time, text string, more func(*schema.IngestRequest)) schema.FactOutcome {
 	t.Helper()
-	req := schema.IngestRequest{Principal: o.p, Candidates: []schema.Candidate{{Content: text, Speaker: "Maya", Session: day.Format(time.DateOnly),
-		SourceKind: schema.SourceUserInput, OccurredAt: &day, Refs: []schema.Ref{{Kind: "event", Ref: "turn " + day.Format(time.DateOnly)}}}}}
+	req := schema.IngestRequest{Principal: o.p,
+		Candidates: []schema.Candidate{{Content: text, Speaker: "Maya", Session: day.Format(time.DateOnly),
+			SourceKind: schema.SourceUserInput, OccurredAt: &day,
+			Refs: []schema.Ref{{Kind: "event", Ref: "turn " + day.Format(time.DateOnly)}}}}}
 	if more != nil {
 		more(&req)
 	}
@@ -38,7 +40,8 @@ func TestTheLatestFactWins(t *testing.T) {
 	first, later := time.Date(2026, 2, 3, 9, 0, 0, 0, time.UTC), time.Date(2026, 3, 10, 9, 0, 0, 0, time.UTC)
 	old := told(t, o, first, "I live in Lyon.", nil)
 	change := told(t, o, later, "I moved from Lyon to Oslo.", nil)
-	require.Equal(t, []any{schema.ActionUpdate, schema.ProposalApplied, old.MemoryID}, []any{change.Action, change.State, change.TargetID})
+	require.Equal(t, []any{schema.ActionUpdate, schema.ProposalApplied, old.MemoryID},
+		[]any{change.Action, change.State, change.TargetID})
 
 	was := o.get(old.MemoryID)
 	require.Equal(t, schema.StatusSuperseded, was.Status)

@@ -17,7 +17,8 @@ import (
 
 // The examples of the RFC, from the events of sessions to the answers of advice and recall.
 
-// A linker's error is fixed by clearing the cache. On another system that does not help, and another command does. Advice
+// A linker's error is fixed by clearing the cache. On another system that does not help, and another command does.
+// Advice
 // gives each system its own fix, for a path that no session had, and a recall of the error finds both.
 func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 	t.Parallel()
@@ -44,7 +45,8 @@ func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 	consolidate(t, h, in)
 	known := learnedBy(t, h, p)
 	require.Len(t, known, 2, "a second record, and the first one stays")
-	for os, want := range map[string]string{"linux": "rm -rf /home/dev99/.cache/build", "macos": "brew reinstall llvm"} {
+	for os, want := range map[string]string{"linux": "rm -rf /home/dev99/.cache/build",
+		"macos": "brew reinstall llvm"} {
 		req := asksAbout(p, 99)
 		req.Context = map[string]string{"os": os}
 		best := advise(t, h, req).Best
@@ -75,7 +77,8 @@ func TestGoAndPythonFromSessionsToRecall(t *testing.T) {
 			language, kind = "Python", "data_science"
 		}
 		testkit.NewStory(p, n).In("linux", fmt.Sprintf("/w/p%d", n), map[string]string{"project_kind": kind}).
-			Says("I prefer "+language).Does(fmt.Sprintf("ls /w/p%d", n), "").Ends(schema.OutcomeSuccess).Record(t, h.Store)
+			Says("I prefer "+language).Does(fmt.Sprintf("ls /w/p%d", n),
+			"").Ends(schema.OutcomeSuccess).Record(t, h.Store)
 	}
 	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
 	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}

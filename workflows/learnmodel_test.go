@@ -36,7 +36,8 @@ func describe(t testing.TB, data string) described {
 	return out
 }
 
-// What was learned may have the words of a model. Its steps, tools and arguments are those of the evidence, whatever the
+// What was learned may have the words of a model. Its steps, tools and arguments are those of the evidence, whatever
+// the
 // model answers; each answer counts against the budget, and the same evidence is asked about once.
 func TestProceduresInTheWordsOfAModel(t *testing.T) {
 	t.Parallel()
@@ -113,7 +114,8 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 			require.Len(t, got.Recipe, 2)
 			advised := advise(t, h, asksAbout(p, 77))
 			require.NotNil(t, advised.Best)
-			require.Equal(t, "rm -rf /home/dev77/.cache/build", advised.Best.Steps[0].Args["cmd"], "the words change no call")
+			require.Equal(t, "rm -rf /home/dev77/.cache/build", advised.Best.Steps[0].Args["cmd"],
+				"the words change no call")
 
 			calls := len(model.Calls(testkit.Decision))
 			again := privateOf(p)
@@ -164,10 +166,11 @@ func TestSummariesInTheWordsOfAModel(t *testing.T) {
 		refused string
 		tokens  int
 	}{
-		"good":              {good, 0, "", 110},
-		"nothing":           {"", 0, "model_no_answer", 110},
-		"loses a number":    {strings.Replace(good, "4003", "one", 1), 0, "model_loses_names_or_numbers", 110},
-		"loses an outcome":  {strings.Replace(good, "ended without an outcome", "stopped", 1), 0, "model_loses_outcomes", 110},
+		"good":           {good, 0, "", 110},
+		"nothing":        {"", 0, "model_no_answer", 110},
+		"loses a number": {strings.Replace(good, "4003", "one", 1), 0, "model_loses_names_or_numbers", 110},
+		"loses an outcome": {strings.Replace(good, "ended without an outcome", "stopped", 1), 0,
+			"model_loses_outcomes", 110},
 		"invents a number":  {good + " in all 777", 0, "model_has_numbers_of_no_source", 110},
 		"invents a name":    {good + " as Marek says", 0, "model_invents", 110},
 		"says no":           {good + " and never again", 0, "model_invents", 110},

@@ -28,10 +28,16 @@ func TestAModelIsAtLeastAsGoodAsTheWords(t *testing.T) {
 		"agrees": func(right, _ string) testkit.ModelReply {
 			return replyTo(schema.ActionUpdate, right, memory.ChangeSupersede)
 		},
-		"does not say how sure": func(right, _ string) testkit.ModelReply { return replyTo(schema.ActionUpdate, right, "") },
-		"deletes":               func(right, _ string) testkit.ModelReply { return replyTo(schema.ActionDelete, right, "") },
-		"adds":                  func(_, _ string) testkit.ModelReply { return replyTo(schema.ActionAdd, "", "") },
-		"takes it for known":    func(right, _ string) testkit.ModelReply { return replyTo(schema.ActionNone, right, "") },
+		"does not say how sure": func(right, _ string) testkit.ModelReply {
+			return replyTo(schema.ActionUpdate, right, "")
+		},
+		"deletes": func(right, _ string) testkit.ModelReply {
+			return replyTo(schema.ActionDelete, right, "")
+		},
+		"adds": func(_, _ string) testkit.ModelReply { return replyTo(schema.ActionAdd, "", "") },
+		"takes it for known": func(right, _ string) testkit.ModelReply {
+			return replyTo(schema.ActionNone, right, "")
+		},
 		"takes another memory": func(_, wrong string) testkit.ModelReply {
 			return replyTo(schema.ActionUpdate, wrong, memory.ChangeSupersede)
 		},
@@ -71,13 +77,15 @@ func TestAModelIsAtLeastAsGoodAsTheWords(t *testing.T) {
 			for i, text := range []string{before, other, after} {
 				at := monday.AddDate(0, 0, i)
 				req := testkit.Request(p, schema.SourceUserInput)
-				req.Candidates = []schema.Candidate{{Content: text, SourceKind: schema.SourceUserInput, Speaker: "Maya", OccurredAt: &at}}
+				req.Candidates = []schema.Candidate{{Content: text, SourceKind: schema.SourceUserInput, Speaker: "Maya",
+					OccurredAt: &at}}
 				_, result := h.Ingest(t, req)
 				require.Zero(t, result.Dead)
 			}
 			db := testkit.Owner(t, h.DatabaseURL)
 			status := func(text string) []string {
-				return testkit.Strings(t, db, `SELECT status FROM memories WHERE type = 'semantic' AND content = $1`, text)
+				return testkit.Strings(t, db, `SELECT status FROM memories WHERE type = 'semantic' AND content = $1`,
+					text)
 			}
 			require.Equal(t, []string{"superseded"}, status(before))
 			require.Equal(t, []string{"active"}, status(after))

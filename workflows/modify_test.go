@@ -25,7 +25,8 @@ import (
 )
 
 func modifyRequest(p schema.Principal, patches ...schema.Patch) schema.ModifyRequest {
-	return schema.ModifyRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "it was wrong"}, Patches: patches}
+	return schema.ModifyRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "it was wrong"},
+		Patches: patches}
 }
 
 func modify(t testing.TB, h *testkit.Harness, req schema.ModifyRequest) (client.WorkflowRun, schema.ModifyResult) {
@@ -56,8 +57,10 @@ func soften(t testing.TB, h *testkit.Harness, id string) {
 	db := testkit.Owner(t, h.DatabaseURL)
 	for _, sql := range []string{
 		`UPDATE memories SET deleted_at = now(), updated_at = now(), version = version + 1 WHERE id = $1`,
-		`UPDATE lexeme_stats s SET docs = docs - 1 FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant AND s.lexeme = ANY(tsvector_to_array(m.tsv))`,
-		`UPDATE corpus_stats s SET docs = docs - 1, lexemes = lexemes - length(m.tsv) FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant`,
+		`UPDATE lexeme_stats s SET docs = docs - 1 FROM memories m WHERE m.id = $1 AND s.tenant = m.tenant
+			AND s.lexeme = ANY(tsvector_to_array(m.tsv))`,
+		`UPDATE corpus_stats s SET docs = docs - 1, lexemes = lexemes - length(m.tsv) FROM memories m WHERE m.id = $1
+			AND s.tenant = m.tenant`,
 	} {
 		_, err := db.Exec(context.Background(), sql, id)
 		require.NoError(t, err)
@@ -70,11 +73,13 @@ func TestModifyAndRecover(t *testing.T) {
 	p := testkit.Principal()
 	ids := known(t, h, p, "Tea is served hot.", "The kettle is made of copper.")
 	cold := "Tea is served cold."
-	req := modifyRequest(p, schema.Patch{ID: ids[0], IfVersion: 1, Content: &cold}, schema.Patch{ID: ids[1], IfVersion: 7, Content: &cold})
+	req := modifyRequest(p, schema.Patch{ID: ids[0], IfVersion: 1, Content: &cold},
+		schema.Patch{ID: ids[1], IfVersion: 7, Content: &cold})
 	req.OperationID = "op-1"
 	run, result := modify(t, h, req)
 	require.Equal(t, schema.ModifyResult{Updated: 1, Results: []schema.PatchResult{
-		{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true, Embedded: true},
+		{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true,
+			Embedded: true},
 		{ID: ids[1], Status: schema.PatchVersionConflict, CurrentVersion: 1}}}, result)
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""), "the index knows")
@@ -87,7 +92,8 @@ func TestModifyAndRecover(t *testing.T) {
 	// So it does where Temporal has forgotten it, and the run is a new one.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue}, workflows.Modify, req)
+	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
+		workflows.Modify, req)
 	require.NoError(t, err)
 	require.NotEqual(t, run.GetRunID(), anew.GetRunID())
 	same, err = mneme.Outcome[schema.ModifyResult](ctx, anew)
@@ -101,7 +107,8 @@ func TestModifyAndRecover(t *testing.T) {
 	soften(t, h, ids[0])
 	got := recoverMemories(t, h, schema.RecoverRequest{Operation: schema.Operation{Principal: p, Reason: "by mistake"},
 		Targets: []schema.Target{{ID: ids[0]}, {ID: ids[1]}}})
-	require.Equal(t, []schema.RecoverItem{{ID: ids[0], Status: schema.RecoverRecovered, CurrentVersion: 3, NewVersion: 4},
+	require.Equal(t, []schema.RecoverItem{{ID: ids[0], Status: schema.RecoverRecovered, CurrentVersion: 3,
+		NewVersion: 4},
 		{ID: ids[1], Status: schema.RecoverNotDeleted, CurrentVersion: 1}}, got.Items)
 	require.Zero(t, testkit.Rows(t, db, "index_outbox", ""))
 
@@ -121,7 +128,8 @@ func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 	down.Store(true)
 	text := "Zebras graze in the northern paddock."
 	_, result := modify(t, h, modifyRequest(p, schema.Patch{ID: ids[0], Content: &text}))
-	require.Equal(t, []schema.PatchResult{{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true}}, result.Results)
+	require.Equal(t, []schema.PatchResult{{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2,
+		ContentChanged: true}}, result.Results)
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Zero(t, testkit.Rows(t, db, "memory_embeddings", ""), "no vector is of the old text")
 	require.Equal(t, 1, testkit.Rows(t, db, "index_outbox", ""))
@@ -135,7 +143,8 @@ func TestModifyWhileTheEmbedderIsDown(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, answer.Results, 1)
 	require.Contains(t, answer.Results[0].Channels, "vector")
-	answer, err = r.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: "The kettle is made of copper."})
+	answer, err = r.Recall(context.Background(),
+		schema.RecallRequest{Principal: p, Query: "The kettle is made of copper."})
 	require.NoError(t, err)
 	for _, found := range answer.Results {
 		require.NotContains(t, found.Content, "kettle")
@@ -153,7 +162,8 @@ func TestModifyAndRecoverRunTwice(t *testing.T) {
 	_, result := modify(t, h, modifyRequest(p, schema.Patch{ID: ids[0], IfVersion: 1, Content: &cold}))
 	require.Equal(t, schema.PatchUpdated, result.Results[0].Status)
 	soften(t, h, ids[1])
-	got := recoverMemories(t, h, schema.RecoverRequest{Operation: schema.Operation{Principal: p, Reason: "by mistake"}, Targets: []schema.Target{{ID: ids[1], IfVersion: 2}}})
+	got := recoverMemories(t, h, schema.RecoverRequest{Operation: schema.Operation{Principal: p, Reason: "by mistake"},
+		Targets: []schema.Target{{ID: ids[1], IfVersion: 2}}})
 	require.Equal(t, schema.RecoverRecovered, got.Items[0].Status)
 	requireOneModification(t, h, ids[0])
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -165,13 +175,17 @@ func requireOneModification(t testing.TB, h *testkit.Harness, id string) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", "version = 2 AND id = '"+id+"'"))
-	require.Equal(t, []string{"created", "modified"}, testkit.Strings(t, db, `SELECT event FROM memory_history WHERE event <> 'none' AND memory_id = '`+id+`' ORDER BY seq`))
+	require.Equal(t, []string{"created", "modified"},
+		testkit.Strings(t, db, `SELECT event FROM memory_history WHERE event <> 'none' AND memory_id = '`+id+
+			`' ORDER BY seq`))
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_versions", "memory_id = '"+id+"'"))
 	require.Equal(t, 1, testkit.Rows(t, db, "memory_embeddings", "memory_id = '"+id+"'"))
 	require.Equal(t, 1, testkit.Rows(t, db, "operations", "result ? 'updated'"))
 	require.Zero(t, testkit.Rows(t, db, "staged_requests", ""))
-	require.Empty(t, testkit.Strings(t, db, `WITH truth AS (SELECT l.lexeme, count(*) AS docs FROM memories m, unnest(m.tsv) l WHERE m.live GROUP BY 1)
-		SELECT lexeme FROM truth FULL JOIN lexeme_stats s USING (lexeme) WHERE coalesce(s.docs, 0) <> coalesce(truth.docs, 0)`))
+	require.Empty(t, testkit.Strings(t, db,
+		`WITH truth AS (SELECT l.lexeme, count(*) AS docs FROM memories m, unnest(m.tsv) l WHERE m.live GROUP BY 1)
+		SELECT lexeme FROM truth FULL JOIN lexeme_stats s USING (lexeme)
+			WHERE coalesce(s.docs, 0) <> coalesce(truth.docs, 0)`))
 }
 
 // A worker is killed between a commit and its acknowledgement; another one takes over.
@@ -191,10 +205,12 @@ func TestModifyWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			ids := known(t, h, p, "Tea is served hot.")
 			h.StopWorker()
 
-			settings := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
+			settings := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
+				"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
 			victim := testkit.StartProcess(t, settings)
 			cold := "Tea is served cold."
-			run, err := mneme.StartModify(ctx, c, h.TaskQueue, modifyRequest(p, schema.Patch{ID: ids[0], IfVersion: 1, Content: &cold}))
+			run, err := mneme.StartModify(ctx, c, h.TaskQueue,
+				modifyRequest(p, schema.Patch{ID: ids[0], IfVersion: 1, Content: &cold}))
 			require.NoError(t, err)
 			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 			victim.Kill()
@@ -202,7 +218,8 @@ func TestModifyWorkerKilledBeforeAcknowledgement(t *testing.T) {
 			testkit.StartProcess(t, settings)
 			result, err := mneme.Outcome[schema.ModifyResult](ctx, run)
 			require.NoError(t, err)
-			require.Equal(t, []schema.PatchResult{{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true, Embedded: true}}, result.Results)
+			require.Equal(t, []schema.PatchResult{{ID: ids[0], Status: schema.PatchUpdated, CurrentVersion: 1,
+				NewVersion: 2, ContentChanged: true, Embedded: true}}, result.Results)
 			requireOneModification(t, h, ids[0])
 		})
 	}
@@ -249,12 +266,14 @@ func TestModifyKeepsContentOutOfHistory(t *testing.T) {
 	down.Store(true)
 	// A constraint that the patch breaks: Postgres quotes the row in the error's detail.
 	db := testkit.Owner(t, h.DatabaseURL)
-	_, err := db.Exec(context.Background(), `ALTER TABLE memories ADD CONSTRAINT broken CHECK (who NOT LIKE '%`+canary+`%') NOT VALID`)
+	_, err := db.Exec(context.Background(),
+		`ALTER TABLE memories ADD CONSTRAINT broken CHECK (who NOT LIKE '%`+canary+`%') NOT VALID`)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	text, who := "Tea is drunk by the "+canary+".", "the "+canary
-	req := modifyRequest(p, schema.Patch{ID: ids[0], Content: &text, Who: &who, Tags: &[]string{"tag" + canary}, Reason: "because of the " + canary},
+	req := modifyRequest(p, schema.Patch{ID: ids[0], Content: &text, Who: &who, Tags: &[]string{"tag" + canary},
+		Reason: "because of the " + canary},
 		schema.Patch{ID: ids[1], Who: &who, IfVersion: 9})
 	run, err := mneme.StartModify(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
@@ -276,7 +295,8 @@ func TestModifyKeepsContentOutOfHistory(t *testing.T) {
 	result, err := mneme.Outcome[schema.ModifyResult](ctx, run)
 	require.NoError(t, err)
 	require.Equal(t, 1, result.Updated)
-	require.Equal(t, []string{enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED.String()}, barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary))
+	require.Equal(t, []string{enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED.String()},
+		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary))
 	described, err := h.Temporal.DescribeWorkflowExecution(ctx, run.GetID(), run.GetRunID())
 	require.NoError(t, err)
 	require.False(t, bares(t, described, canary))

@@ -31,7 +31,8 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 				for _, key := range keys {
 					for _, id := range []string{
 						api.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
-						api.IngestWorkflowID(schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: key}}}),
+						api.IngestWorkflowID(schema.IngestRequest{Principal: p,
+							Candidates: []schema.Candidate{{Content: key}}}),
 						api.OperationWorkflowID(api.KindPut, schema.Operation{Principal: p, OperationID: key}, nil),
 						api.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}),
 					} {
@@ -47,9 +48,12 @@ func TestWorkflowIDsOfDifferentPrincipalsDiffer(t *testing.T) {
 		}
 	}
 	require.Equal(t, "ingest/acme/bot/import/42", api.IngestWorkflowID(schema.IngestRequest{
-		Principal: schema.Principal{Tenant: "acme", Agent: "bot"}, IdempotencyKey: "import/42"}), "what is plain stays readable")
-	of := schema.IngestRequest{Principal: schema.Principal{Tenant: "acme", Agent: "bot", User: "maya@acme.example"}, IdempotencyKey: "import/42"}
-	require.Regexp(t, "^ingest/acme/bot%40[0-9a-f]{32}/import/42$", api.IngestWorkflowID(of), "a user's name stays out of ids")
+		Principal: schema.Principal{Tenant: "acme", Agent: "bot"}, IdempotencyKey: "import/42"}),
+		"what is plain stays readable")
+	of := schema.IngestRequest{Principal: schema.Principal{Tenant: "acme", Agent: "bot", User: "maya@acme.example"},
+		IdempotencyKey: "import/42"}
+	require.Regexp(t, "^ingest/acme/bot%40[0-9a-f]{32}/import/42$", api.IngestWorkflowID(of),
+		"a user's name stays out of ids")
 }
 
 // Temporal keeps 255 characters of an id where its persistence is SQL. Names and keys may be longer together.
@@ -75,20 +79,24 @@ func TestWorkflowIDsFitTemporalsTables(t *testing.T) {
 			require.Equal(r, before, of, "two runs have one id")
 		}
 		seen[id] = of
-		require.Equal(r, id, api.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}), "delivered again, it finds its run")
+		require.Equal(r, id, api.IngestWorkflowID(schema.IngestRequest{Principal: p, IdempotencyKey: key}),
+			"delivered again, it finds its run")
 		plain := "ingest/" + p.Tenant + "/" + p.Agent + "/" + key
 		if !strings.ContainsAny(p.Tenant+p.Agent, "/%") && len(plain) <= api.MaxIDLength {
 			require.Equal(r, plain, id, "a short id stays as it is")
 		}
-		for _, id := range []string{api.OperationWorkflowID(api.KindForget, schema.Operation{Principal: p, OperationID: key}, nil),
+		for _, id := range []string{api.OperationWorkflowID(api.KindForget,
+			schema.Operation{Principal: p, OperationID: key}, nil),
 			api.RecallWorkflowID(schema.RecallRequest{Principal: p, Query: key}), api.ReviewWorkflowID(p.Tenant, key),
 			api.ResumeWorkflowID(p.Tenant, key)} {
 			require.LessOrEqual(r, len(id), api.MaxIDLength)
 		}
 	})
-	longest := schema.IngestRequest{Principal: schema.Principal{Tenant: strings.Repeat("t", schema.MaxNameLength), Agent: strings.Repeat("a", schema.MaxNameLength)},
+	longest := schema.IngestRequest{Principal: schema.Principal{Tenant: strings.Repeat("t", schema.MaxNameLength),
+		Agent: strings.Repeat("a", schema.MaxNameLength)},
 		IdempotencyKey: strings.Repeat("k", schema.MaxIdempotencySize)}
-	require.Equal(t, "ingest/a33a2e903da822977e5e160e74a26716/", api.IngestWorkflowID(longest)[:40], "the scheme stays: a key finds its run after an upgrade")
+	require.Equal(t, "ingest/a33a2e903da822977e5e160e74a26716/", api.IngestWorkflowID(longest)[:40],
+		"the scheme stays: a key finds its run after an upgrade")
 }
 
 // What a run does with its id works with a hashed one: delivering again, reviews, and taking an operation

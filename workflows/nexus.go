@@ -73,7 +73,8 @@ func operationOf[I, O any](h nexusHandlers, name, kind string, start startOperat
 		Start: start,
 		CancelWorkflowRun: func(ctx context.Context, c client.Client, o temporalnexus.CancelTemporalWorkflowRunOptions,
 			_ nexus.CancelOperationOptions) error {
-			if err := h.cancellable(ctx, c, kind, o.WorkflowID, temporalnexus.GetOperationInfo(ctx).Endpoint); err != nil {
+			if err := h.cancellable(ctx, c, kind, o.WorkflowID,
+				temporalnexus.GetOperationInfo(ctx).Endpoint); err != nil {
 				return err
 			}
 			return c.CancelWorkflow(ctx, o.WorkflowID, "")

@@ -48,7 +48,8 @@ type nexusCall struct {
 func callMneme(ctx workflow.Context, in nexusCall) (json.RawMessage, error) {
 	var out json.RawMessage
 	mneme := workflow.NewNexusClient(in.Endpoint, api.NexusService)
-	err := mneme.ExecuteOperation(ctx, in.Operation, in.Input, workflow.NexusOperationOptions{ScheduleToCloseTimeout: 2 * time.Minute}).Get(ctx, &out)
+	err := mneme.ExecuteOperation(ctx, in.Operation, in.Input,
+		workflow.NexusOperationOptions{ScheduleToCloseTimeout: 2 * time.Minute}).Get(ctx, &out)
 	return out, err
 }
 
@@ -72,14 +73,16 @@ func keepDiary(ctx workflow.Context, in diary) (out diaryResult, err error) {
 	mneme := workflow.NewNexusClient(in.Endpoint, api.NexusService)
 	options := workflow.NexusOperationOptions{ScheduleToCloseTimeout: 2 * time.Minute}
 	err = mneme.ExecuteOperation(ctx, api.Remembering, schema.IngestRequest{Principal: in.By,
-		Candidates: []schema.Candidate{{Content: in.Text, SourceKind: schema.SourceMemory}}}, options).Get(ctx, &out.Learned)
+		Candidates: []schema.Candidate{{Content: in.Text, SourceKind: schema.SourceMemory}}},
+		options).Get(ctx, &out.Learned)
 	question := schema.RecallRequest{Principal: in.By, Query: in.Question}
 	if err == nil {
 		err = mneme.ExecuteOperation(ctx, api.Recalling, question, options).Get(ctx, &out.Known)
 	}
 	if err == nil {
-		err = mneme.ExecuteOperation(ctx, api.Forgetting, schema.ForgetRequest{Operation: schema.Operation{Principal: in.By, Reason: "the diary is closed"},
-			Selector: schema.Selector{IDs: out.Learned.MemoryIDs}, Execute: true}, options).Get(ctx, &out.Receipt)
+		err = mneme.ExecuteOperation(ctx, api.Forgetting,
+			schema.ForgetRequest{Operation: schema.Operation{Principal: in.By, Reason: "the diary is closed"},
+				Selector: schema.Selector{IDs: out.Learned.MemoryIDs}, Execute: true}, options).Get(ctx, &out.Receipt)
 	}
 	if err == nil {
 		err = mneme.ExecuteOperation(ctx, api.Recalling, question, options).Get(ctx, &out.Left)
@@ -94,16 +97,19 @@ func newAgents(t testing.TB, served client.Client, namespace, taskQueue string) 
 }
 
 // newAgentsWith is newAgents with options of their client.
-func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue string, change func(*client.Options)) *callingAgents {
+func newAgentsWith(t testing.TB, served client.Client, namespace, taskQueue string,
+	change func(*client.Options)) *callingAgents {
 	t.Helper()
 	address := testkit.TemporalAddress(t)
 	a := &callingAgents{namespace: testkit.NewNamespace(t, address), queue: "agents", endpoint: "t-" + uuid.NewString()}
 	a.temporal = testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = a.namespace; change(o) })
-	made, changed, err := mneme.EnsureNexusEndpoint(context.Background(), served, mneme.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
+	made, changed, err := mneme.EnsureNexusEndpoint(context.Background(), served,
+		mneme.Endpoint{Name: a.endpoint, Namespace: namespace, TaskQueue: taskQueue}, false)
 	require.NoError(t, err)
 	require.True(t, changed)
 	t.Cleanup(func() {
-		_, _ = served.OperatorService().DeleteNexusEndpoint(context.Background(), &operatorservice.DeleteNexusEndpointRequest{Id: made.ID, Version: made.Version})
+		_, _ = served.OperatorService().DeleteNexusEndpoint(context.Background(),
+			&operatorservice.DeleteNexusEndpointRequest{Id: made.ID, Version: made.Version})
 	})
 	w := worker.New(a.temporal, a.queue, worker.Options{WorkerStopTimeout: time.Second})
 	w.RegisterWorkflow(callMneme)
@@ -118,7 +124,8 @@ func (a *callingAgents) start(t testing.TB, operation string, input any) client.
 	t.Helper()
 	encoded, err := json.Marshal(input)
 	require.NoError(t, err)
-	run, err := a.temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "agent/" + uuid.NewString(), TaskQueue: a.queue},
+	run, err := a.temporal.ExecuteWorkflow(context.Background(),
+		client.StartWorkflowOptions{ID: "agent/" + uuid.NewString(), TaskQueue: a.queue},
 		callMneme, nexusCall{Endpoint: a.endpoint, Operation: operation, Input: encoded})
 	require.NoError(t, err)
 	return run
@@ -137,8 +144,10 @@ func TestNexusMemory(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	a := newAgents(t, h.Temporal, testkit.Namespace, h.TaskQueue)
 	p := testkit.Principal()
-	run, err := a.temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "diary/" + uuid.NewString(), TaskQueue: a.queue},
-		keepDiary, diary{Endpoint: a.endpoint, By: p, Text: "The copper kettle stands in the attic.", Question: "where is the kettle"})
+	run, err := a.temporal.ExecuteWorkflow(context.Background(),
+		client.StartWorkflowOptions{ID: "diary/" + uuid.NewString(), TaskQueue: a.queue},
+		keepDiary, diary{Endpoint: a.endpoint, By: p, Text: "The copper kettle stands in the attic.",
+			Question: "where is the kettle"})
 	require.NoError(t, err)
 	var out diaryResult
 	require.NoError(t, within(t, run, &out))
@@ -173,7 +182,8 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 	ask := func(user string) schema.RecallResponse {
 		p.User = user
 		var out schema.RecallResponse
-		require.NoError(t, within(t, a.start(t, api.OperationRecall, schema.RecallRequest{Principal: p, Query: question}), &out))
+		require.NoError(t, within(t, a.start(t, api.OperationRecall,
+			schema.RecallRequest{Principal: p, Query: question}), &out))
 		_, by := recallBy(t, h, schema.RecallRequest{Principal: p, Query: question}) // and by the workflow
 		require.Equal(t, len(out.Results), len(by.Results))
 		return out
@@ -185,12 +195,14 @@ func TestNexusMemoryOfUsers(t *testing.T) {
 
 	// Tom can neither rate nor forget what is Maya's, by whatever it is named.
 	p.User = "tom"
-	err := within(t, a.start(t, api.OperationFeedback, schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
-		Outcome: schema.OutcomeSuccess}), nil)
+	err := within(t, a.start(t, api.OperationFeedback,
+		schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
+			Outcome: schema.OutcomeSuccess}), nil)
 	require.Error(t, err)
 	var receipt schema.ForgetReceipt
-	require.NoError(t, within(t, a.start(t, api.OperationForget, schema.ForgetRequest{Operation: schema.Operation{Principal: p, Reason: "mine"},
-		Selector: schema.Selector{IDs: []string{ids["maya"]}}, Execute: true}), &receipt))
+	require.NoError(t, within(t, a.start(t, api.OperationForget,
+		schema.ForgetRequest{Operation: schema.Operation{Principal: p, Reason: "mine"},
+			Selector: schema.Selector{IDs: []string{ids["maya"]}}, Execute: true}), &receipt))
 	require.Zero(t, receipt.Forgotten)
 	require.Len(t, ask("maya").Results, 1)
 
@@ -222,7 +234,8 @@ type unheard struct {
 	lost atomic.Int32
 }
 
-func (w *unheard) InterceptNexusOperation(_ context.Context, next interceptor.NexusOperationInboundInterceptor) interceptor.NexusOperationInboundInterceptor {
+func (w *unheard) InterceptNexusOperation(_ context.Context,
+	next interceptor.NexusOperationInboundInterceptor) interceptor.NexusOperationInboundInterceptor {
 	i := &unheardOperation{worker: w}
 	i.Next = next
 	return i
@@ -233,7 +246,8 @@ type unheardOperation struct {
 	worker *unheard
 }
 
-func (i *unheardOperation) StartOperation(ctx context.Context, in interceptor.NexusStartOperationInput) (nexus.HandlerStartOperationResult[any], error) {
+func (i *unheardOperation) StartOperation(ctx context.Context,
+	in interceptor.NexusStartOperationInput) (nexus.HandlerStartOperationResult[any], error) {
 	if out, err := i.Next.StartOperation(ctx, in); err != nil {
 		return out, err
 	}
@@ -255,14 +269,16 @@ func TestNexusDeliveredTwice(t *testing.T) {
 			switch operation {
 			case api.OperationRemember:
 				var out api.IngestResult
-				require.NoError(t, within(t, a.start(t, operation, testkit.Request(p, schema.SourceMemory, "Tea is served hot.")), &out))
+				require.NoError(t, within(t, a.start(t, operation,
+					testkit.Request(p, schema.SourceMemory, "Tea is served hot.")), &out))
 				require.Empty(t, out.Deduped, "the result is that of the run that learned it")
 				require.Equal(t, 1, testkit.Rows(t, db, "memories", ""))
 				require.Equal(t, 1, testkit.Rows(t, db, "ingest_batches", ""))
 			case api.OperationRecall:
 				id := known(t, h, p, "Tea is served hot.")[0]
 				var out schema.RecallResponse
-				require.NoError(t, within(t, a.start(t, operation, schema.RecallRequest{Principal: p, Query: "tea"}), &out))
+				require.NoError(t, within(t, a.start(t, operation, schema.RecallRequest{Principal: p, Query: "tea"}),
+					&out))
 				require.Len(t, out.Results, 1)
 				require.Equal(t, 1, accesses(t, h, id))
 				require.Equal(t, 1, testkit.Rows(t, db, "retrievals", ""))
@@ -291,10 +307,12 @@ func TestNexusHandlerKilled(t *testing.T) {
 	namespace := testkit.NewNamespace(t, address)
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url := testkit.DatabaseURL(t)
-	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": "mneme"}
+	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": gate.Address,
+		"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": "mneme"}
 	victim := testkit.StartProcess(t, settings)
 	a := newAgents(t, c, namespace, "mneme")
-	run := a.start(t, api.OperationRemember, testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot."))
+	run := a.start(t, api.OperationRemember,
+		testkit.Request(testkit.Principal(), schema.SourceMemory, "Tea is served hot."))
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()
 	settings["TEMPORAL_ADDRESS"] = address
@@ -343,7 +361,8 @@ func TestNexusCallerCancelled(t *testing.T) {
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
 	require.NoError(t, within(t, run, &receipt), "the caller is told how it ended")
 	require.Equal(t, schema.ForgetCancelled, receipt.State)
-	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "id = $1 AND deleted_at IS NULL", ids[0]))
+	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "id = $1 AND deleted_at IS NULL",
+		ids[0]))
 
 	req := testkit.Request(p, schema.SourceObservation, "An endless story about tea.")
 	run = a.start(t, api.OperationRemember, req)
@@ -374,11 +393,17 @@ func TestNexusInvalidInput(t *testing.T) {
 	p := testkit.Principal()
 	for operation, cases := range map[string]map[string]any{
 		api.OperationRemember: {"candidates[1].content": badRequests()["candidates[1].content"],
-			"candidates[0].colour": map[string]any{"principal": p, "candidates": []any{map[string]any{"content": "x", "colour": canary}}}},
-		api.OperationFeedback: {"colour": map[string]any{"principal": p, "retrieval_id": uuid.NewString(), "outcome": "success", "colour": canary}},
-		api.OperationRecall:   {"limt": map[string]any{"principal": p, "query": "x", "limt": canary}, "query": schema.RecallRequest{Principal: p, Query: canary + "\x00"}, "principal.agent": schema.RecallRequest{Principal: schema.Principal{Tenant: "t"}, Query: canary}},
-		api.OperationGet:      {"id": map[string]any{"principal": p, "ids": []string{uuid.NewString()}, "id": canary}, "ids[0]": schema.GetRequest{Principal: p, IDs: []string{canary}}, "ids": schema.GetRequest{Principal: p}},
-		api.OperationForget: {"reason": schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{Query: canary}},
+			"candidates[0].colour": map[string]any{"principal": p,
+				"candidates": []any{map[string]any{"content": "x", "colour": canary}}}},
+		api.OperationFeedback: {"colour": map[string]any{"principal": p, "retrieval_id": uuid.NewString(),
+			"outcome": "success", "colour": canary}},
+		api.OperationRecall: {"limt": map[string]any{"principal": p, "query": "x", "limt": canary},
+			"query":           schema.RecallRequest{Principal: p, Query: canary + "\x00"},
+			"principal.agent": schema.RecallRequest{Principal: schema.Principal{Tenant: "t"}, Query: canary}},
+		api.OperationGet: {"id": map[string]any{"principal": p, "ids": []string{uuid.NewString()}, "id": canary},
+			"ids[0]": schema.GetRequest{Principal: p, IDs: []string{canary}}, "ids": schema.GetRequest{Principal: p}},
+		api.OperationForget: {"reason": schema.ForgetRequest{Operation: schema.Operation{Principal: p},
+			Selector: schema.Selector{Query: canary}},
 			"selector.ids[0]": forgetRequest(p, "", schema.Selector{IDs: []string{canary}})},
 	} {
 		for field, input := range cases {
@@ -416,7 +441,8 @@ func TestNexusCallersAreBound(t *testing.T) {
 	known(t, h, p, "Tea is served hot.")
 	ask := func(by *callingAgents, tenant string) (schema.RecallResponse, error) {
 		var out schema.RecallResponse
-		err := within(t, by.start(t, api.OperationRecall, schema.RecallRequest{Principal: schema.Principal{Tenant: tenant, Agent: p.Agent}, Query: "tea"}), &out)
+		err := within(t, by.start(t, api.OperationRecall,
+			schema.RecallRequest{Principal: schema.Principal{Tenant: tenant, Agent: p.Agent}, Query: "tea"}), &out)
 		return out, err
 	}
 	for _, tenant := range []string{p.Tenant, ""} { // bound to one, a caller need not name it
@@ -431,7 +457,8 @@ func TestNexusCallersAreBound(t *testing.T) {
 		require.Equal(t, nexus.HandlerErrorTypeUnauthorized, refused.Type)
 		require.NotContains(t, err.Error(), tenant)
 	}
-	for operation, input := range map[string]any{api.OperationRemember: testkit.Request(p, schema.SourceMemory, "Coffee is cold."),
+	for operation, input := range map[string]any{api.OperationRemember: testkit.Request(p, schema.SourceMemory,
+		"Coffee is cold."),
 		api.OperationForget: forgetRequest(p, "", schema.Selector{All: true})} {
 		var refused *nexus.HandlerError
 		require.ErrorAs(t, within(t, foreign.start(t, operation, input), nil), &refused)
@@ -491,7 +518,8 @@ func TestEnsureNexusEndpoint(t *testing.T) {
 	require.True(t, changed)
 	t.Cleanup(func() {
 		last, _, _ := mneme.NexusEndpointNamed(ctx, c, want.Name)
-		_, _ = c.OperatorService().DeleteNexusEndpoint(ctx, &operatorservice.DeleteNexusEndpointRequest{Id: last.ID, Version: last.Version})
+		_, _ = c.OperatorService().DeleteNexusEndpoint(ctx, &operatorservice.DeleteNexusEndpointRequest{Id: last.ID,
+			Version: last.Version})
 	})
 	again, changed, err := mneme.EnsureNexusEndpoint(ctx, c, want, false)
 	require.NoError(t, err)

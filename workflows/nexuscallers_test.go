@@ -16,7 +16,8 @@ import (
 
 // link is what a server writes into a request of a workflow in a namespace.
 func link(namespace string) nexus.Link {
-	return temporalnexus.ConvertLinkWorkflowEventToNexusLink(&commonpb.Link_WorkflowEvent{Namespace: namespace, WorkflowId: "w", RunId: "r",
+	return temporalnexus.ConvertLinkWorkflowEventToNexusLink(&commonpb.Link_WorkflowEvent{Namespace: namespace,
+		WorkflowId: "w", RunId: "r",
 		Reference: &commonpb.Link_WorkflowEvent_EventRef{EventRef: &commonpb.Link_WorkflowEvent_EventReference{
 			EventId: 5, EventType: enumspb.EVENT_TYPE_NEXUS_OPERATION_SCHEDULED}}})
 }
@@ -75,11 +76,14 @@ func TestCancelReachesOwnRunsAlone(t *testing.T) {
 	require.NoError(t, err)
 	own := api.WorkflowID(api.KindForget, "acme/eu", "bot", "key/1")
 	for _, c := range []struct{ kind, id string }{
-		{api.KindRecall, own}, {api.KindForget, "somebody-elses"}, {api.KindForget, "forget/acme"}, {api.KindForget, api.WorkflowID(api.KindForget, "acme", "bot", "k")},
-		{api.KindForget, api.WorkflowID(api.KindForget, "umbra", "bot", "k")}, {api.KindForget, api.SyncIndexWorkflowID("pgvector")},
+		{api.KindRecall, own}, {api.KindForget, "somebody-elses"}, {api.KindForget, "forget/acme"},
+		{api.KindForget, api.WorkflowID(api.KindForget, "acme", "bot", "k")},
+		{api.KindForget, api.WorkflowID(api.KindForget, "umbra", "bot", "k")},
+		{api.KindForget, api.SyncIndexWorkflowID("pgvector")},
 	} {
 		var refused *nexus.HandlerError
-		require.ErrorAs(t, nexusHandlers{callers: bound}.cancellable(t.Context(), nil, c.kind, c.id, ""), &refused, c.id)
+		require.ErrorAs(t, nexusHandlers{callers: bound}.cancellable(t.Context(), nil, c.kind, c.id, ""), &refused,
+			c.id)
 	}
 	require.NoError(t, nexusHandlers{callers: bound}.cancellable(t.Context(), nil, api.KindForget, own, ""))
 }

@@ -60,7 +60,8 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 		op.release()
 	}
 	if err == nil {
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.EmbedOptions(op.summary, flow.InfrastructureAttempts)),
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.EmbedOptions(op.summary,
+			flow.InfrastructureAttempts)),
 			op.step, ref).Get(ctx, &result)
 	}
 	if err != nil {
@@ -86,7 +87,8 @@ func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef
 	}
 	body, err := json.Marshal(op.request) //workflowcheck:ignore: encoding a struct gives the same bytes every time
 	if err != nil {
-		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", api.ErrTypeInvalidRequest, nil)
+		return ref, temporal.NewNonRetryableApplicationError("the request cannot be encoded", api.ErrTypeInvalidRequest,
+			nil)
 	}
 	in := activities.AcceptRequest{Operation: ref, Kind: op.kind, Body: body, Check: check}
 	if check {

@@ -47,7 +47,8 @@ func TestOperationIDOfAnotherRequest(t *testing.T) {
 	db := testkit.Owner(t, h.DatabaseURL)
 	before := testkit.Digest(t, db, "memories", "true")
 
-	patch := schema.ModifyRequest{Operation: req.Operation, Patches: []schema.Patch{{ID: result.Items[0].ID, Tags: &[]string{"x"}}}}
+	patch := schema.ModifyRequest{Operation: req.Operation,
+		Patches: []schema.Patch{{ID: result.Items[0].ID, Tags: &[]string{"x"}}}}
 	another := []schema.FieldError{{Field: "operation_id", Problem: "is that of another request"}}
 	require.Equal(t, another, refusedPlainly(t, h, id, workflows.Modify, patch))
 	other := putRequest(t, p, putSkill("draw", "Sharpen the pencil"))
@@ -73,7 +74,8 @@ func TestOperationTooLargeAsJSON(t *testing.T) {
 	}
 	put := putRequest(t, p, putSkill("paint", text))
 	put.Records[0].Content = text
-	revise := schema.ReviseRequest{Operation: common, Action: schema.ReviseSupersede, Targets: []schema.Target{{ID: uuid.NewString(), IfVersion: 1}},
+	revise := schema.ReviseRequest{Operation: common, Action: schema.ReviseSupersede,
+		Targets:  []schema.Target{{ID: uuid.NewString(), IfVersion: 1}},
 		Evidence: []schema.Ref{{Kind: "human", Ref: "x"}}, Record: &put.Records[0]}
 	ctx := context.Background()
 	for field, start := range map[string]func() error{
@@ -102,29 +104,52 @@ func TestOperationsRefuseWhatTheyDoNotKnow(t *testing.T) {
 		request string
 		want    schema.FieldError
 	}{
-		"modify, unknown":     {"Modify", `{` + principal + `, "patches": [{"id": "x", "pinned": true, "visibility": "global"}]}`, schema.FieldError{Field: "patches[0].visibility", Problem: "unknown field"}},
-		"modify, twice":       {"Modify", `{` + principal + `, "patches": [{"id": "x", "pinned": true, "pinned": false}]}`, schema.FieldError{Field: "patches[0].pinned", Problem: "is given twice"}},
-		"modify, wrong type":  {"Modify", `{` + principal + `, "patches": {}}`, schema.FieldError{Field: "patches", Problem: "must be a list"}},
-		"modify, no object":   {"Modify", `[]`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
-		"put, unknown":        {"Put", `{` + principal + `, "records": [], "dry_run": true}`, schema.FieldError{Field: "dry_run", Problem: "unknown field"}},
-		"put, twice":          {"Put", `{` + principal + `, "records": [], "Records": []}`, schema.FieldError{Field: "Records", Problem: "is given twice"}},
-		"revise, unknown":     {"Revise", `{` + principal + `, "action": "retract", "targets": [` + target + `], "evidence": [], "force": true}`, schema.FieldError{Field: "force", Problem: "unknown field"}},
-		"recover, unknown":    {"Recover", `{` + principal + `, "targets": [` + target + `], "force": true}`, schema.FieldError{Field: "force", Problem: "unknown field"}},
-		"forget, unknown":     {"Forget", `{` + principal + `, "selector": {"ids": ["x"], "secret text": 1}}`, schema.FieldError{Field: "selector.(other)", Problem: "unknown field"}},
-		"forget, a bad time":  {"Forget", `{` + principal + `, "selector": {"since": "yesterday"}}`, schema.FieldError{Field: "selector.since", Problem: "must be a time in RFC 3339"}},
-		"ingest, wrong type":  {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "importance": "high"}]}`, schema.FieldError{Field: "candidates[0].importance", Problem: "must be a number"}},
-		"ingest, a bad time":  {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "occurred_at": "noon"}]}`, schema.FieldError{Field: "candidates[0].occurred_at", Problem: "must be a time in RFC 3339"}},
-		"ingest, twice":       {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "content": "y"}]}`, schema.FieldError{Field: "candidates[0].content", Problem: "is given twice"}},
-		"ingest, no object":   {"Ingest", `"x"`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
-		"recall, wrong type":  {"Recall", `{` + whose + `, "query": "x", "limit": "5"}`, schema.FieldError{Field: "limit", Problem: "must be a whole number"}},
-		"drift, wrong type":   {"DriftCheck", `{"look_only": "yes"}`, schema.FieldError{Field: "look_only", Problem: "must be true or false"}},
-		"reindex, twice":      {"Reindex", `{"model": "x", "Model": "y"}`, schema.FieldError{Field: "Model", Problem: "is given twice"}},
-		"resume, wrong type":  {"ResumeIngest", `{"tenant": "t", "job_id": 7}`, schema.FieldError{Field: "job_id", Problem: "must be a string"}},
-		"review, wrong type":  {"Review", `{"tenant": "t", "batch_id": "x", "expires_after_seconds": "5"}`, schema.FieldError{Field: "expires_after_seconds", Problem: "must be a whole number"}},
-		"purge, wrong type":   {"RetentionPurge", `{"tenant": 7}`, schema.FieldError{Field: "tenant", Problem: "must be a string"}},
-		"forget, given twice": {"Forget", `{` + principal + `, "selector": {"all": false, "all": true}}`, schema.FieldError{Field: "selector.all", Problem: "is given twice"}},
+		"modify, unknown": {"Modify",
+			`{` + principal + `, "patches": [{"id": "x", "pinned": true, "visibility": "global"}]}`,
+			schema.FieldError{Field: "patches[0].visibility", Problem: "unknown field"}},
+		"modify, twice": {"Modify",
+			`{` + principal + `, "patches": [{"id": "x", "pinned": true, "pinned": false}]}`,
+			schema.FieldError{Field: "patches[0].pinned", Problem: "is given twice"}},
+		"modify, wrong type": {"Modify", `{` + principal + `, "patches": {}}`,
+			schema.FieldError{Field: "patches", Problem: "must be a list"}},
+		"modify, no object": {"Modify", `[]`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
+		"put, unknown": {"Put", `{` + principal + `, "records": [], "dry_run": true}`,
+			schema.FieldError{Field: "dry_run", Problem: "unknown field"}},
+		"put, twice": {"Put", `{` + principal + `, "records": [], "Records": []}`,
+			schema.FieldError{Field: "Records", Problem: "is given twice"}},
+		"revise, unknown": {"Revise",
+			`{` + principal + `, "action": "retract", "targets": [` + target + `], "evidence": [], "force": true}`,
+			schema.FieldError{Field: "force", Problem: "unknown field"}},
+		"recover, unknown": {"Recover", `{` + principal + `, "targets": [` + target + `], "force": true}`,
+			schema.FieldError{Field: "force", Problem: "unknown field"}},
+		"forget, unknown": {"Forget", `{` + principal + `, "selector": {"ids": ["x"], "secret text": 1}}`,
+			schema.FieldError{Field: "selector.(other)", Problem: "unknown field"}},
+		"forget, a bad time": {"Forget", `{` + principal + `, "selector": {"since": "yesterday"}}`,
+			schema.FieldError{Field: "selector.since", Problem: "must be a time in RFC 3339"}},
+		"ingest, wrong type": {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "importance": "high"}]}`,
+			schema.FieldError{Field: "candidates[0].importance", Problem: "must be a number"}},
+		"ingest, a bad time": {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "occurred_at": "noon"}]}`,
+			schema.FieldError{Field: "candidates[0].occurred_at", Problem: "must be a time in RFC 3339"}},
+		"ingest, twice": {"Ingest", `{` + whose + `, "candidates": [{"content": "x", "content": "y"}]}`,
+			schema.FieldError{Field: "candidates[0].content", Problem: "is given twice"}},
+		"ingest, no object": {"Ingest", `"x"`, schema.FieldError{Field: "(json)", Problem: "must be an object"}},
+		"recall, wrong type": {"Recall", `{` + whose + `, "query": "x", "limit": "5"}`,
+			schema.FieldError{Field: "limit", Problem: "must be a whole number"}},
+		"drift, wrong type": {"DriftCheck", `{"look_only": "yes"}`,
+			schema.FieldError{Field: "look_only", Problem: "must be true or false"}},
+		"reindex, twice": {"Reindex", `{"model": "x", "Model": "y"}`,
+			schema.FieldError{Field: "Model", Problem: "is given twice"}},
+		"resume, wrong type": {"ResumeIngest", `{"tenant": "t", "job_id": 7}`,
+			schema.FieldError{Field: "job_id", Problem: "must be a string"}},
+		"review, wrong type": {"Review", `{"tenant": "t", "batch_id": "x", "expires_after_seconds": "5"}`,
+			schema.FieldError{Field: "expires_after_seconds", Problem: "must be a whole number"}},
+		"purge, wrong type": {"RetentionPurge", `{"tenant": 7}`,
+			schema.FieldError{Field: "tenant", Problem: "must be a string"}},
+		"forget, given twice": {"Forget", `{` + principal + `, "selector": {"all": false, "all": true}}`,
+			schema.FieldError{Field: "selector.all", Problem: "is given twice"}},
 	} {
-		require.Equal(t, []schema.FieldError{c.want}, refusedPlainly(t, h, "plain/"+uuid.NewString(), c.name, raw(c.request)), name)
+		require.Equal(t, []schema.FieldError{c.want},
+			refusedPlainly(t, h, "plain/"+uuid.NewString(), c.name, raw(c.request)), name)
 	}
 }
 

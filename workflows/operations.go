@@ -42,8 +42,9 @@ var recovering *activities.Recovering
 
 // Recover takes back soft deletions.
 func Recover(ctx workflow.Context, req schema.RecoverRequest) (schema.RecoverResult, error) {
-	return runOperation[schema.RecoverResult](ctx, operation{kind: api.KindRecover, common: req.Operation, request: &req,
-		step: recovering.Recover, summary: "recover"})
+	return runOperation[schema.RecoverResult](ctx, operation{kind: api.KindRecover, common: req.Operation,
+		request: &req,
+		step:    recovering.Recover, summary: "recover"})
 }
 
 var reinforcing *activities.Reinforcing
@@ -51,6 +52,7 @@ var reinforcing *activities.Reinforcing
 // Feedback reinforces and penalises what a retrieval returned. It fails with NotFound where the asker has no
 // such retrieval.
 func Feedback(ctx workflow.Context, req schema.FeedbackRequest) (schema.FeedbackResult, error) {
-	return runOperation[schema.FeedbackResult](ctx, operation{kind: api.KindFeedback, common: req.Operation, request: &req,
-		step: reinforcing.Feedback, summary: "feedback"})
+	return runOperation[schema.FeedbackResult](ctx, operation{kind: api.KindFeedback, common: req.Operation,
+		request: &req,
+		step:    reinforcing.Feedback, summary: "feedback"})
 }

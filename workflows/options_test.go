@@ -16,20 +16,28 @@ import (
 func TestEveryActivityHasItsLimits(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]workflow.ActivityOptions{
-		"model": flow.ModelOptions(""), "embed": flow.EmbedOptions("", flow.InfrastructureAttempts), "store": flow.StoreOptions("", flow.ReviewAttempts),
-		"link": flow.LinkOptions(""), "sweep": flow.SweepOptions(""), "drain": flow.DrainOptions, "index": flow.IndexOptions(""), "rebuild": rebuildOptions, "build": flow.BuildOptions("", flow.InfrastructureAttempts),
+		"model": flow.ModelOptions(""), "embed": flow.EmbedOptions("", flow.InfrastructureAttempts),
+		"store": flow.StoreOptions("", flow.ReviewAttempts),
+		"link":  flow.LinkOptions(""), "sweep": flow.SweepOptions(""), "drain": flow.DrainOptions,
+		"index": flow.IndexOptions(""), "rebuild": rebuildOptions,
+		"build": flow.BuildOptions("", flow.InfrastructureAttempts),
 	} {
 		require.Positive(t, o.StartToCloseTimeout, name)
 		attempts := time.Duration(o.RetryPolicy.MaximumAttempts)
-		require.GreaterOrEqual(t, o.ScheduleToCloseTimeout, attempts*(o.StartToCloseTimeout+o.RetryPolicy.MaximumInterval), name)
-		require.Greater(t, o.StartToCloseTimeout, pg.ClassLimits[pg.ClassPipeline].Statement, "%s: a statement at its limit is told so", name)
+		require.GreaterOrEqual(t, o.ScheduleToCloseTimeout,
+			attempts*(o.StartToCloseTimeout+o.RetryPolicy.MaximumInterval), name)
+		require.Greater(t, o.StartToCloseTimeout, pg.ClassLimits[pg.ClassPipeline].Statement,
+			"%s: a statement at its limit is told so", name)
 	}
-	for name, o := range map[string]workflow.ActivityOptions{"model": flow.ModelOptions(""), "embed": flow.EmbedOptions("", 1), "link": flow.LinkOptions("")} {
+	for name, o := range map[string]workflow.ActivityOptions{"model": flow.ModelOptions(""),
+		"embed": flow.EmbedOptions("", 1), "link": flow.LinkOptions("")} {
 		require.LessOrEqual(t, o.StartToCloseTimeout, 5*time.Minute, name)
 		require.Positive(t, o.HeartbeatTimeout, name)
 	}
-	require.Greater(t, rebuildOptions.StartToCloseTimeout, 5*pg.ClassLimits[pg.ClassLong].Statement, "five index builds")
-	for name, o := range map[string]workflow.LocalActivityOptions{"stage": flow.StageOptions, "recall": flow.RecallOptions} {
+	require.Greater(t, rebuildOptions.StartToCloseTimeout, 5*pg.ClassLimits[pg.ClassLong].Statement,
+		"five index builds")
+	for name, o := range map[string]workflow.LocalActivityOptions{"stage": flow.StageOptions,
+		"recall": flow.RecallOptions} {
 		require.Positive(t, o.ScheduleToCloseTimeout, name)
 	}
 }

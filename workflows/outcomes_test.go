@@ -20,7 +20,8 @@ import (
 )
 
 // reportsIn reports how it went in the session of a number.
-func reportsIn(t testing.TB, h *testkit.Harness, p schema.Principal, session int, used string, outcome schema.Outcome) []string {
+func reportsIn(t testing.TB, h *testkit.Harness, p schema.Principal, session int, used string,
+	outcome schema.Outcome) []string {
 	t.Helper()
 	out := advise(t, h, asksAbout(p, 900+session))
 	result, err := mneme.Report(context.Background(), h.Temporal, h.TaskQueue, api.ReportRequest{Principal: p,
@@ -69,7 +70,8 @@ func TestReportsChangeWhatWasLearned(t *testing.T) {
 	require.Equal(t, [2]int64{7, 3}, outcomesOf(learnedBy(t, h, p)[0]))
 }
 
-// An outcome that an agent reports and that the episode of its session shows counts once, whichever comes first. What was
+// An outcome that an agent reports and that the episode of its session shows counts once, whichever comes first. What
+// was
 // reported without an episode is not lost when consolidation counts.
 func TestAnOutcomeCountsOnce(t *testing.T) {
 	t.Parallel()
@@ -89,7 +91,8 @@ func TestAnOutcomeCountsOnce(t *testing.T) {
 	record(3)
 	_, out := consolidate(t, h, in)
 	require.Equal(t, 1, out.Updated)
-	require.Equal(t, [2]int64{4, 1}, outcomesOf(learnedBy(t, h, p)[0]), "session 3 counts once, session 50 still counts")
+	require.Equal(t, [2]int64{4, 1}, outcomesOf(learnedBy(t, h, p)[0]),
+		"session 3 counts once, session 50 still counts")
 	record(4)
 	consolidate(t, h, in)
 	require.Equal(t, [2]int64{5, 1}, outcomesOf(learnedBy(t, h, p)[0]))
@@ -156,7 +159,8 @@ func TestWhatWasLearnedIsCounted(t *testing.T) {
 	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p), Shadow: true})
 	require.Empty(t, seen)
 	consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
-	insert(t, h, p, schema.VisibilityPrivate, states("The office opens at 8.", 0.5, "evt://1"), states("office opens at 8", 0.9, "evt://2"))
+	insert(t, h, p, schema.VisibilityPrivate, states("The office opens at 8.", 0.5, "evt://1"),
+		states("office opens at 8", 0.9, "evt://2"))
 	learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
 	close(seen)
 	var got []string
@@ -165,7 +169,9 @@ func TestWhatWasLearnedIsCounted(t *testing.T) {
 	}
 	require.Contains(t, got, "ExtractCompetence added 1")
 	require.Contains(t, got, "ResolveDuplicates merged 1")
-	require.True(t, slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "ExtractCompetence too_few") }), got)
+	require.True(t, slices.ContainsFunc(got, func(s string) bool {
+		return strings.HasPrefix(s, "ExtractCompetence too_few")
+	}), got)
 }
 
 // Sessions that are handed in whole are accounts: whatever they say, nothing is learned from them alone.
@@ -194,7 +200,8 @@ func TestSessionsHandedInWholeAreAccounts(t *testing.T) {
 		testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
 	}
 	consolidate(t, h, in)
-	require.Equal(t, [2]int64{3, 0}, outcomesOf(learnedBy(t, h, p)[0]), "beside two that were witnessed they count as one")
+	require.Equal(t, [2]int64{3, 0}, outcomesOf(learnedBy(t, h, p)[0]),
+		"beside two that were witnessed they count as one")
 }
 
 // recordLearning captures the histories of learning.
@@ -209,7 +216,8 @@ func recordLearning(t *testing.T) {
 		}
 		s.Ends(schema.OutcomeSuccess).Record(t, h.Store)
 	}
-	insert(t, h, p, schema.VisibilityPrivate, states("The office opens at 8.", 0.5, "evt://1"), states("office opens at 8", 0.9, "evt://2"))
+	insert(t, h, p, schema.VisibilityPrivate, states("The office opens at 8.", 0.5, "evt://1"),
+		states("office opens at 8", 0.9, "evt://2"))
 	for _, of := range []struct {
 		name     string
 		workflow any

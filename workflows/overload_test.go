@@ -34,8 +34,10 @@ func TestOverloadWaits(t *testing.T) {
 	t.Cleanup(pool.Close)
 	h.Deps.Store, h.Deps.Index = pool, vector.PGVector{Store: pool}
 	db := testkit.Owner(t, h.DatabaseURL)
-	for _, table := range []string{"ingest_batches", "memory_entity_mentions"} { // a database that is slow to stage, and to link
-		_, err = db.Exec(t.Context(), `CREATE OR REPLACE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
+	// a database that is slow to stage, and to link
+	for _, table := range []string{"ingest_batches", "memory_entity_mentions"} {
+		_, err = db.Exec(t.Context(),
+			`CREATE OR REPLACE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
 			CREATE TRIGGER slowly BEFORE INSERT ON `+table+` FOR EACH STATEMENT EXECUTE FUNCTION slowly()`)
 		require.NoError(t, err)
 	}
@@ -43,7 +45,8 @@ func TestOverloadWaits(t *testing.T) {
 	var mu sync.Mutex
 	attempts := map[string]int32{} // the most of any run, by activity
 	options := config.Config{MaxConns: conns}.WorkerOptions()
-	options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+	options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string,
+		run func() (any, error)) (any, error) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
@@ -60,7 +63,8 @@ func TestOverloadWaits(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range requests {
 		all.Go(func() {
-			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceMemory, fmt.Sprintf("Machine number %d stands in hall %d.", i, i)))
+			started, err := mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
+				testkit.Request(p, schema.SourceMemory, fmt.Sprintf("Machine number %d stands in hall %d.", i, i)))
 			if err == nil {
 				err = started.Run.Get(ctx, nil)
 			}
@@ -71,7 +75,8 @@ func TestOverloadWaits(t *testing.T) {
 	}
 	all.Wait()
 	require.LessOrEqual(t, int(most.Load()), conns, "activities at once")
-	for _, name := range []string{"StageCandidates", "ExtractFacts", "DecideFacts", "WriteProposals", "LinkEntities", "IndexBatch", "CompleteJobs"} {
+	for _, name := range []string{"StageCandidates", "ExtractFacts", "DecideFacts", "WriteProposals", "LinkEntities",
+		"IndexBatch", "CompleteJobs"} {
 		require.EqualValues(t, 1, attempts[name], name)
 	}
 	require.Equal(t, requests, testkit.Rows(t, db, "jobs", "state = 'completed'"))
@@ -84,11 +89,13 @@ func TestARunKeepsNoContentAfterStaging(t *testing.T) {
 	text := func(i int) string { return strings.Repeat(fmt.Sprintf("Hall %d is long. ", i), size/16) }
 	for activity, start := range map[string]func(h *testkit.Harness, i int) error{
 		"ExtractFacts": func(h *testkit.Harness, i int) error {
-			_, err := mneme.StartIngest(t.Context(), h.Temporal, h.TaskQueue, testkit.Request(testkit.Principal(), schema.SourceMemory, text(i)))
+			_, err := mneme.StartIngest(t.Context(), h.Temporal, h.TaskQueue,
+				testkit.Request(testkit.Principal(), schema.SourceMemory, text(i)))
 			return err
 		},
 		"Put": func(h *testkit.Harness, i int) error {
-			_, err := mneme.StartPut(t.Context(), h.Temporal, h.TaskQueue, putRequest(t, testkit.Principal(), putSkill("walk", text(i))))
+			_, err := mneme.StartPut(t.Context(), h.Temporal, h.TaskQueue,
+				putRequest(t, testkit.Principal(), putSkill("walk", text(i))))
 			return err
 		},
 	} {
@@ -96,7 +103,8 @@ func TestARunKeepsNoContentAfterStaging(t *testing.T) {
 			reached, release := make(chan struct{}, 100), make(chan struct{})
 			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
 			options := config.Config{MaxConns: 12, Slots: 40}.WorkerOptions()
-			options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string, run func() (any, error)) (any, error) {
+			options.Interceptors = []interceptor.WorkerInterceptor{&hook{around: func(ctx context.Context, name string,
+				run func() (any, error)) (any, error) {
 				if name == activity {
 					reached <- struct{}{}
 					<-release

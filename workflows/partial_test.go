@@ -23,18 +23,21 @@ func TestARunAsksForTheRest(t *testing.T) {
 	r := schema.Range{Tenant: "t", BatchID: uuid.New(), From: 0, To: 3}
 	extractions, decisions := 0, 0
 	env.OnActivity(jobs.ReviveJob, mock.Anything, mock.Anything).Return(r, nil)
-	env.OnActivity(extraction.ExtractFacts, mock.Anything, r).Return(func(context.Context, schema.Range) (schema.ExtractCounts, error) {
+	env.OnActivity(extraction.ExtractFacts, mock.Anything, r).Return(func(context.Context,
+		schema.Range) (schema.ExtractCounts, error) {
 		extractions++
 		return schema.ExtractCounts{Candidates: extractions, Facts: extractions, More: extractions < 3}, nil
 	})
 	decide := func(_ context.Context, in activities.DecideRequest) (schema.DecideCounts, error) {
 		require.Equal(t, 3, extractions, "all of the range is extracted first")
-		require.Equal(t, activities.DecideRequest{Range: r, Group: 7 * decisions}, in, "it begins with what was not too much")
+		require.Equal(t, activities.DecideRequest{Range: r, Group: 7 * decisions}, in,
+			"it begins with what was not too much")
 		decisions++
 		return schema.DecideCounts{Candidates: decisions, More: decisions < 2, Group: 7}, nil
 	}
 	env.OnActivity(decision.DecideFacts, mock.Anything, mock.Anything).Return(decide)
-	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context, activities.WriteRequest) (schema.WriteCounts, error) {
+	env.OnActivity(writing.WriteProposals, mock.Anything, mock.Anything).Return(func(context.Context,
+		activities.WriteRequest) (schema.WriteCounts, error) {
 		require.Equal(t, 2, decisions, "all of the range is decided first")
 		return schema.WriteCounts{Added: 3}, nil
 	}).Once()

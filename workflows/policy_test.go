@@ -63,7 +63,8 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
 	ctx := context.Background()
-	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, "Dana lives in Oslo. The password of the vault is hunter2x."))
+	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput,
+		"Dana lives in Oslo. The password of the vault is hunter2x."))
 	require.Zero(t, result.Dead)
 	require.NotZero(t, result.Written.Added, "facts were drawn from it")
 	m, err := h.Store.Get(ctx, p, uuid.MustParse(started.Ack.MemoryIDs[0]), policy.UpTo(schema.SensitivityHyper))
@@ -75,8 +76,9 @@ func TestASecretIsNotRecalledByDefault(t *testing.T) {
 		answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query})
 		require.NoError(t, err)
 		require.Empty(t, answer.Results, query)
-		answer, err = r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query, MaxSensitivity: schema.SensitivityHyper,
-			Trust: &schema.TrustContext{Authenticated: true}})
+		answer, err = r.Recall(ctx, schema.RecallRequest{Principal: p, Query: query,
+			MaxSensitivity: schema.SensitivityHyper,
+			Trust:          &schema.TrustContext{Authenticated: true}})
 		require.NoError(t, err)
 		require.NotEmpty(t, answer.Results, query)
 		for _, found := range answer.Results {

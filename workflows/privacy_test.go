@@ -96,7 +96,8 @@ func talkative(t *testing.T) *testkit.Model {
 		case call.Kind == testkit.Decision:
 			return testkit.DecisionOf(schema.ActionAdd, "")
 		}
-		return testkit.ExtractionOf([]memory.Fact{{Content: "It is known that " + call.Data, Claim: memory.Claim{Subject: canary, Predicate: "is", Object: canary}}},
+		return testkit.ExtractionOf([]memory.Fact{{Content: "It is known that " + call.Data,
+			Claim: memory.Claim{Subject: canary, Predicate: "is", Object: canary}}},
 			memory.Triple{Source: canary, Relationship: "knows", Target: "Ana " + canary, Confidence: 0.9})
 	})
 }
@@ -109,9 +110,11 @@ func noisyRun(t *testing.T, h *testkit.Harness, embedderDown *atomic.Bool, p sch
 	embedderDown.Store(true)
 	// A constraint that the graph breaks: Postgres quotes the row in the error's detail.
 	db := testkit.Owner(t, h.DatabaseURL)
-	_, err := db.Exec(context.Background(), `ALTER TABLE entities ADD CHECK (canonical_name NOT LIKE '%`+canary+`%') NOT VALID`)
+	_, err := db.Exec(context.Background(),
+		`ALTER TABLE entities ADD CHECK (canonical_name NOT LIKE '%`+canary+`%') NOT VALID`)
 	require.NoError(t, err)
-	req := testkit.Request(p, schema.SourceToolOutput, "The "+canary+" lives in the attic.", "A poison for the "+canary+".", "[tag"+canary+"]: The "+canary+" sleeps.")
+	req := testkit.Request(p, schema.SourceToolOutput, "The "+canary+" lives in the attic.",
+		"A poison for the "+canary+".", "[tag"+canary+"]: The "+canary+" sleeps.")
 	for i := range req.Candidates {
 		req.Candidates[i].Speaker = "Speaker " + canary
 		req.Candidates[i].Session = "session-" + canary
@@ -126,7 +129,8 @@ func noisyRun(t *testing.T, h *testkit.Harness, embedderDown *atomic.Bool, p sch
 	_, err = resume(t, h, api.ResumeInput{Tenant: p.Tenant, JobID: jobs[0].ID, Actor: "operator:test"})
 	require.NoError(t, err)
 	again, _ := h.Ingest(t, req)
-	return [][2]string{{started.ID, started.RunID}, {again.ID, again.RunID}, {api.ResumeWorkflowID(p.Tenant, jobs[0].ID), ""}}
+	return [][2]string{{started.ID, started.RunID}, {again.ID, again.RunID},
+		{api.ResumeWorkflowID(p.Tenant, jobs[0].ID), ""}}
 }
 
 // noisyHarness has a model, an embedder and a database that can fail with content in their messages.
@@ -170,19 +174,23 @@ func TestPayloadKeyHidesContent(t *testing.T) {
 
 	// A request that is refused, whose error names its fields.
 	id := "raw/" + uuid.NewString()
-	run, err := sealed.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue, StaticSummary: "summary " + canary,
-		StaticDetails: "details " + canary, Memo: map[string]any{"note": canary}}, "Ingest", badRequests()["candidates[0].content"])
+	run, err := sealed.ExecuteWorkflow(context.Background(),
+		client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue, StaticSummary: "summary " + canary,
+			StaticDetails: "details " + canary, Memo: map[string]any{"note": canary}}, "Ingest",
+		badRequests()["candidates[0].content"])
 	require.NoError(t, err)
 	require.ErrorContains(t, run.Get(context.Background(), nil), "candidates[0].content")
 	runs = append(runs, [2]string{id, ""})
 
 	anyone := testkit.Temporal(t) // a client without the key
 	for _, run := range runs {
-		for _, word := range []string{canary, "refused_by_test", "candidates[0].content", "some items have to be tried again", "embedder is down", "violates check"} {
+		for _, word := range []string{canary, "refused_by_test", "candidates[0].content",
+			"some items have to be tried again", "embedder is down", "violates check"} {
 			require.Empty(t, barers(t, anyone, run[0], run[1], word), word)
 		}
-		described, err := anyone.WorkflowService().DescribeWorkflowExecution(context.Background(), &workflowservice.DescribeWorkflowExecutionRequest{
-			Namespace: testkit.Namespace, Execution: execution(run)})
+		described, err := anyone.WorkflowService().DescribeWorkflowExecution(context.Background(),
+			&workflowservice.DescribeWorkflowExecutionRequest{
+				Namespace: testkit.Namespace, Execution: execution(run)})
 		require.NoError(t, err)
 		require.False(t, bares(t, described, canary))
 	}

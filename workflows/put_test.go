@@ -56,14 +56,17 @@ func runPut(t testing.TB, h *testkit.Harness, req schema.PutRequest) (id, runID 
 func TestPutEndToEnd(t *testing.T) {
 	t.Parallel()
 	down := &atomic.Bool{}
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Embedder = switchable{Embedder: d.Brain.Embedder, down: down} })
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain.Embedder = switchable{Embedder: d.Brain.Embedder, down: down}
+	})
 	p := testkit.Principal()
 	req := putRequest(t, p, putSkill("fix_"+canary, "Clear the "+canary+" cache"), putSkill("paint", "Mix the colours"))
 	req.OperationID = "op-1"
 	id, runID, result := runPut(t, h, req)
 	require.Equal(t, schema.PutCreated, result.Items[0].Status)
 	require.Equal(t, schema.PutCreated, result.Items[1].Status)
-	require.Equal(t, []string{enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED.String()}, barers(t, h.Temporal, id, runID, canary))
+	require.Equal(t, []string{enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED.String()},
+		barers(t, h.Temporal, id, runID, canary))
 
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 2, testkit.Rows(t, db, "memory_embeddings", "true"))
@@ -71,7 +74,8 @@ func TestPutEndToEnd(t *testing.T) {
 	require.Equal(t, 0, testkit.Rows(t, db, "staged_requests", "true"))
 	testkit.CheckInvariants(t, db)
 	recaller := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
-	found, err := recaller.Recall(context.Background(), schema.RecallRequest{Principal: p, Query: canary + " cache mismatch"})
+	found, err := recaller.Recall(context.Background(),
+		schema.RecallRequest{Principal: p, Query: canary + " cache mismatch"})
 	require.NoError(t, err)
 	require.NotEmpty(t, found.Results)
 	require.Equal(t, result.Items[0].ID, found.Results[0].ID)
@@ -94,13 +98,16 @@ func TestPutOfAnInvalidRequestFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
-	req := putRequest(t, p, putSkill("s", "x"), `{"type": "semantic", "confidence": 1, "payload": {"kind": "working", "thread_id": "`+canary+`", "state": "planning"}}`)
+	req := putRequest(t, p, putSkill("s", "x"),
+		`{"type": "semantic", "confidence": 1, "payload": {"kind": "working", "thread_id": "`+canary+
+			`", "state": "planning"}}`)
 	_, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue, req)
 	var invalid *schema.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "records[1].payload.kind", invalid.Fields[0].Field)
 
-	run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflows.Put, req)
+	run, err := h.Temporal.ExecuteWorkflow(context.Background(),
+		client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflows.Put, req)
 	require.NoError(t, err)
 	err = run.Get(context.Background(), nil)
 	var failure *temporal.ApplicationError

@@ -62,7 +62,8 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 // refuseRecall says what is wrong with a request, in a run of the first form.
 func refuseRecall(ctx workflow.Context, shown flow.Display, req *schema.RecallRequest) error {
 	err := flow.InvalidRequest(flow.Validate(ctx, req))
-	if err != nil && workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+	if err != nil && workflow.GetVersion(ctx, changeInvalidRecall, workflow.DefaultVersion,
+		1) != workflow.DefaultVersion {
 		shown.Show(ctx, api.PhaseDone, "invalid request", append(mneme.Whose(req.Principal),
 			mneme.AttrOutcome.ValueSet(api.OutcomeFailed))...)
 	}

@@ -47,12 +47,14 @@ func TestRecallWorkflow(t *testing.T) {
 	require.Equal(t, id, out.Results[0].ID)
 	require.Contains(t, out.Results[0].Content, canary)
 	require.True(t, strings.HasPrefix(run.GetID(), "recall/"+p.Tenant+"/"+p.Agent+"/"), run.GetID())
-	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
+	require.Equal(t, []string{enumspb.EVENT_TYPE_MARKER_RECORDED.String(),
+		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED.String()},
 		barers(t, h.Temporal, run.GetID(), run.GetRunID(), canary), "what the documentation says is in the history")
 	described, err := h.Temporal.DescribeWorkflowExecution(context.Background(), run.GetID(), run.GetRunID())
 	require.NoError(t, err)
 	require.False(t, bares(t, described, canary))
-	require.Contains(t, described.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields(), mneme.AttrOutcome.GetName())
+	require.Contains(t, described.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields(),
+		mneme.AttrOutcome.GetName())
 
 	_, anew := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "who sleeps in the attic"})
 	require.NotEqual(t, out.RetrievalID, anew.RetrievalID, "asked again, it is another retrieval")
@@ -89,7 +91,8 @@ func TestRecallOfAnInvalidRequest(t *testing.T) {
 		require.ErrorAs(t, err, &invalid)
 
 		// A client in another language starts it plainly.
-		run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Recall", req)
+		run, err := h.Temporal.ExecuteWorkflow(context.Background(),
+			client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Recall", req)
 		require.NoError(t, err)
 		_, err = mneme.Outcome[schema.RecallResponse](context.Background(), run)
 		require.ErrorAs(t, err, &invalid)
@@ -138,7 +141,8 @@ func TestRecallOfMoreThanTemporalTakes(t *testing.T) {
 	const each = 230 << 10
 	var want int
 	for i := range 10 {
-		text := "Kettle " + strings.Repeat(string(rune('a'+i)), 20) + strings.Repeat(" "+strings.Repeat("z", 99), each/100)
+		text := "Kettle " + strings.Repeat(string(rune('a'+i)), 20) + strings.Repeat(" "+strings.Repeat("z", 99),
+			each/100)
 		want += len(known(t, h, p, text))
 	}
 	run, out := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "kettle"})
@@ -211,7 +215,9 @@ func TestPayloadKeyHidesRecalls(t *testing.T) {
 
 func TestRecallWithoutAChannel(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Without, d.With = []string{"vector"}, []string{"expand_query"} })
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Without, d.With = []string{"vector"}, []string{"expand_query"}
+	})
 	_, out := recallBy(t, h, schema.RecallRequest{Principal: testkit.Principal(), Query: "kestrel"})
 	require.NotContains(t, out.Meta.TimingsMS, "vector")
 	require.Contains(t, out.Meta.TimingsMS, "text")

@@ -36,13 +36,15 @@ const stream = "run/bakery"
 // says is an event of the stream with a text.
 func says(id, agent, kind, text string) ledger.Event {
 	payload, _ := json.Marshal(ledger.Text{Text: text})
-	return ledger.Event{ID: id, Stream: stream, Agent: agent, Kind: kind, Payload: payload, OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	return ledger.Event{ID: id, Stream: stream, Agent: agent, Kind: kind, Payload: payload,
+		OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
 func appendEvents(t testing.TB, s *store.Store, p schema.Principal, list ...ledger.Event) {
 	t.Helper()
 	for page := range slices.Chunk(list, ledger.MaxAppend) {
-		_, err := s.Append(context.Background(), events.AppendInput{Tenant: p.Tenant, Events: page, Open: views.GlobalKinds(), Now: time.Now()})
+		_, err := s.Append(context.Background(),
+			events.AppendInput{Tenant: p.Tenant, Events: page, Open: views.GlobalKinds(), Now: time.Now()})
 		require.NoError(t, err)
 	}
 }
@@ -50,7 +52,8 @@ func appendEvents(t testing.TB, s *store.Store, p schema.Principal, list ...ledg
 // thoughts are n events of the principal's agent.
 func thoughts(p schema.Principal, from, n int) (out []ledger.Event) {
 	for i := from; i < from+n; i++ {
-		out = append(out, says(fmt.Sprintf("e%d", i), p.Agent, ledger.KindAgentThought, fmt.Sprintf("thought %d is secretive", i)))
+		out = append(out, says(fmt.Sprintf("e%d", i), p.Agent, ledger.KindAgentThought,
+			fmt.Sprintf("thought %d is secretive", i)))
 	}
 	return out
 }
@@ -88,7 +91,8 @@ type countedReasoner struct {
 	answer reasoner
 }
 
-func (c *countedReasoner) Reflect(_ context.Context, _ string, span []ledger.Event) (inference.Belief, inference.Usage, error) {
+func (c *countedReasoner) Reflect(_ context.Context, _ string,
+	span []ledger.Event) (inference.Belief, inference.Usage, error) {
 	c.mu.Lock()
 	c.calls++
 	n := c.calls
@@ -113,9 +117,12 @@ func TestReflectWhenDue(t *testing.T) {
 	appendEvents(t, h.Store, p, thoughts(p, 0, 3)...)
 	require.Equal(t, api.ReflectResult{}, reflectOn(t, h, in))
 	require.Less(t, len(rawHistory(t, h.Temporal, api.ReflectWorkflowID(p, stream), "")), 9, "one task")
-	appendEvents(t, h.Store, p, says("decided", p.Agent, ledger.KindAgentThought, "From now on I bake secretive bread."))
+	appendEvents(t, h.Store, p, says("decided", p.Agent, ledger.KindAgentThought,
+		"From now on I bake secretive bread."))
 	first := reflectOn(t, h, in)
-	require.Equal(t, api.ReflectResult{Due: true, Beliefs: 1, EventID: views.ReflectionID(p.Tenant, p.Agent, stream, "decided"), Seq: 5, Covers: 4, BasedOn: first.BasedOn}, first)
+	require.Equal(t, api.ReflectResult{Due: true, Beliefs: 1,
+		EventID: views.ReflectionID(p.Tenant, p.Agent, stream, "decided"), Seq: 5, Covers: 4, BasedOn: first.BasedOn},
+		first)
 	require.Empty(t, barers(t, h.Temporal, api.ReflectWorkflowID(p, stream), "", "secretive"))
 	beliefs := believedIn(t, h.Store, p.Tenant)
 	require.Len(t, beliefs, 1)
@@ -136,7 +143,8 @@ func TestReflectWhenDue(t *testing.T) {
 	require.Equal(t, 7, reflectOn(t, h, in).Covers)
 }
 
-// An agent with many pending events makes several beliefs in one run, the oldest first, and none past the event that it was
+// An agent with many pending events makes several beliefs in one run, the oldest first, and none past the event that it
+// was
 // asked about.
 func TestReflectOnABacklog(t *testing.T) {
 	t.Parallel()
@@ -162,7 +170,8 @@ func TestReflectContinuesAsNew(t *testing.T) {
 	appendEvents(t, h.Store, p, thoughts(p, 0, 51*views.MaxSpan)...)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	out, err := mneme.Reflect(ctx, h.Temporal, h.TaskQueue, api.ReflectInput{Principal: p, Stream: stream, Threshold: 8})
+	out, err := mneme.Reflect(ctx, h.Temporal, h.TaskQueue,
+		api.ReflectInput{Principal: p, Stream: stream, Threshold: 8})
 	require.NoError(t, err)
 	require.Equal(t, 51, out.Beliefs)
 }
@@ -179,7 +188,8 @@ func TestReflectStartedTwice(t *testing.T) {
 	errs := make([]error, 4)
 	for i := range results {
 		wg.Go(func() {
-			results[i], errs[i] = mneme.Reflect(context.Background(), h.Temporal, h.TaskQueue, api.ReflectInput{Principal: p, Stream: stream, Threshold: 8})
+			results[i], errs[i] = mneme.Reflect(context.Background(), h.Temporal, h.TaskQueue,
+				api.ReflectInput{Principal: p, Stream: stream, Threshold: 8})
 		})
 	}
 	wg.Wait()
@@ -189,7 +199,9 @@ func TestReflectStartedTwice(t *testing.T) {
 		require.NoError(t, errs[i])
 		require.True(t, !r.Due || r.EventID == beliefs[0].ID)
 	}
-	require.True(t, slices.ContainsFunc(results, func(r api.ReflectResult) bool { return r.Due && r.Covers == 8 && r.BasedOn > 0 }))
+	require.True(t, slices.ContainsFunc(results, func(r api.ReflectResult) bool {
+		return r.Due && r.Covers == 8 && r.BasedOn > 0
+	}))
 }
 
 // A belief that cites what its agent was not given is refused, and so is one that says or cites nothing. Nothing is
@@ -200,9 +212,12 @@ func TestReflectRefusesBadBeliefs(t *testing.T) {
 		belief  inference.Belief
 		refused string
 	}{
-		"an invented id":              {inference.Belief{Text: "canary", BasedOn: []string{"e1", "invented"}}, "based_on[1]: is not an event that the reasoner was given"},
-		"another's private event":     {inference.Belief{Text: "canary", BasedOn: []string{"private"}}, "based_on[0]: is not an event that the reasoner was given"},
-		"an event before the span":    {inference.Belief{Text: "canary", BasedOn: []string{"before"}}, "based_on[0]: is not an event that the reasoner was given"},
+		"an invented id": {inference.Belief{Text: "canary", BasedOn: []string{"e1", "invented"}},
+			"based_on[1]: is not an event that the reasoner was given"},
+		"another's private event": {inference.Belief{Text: "canary", BasedOn: []string{"private"}},
+			"based_on[0]: is not an event that the reasoner was given"},
+		"an event before the span": {inference.Belief{Text: "canary", BasedOn: []string{"before"}},
+			"based_on[0]: is not an event that the reasoner was given"},
 		"nothing cited":               {inference.Belief{Text: "canary"}, "based_on: must name at least one event"},
 		"nothing said":                {inference.Belief{BasedOn: []string{"e1"}}, "belief: is required"},
 		"an answer that says nothing": {inference.Belief{Text: "unusable"}, "it is empty or was cut off"},
@@ -222,7 +237,8 @@ func TestReflectRefusesBadBeliefs(t *testing.T) {
 			h := testkit.NewHarness(t, change)
 			appendEvents(t, h.Store, p, says("before", p.Agent, ledger.KindAgentSpoke, "hello"))
 			require.Equal(t, 1, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 1}).Beliefs)
-			appendEvents(t, h.Store, p, append(thoughts(p, 0, 4), says("private", "other", ledger.KindAgentThought, "mine"))...)
+			appendEvents(t, h.Store, p, append(thoughts(p, 0, 4),
+				says("private", "other", ledger.KindAgentThought, "mine"))...)
 			out := reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 2})
 			require.Equal(t, api.ReflectResult{Due: true, Refused: c.refused, Tokens: 30}, out)
 			require.Equal(t, 4, asked.calls, "it is asked three times")
@@ -260,7 +276,8 @@ func TestReflectAsksAModelAgain(t *testing.T) {
 	require.NotContains(t, out.Refused, "canary")
 }
 
-// Evidence that is erased while the reasoner thinks is not cited: it is asked again without it. Where all of the span is
+// Evidence that is erased while the reasoner thinks is not cited: it is asked again without it. Where all of the span
+// is
 // erased there is no belief.
 func TestReflectOnErasedEvidence(t *testing.T) {
 	t.Parallel()
@@ -292,11 +309,13 @@ func TestReflectOnErasedEvidence(t *testing.T) {
 		require.Equal(t, [][]string{{"e0", "e1", "e2", "e3"}, {"e1", "e2"}}, spans)
 		require.Equal(t, 2, out.Covers)
 		r, _ := ledger.Payload[ledger.Reflection](believedIn(t, h.Store, p.Tenant)[0])
-		require.Equal(t, ledger.Reflection{Belief: "it is so", BasedOn: []string{"e1", "e2"}, Covers: 2, Through: "e2"}, r)
+		require.Equal(t, ledger.Reflection{Belief: "it is so", BasedOn: []string{"e1", "e2"}, Covers: 2, Through: "e2"},
+			r)
 	}
 }
 
-// A belief has at least the class of its evidence and of its own words, and is not seen by those that the request or the
+// A belief has at least the class of its evidence and of its own words, and is not seen by those that the request or
+// the
 // deployment excludes.
 func TestReflectionKeepsToItself(t *testing.T) {
 	t.Parallel()
@@ -313,7 +332,9 @@ func TestReflectionKeepsToItself(t *testing.T) {
 		high.Sensitivity = schema.SensitivityHigh
 		appendEvents(t, h.Store, p, high)
 		require.False(t, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 1}).Due, "above its ceiling")
-		require.True(t, reflectOn(t, h, api.ReflectInput{Principal: p, Threshold: 1, Visibility: c.asked, MaxSensitivity: schema.SensitivityHigh}).Due)
+		require.True(t, reflectOn(t, h,
+			api.ReflectInput{Principal: p, Threshold: 1, Visibility: c.asked,
+				MaxSensitivity: schema.SensitivityHigh}).Due)
 		made := believedIn(t, h.Store, p.Tenant)
 		require.Equal(t, []any{c.want, schema.SensitivityHigh}, []any{made[0].Visibility, made[0].Sensitivity}, "%v", c)
 	}
@@ -326,7 +347,8 @@ func TestReflectRefusesRequests(t *testing.T) {
 	_, err := mneme.Reflect(context.Background(), h.Temporal, h.TaskQueue, api.ReflectInput{})
 	var invalid *schema.ValidationError
 	require.True(t, errors.As(err, &invalid))
-	run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: uuid.NewString(), TaskQueue: h.TaskQueue},
+	run, err := h.Temporal.ExecuteWorkflow(context.Background(),
+		client.StartWorkflowOptions{ID: uuid.NewString(), TaskQueue: h.TaskQueue},
 		api.WorkflowReflect, api.ReflectInput{Principal: testkit.Principal(), Stream: "nowhere"})
 	require.NoError(t, err)
 	_, err = mneme.Outcome[api.ReflectResult](context.Background(), run)
@@ -351,7 +373,8 @@ func TestReflectingWorkerKilled(t *testing.T) {
 			s := testkit.OpenStore(t, url)
 			appendEvents(t, s, p, thoughts(p, 0, 8)...)
 			settings := func(address string) map[string]string {
-				return map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue}
+				return map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address,
+					"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue}
 			}
 			victim := testkit.StartProcess(t, settings(gate.Address))
 			owner := testkit.Owner(t, url)
@@ -368,8 +391,11 @@ func TestReflectingWorkerKilled(t *testing.T) {
 			if point == "before the append" {
 				watcher := testkit.Owner(t, url)
 				require.Eventually(t, func() bool {
-					waiting := testkit.Strings(t, watcher, `SELECT query FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%mneme_append_events%'
-						AND cardinality(pg_blocking_pids(pid)) > 0 AND `+fmt.Sprint(owner.PgConn().PID())+` = ANY(pg_blocking_pids(pid))`)
+					waiting := testkit.Strings(t, watcher,
+						`SELECT query FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+							AND query LIKE '%mneme_append_events%'
+						AND cardinality(pg_blocking_pids(pid)) > 0 AND `+fmt.Sprint(owner.PgConn().PID())+
+							` = ANY(pg_blocking_pids(pid))`)
 					return len(waiting) > 0
 				}, 30*time.Second, 20*time.Millisecond, victim.Output())
 			} else {
@@ -382,7 +408,8 @@ func TestReflectingWorkerKilled(t *testing.T) {
 			require.NoError(t, err)
 			beliefs := believedIn(t, s, p.Tenant)
 			require.Len(t, beliefs, 1)
-			require.Equal(t, api.ReflectResult{Due: true, Beliefs: 1, EventID: beliefs[0].ID, Seq: 9, Covers: 8, BasedOn: out.BasedOn}, out)
+			require.Equal(t, api.ReflectResult{Due: true, Beliefs: 1, EventID: beliefs[0].ID, Seq: 9, Covers: 8,
+				BasedOn: out.BasedOn}, out)
 			require.NotZero(t, out.BasedOn)
 			require.False(t, strings.Contains(out.EventID, p.Tenant))
 		})

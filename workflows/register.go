@@ -166,8 +166,9 @@ func Register(w worker.Registry, d Dependencies) {
 		Now: d.Now})
 	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
 	recaller := d.recaller()
-	recalling := &activities.Recalling{Recaller: recaller, Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
-		Index: d.MemoryIndex}}
+	recalling := &activities.Recalling{Recaller: recaller,
+		Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
+			Index: d.MemoryIndex}}
 	w.RegisterActivity(recalling)
 	w.RegisterActivity(&topics.Topics{Store: d.Store, Recaller: recalling.Recaller, Writer: d.Brain.TopicWriter,
 		Budget: d.TokenBudget, Held: d.BudgetHeld, Now: d.Now})

@@ -104,7 +104,8 @@ func (run *reindex) build(ctx workflow.Context) error {
 		}
 	}
 	var dropped indexing.DropResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("drop what is not searched any more")),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		flow.IndexOptions("drop what is not searched any more")),
 		indexer.DropRetired).Get(ctx, &dropped)
 	run.Dropped += dropped.Dropped
 	return err
@@ -130,11 +131,13 @@ func (run *reindex) fill(ctx workflow.Context) error {
 		var page indexing.FillResult
 		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
 			flow.IndexOptions("bring memories to the new generation")), indexer.FillGeneration,
-			indexing.FillRequest{Generation: run.Generation.ID, Cursor: run.Cursor, MaxPages: pagesPerFill}).Get(ctx, &page)
+			indexing.FillRequest{Generation: run.Generation.ID, Cursor: run.Cursor,
+				MaxPages: pagesPerFill}).Get(ctx, &page)
 		if err != nil {
 			return err
 		}
-		run.Filled, run.Embedded, run.Refused = run.Filled+page.Memories, run.Embedded+page.Embedded, run.Refused+page.Refused
+		run.Filled, run.Embedded, run.Refused = run.Filled+page.Memories, run.Embedded+page.Embedded, run.Refused+
+			page.Refused
 		run.Cursor, run.FilledAll = page.Cursor, page.Done
 		run.show(ctx, api.PhaseFill)
 		if !run.FilledAll && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
@@ -175,12 +178,14 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		}
 		if run.Rounds == compareRounds {
 			return temporal.NewApplicationError(
-				fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new run takes it up",
+				fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new "+
+					"run takes it up",
 					run.Rounds, drift.Found()), api.ErrTypeUnverified)
 		}
 	}
 	run.show(ctx, api.PhaseVerify)
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("count and sample the new generation")),
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		flow.IndexOptions("count and sample the new generation")),
 		indexer.VerifyGeneration,
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
@@ -224,7 +229,8 @@ func (run *reindex) show(ctx workflow.Context, phase string, more ...temporal.Se
 	run.Phase = phase
 	run.Display.Show(ctx, phase,
 		fmt.Sprintf("%s; %d of %d memories, %d embedded, %d refused; comparison %d found %d differences",
-			run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()), more...)
+			run.Generation.Model, run.Filled, run.Memories, run.Embedded, run.Refused, run.Rounds, run.Drift.Found()),
+		more...)
 }
 
 var rebuildOptions = flow.BuildOptions("build the indexes in Postgres again", flow.IndexAttempts)

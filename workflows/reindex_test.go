@@ -55,7 +55,9 @@ func TestReindexCancelledDuringTheSwitch(t *testing.T) {
 		for _, event := range rawHistory(t, x.Temporal, run.GetID(), run.GetRunID()) {
 			asked = asked || event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED
 			known = known || asked && event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
-			require.NotEqual(t, "AbandonGeneration", event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(), "before the switch has ended")
+			require.NotEqual(t, "AbandonGeneration",
+				event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName(),
+				"before the switch has ended")
 		}
 		if !known {
 			return errors.New("not cancelled yet")
@@ -83,10 +85,13 @@ func TestAFailedSwitchGoesBack(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	generation := api.GenerationRef{ID: "8f14e45f-ceea-467f-a8d5-3e3f1b5a2f6c", Model: "m", Dimensions: 2}
-	env.OnActivity(indexingOf.BeginReindex, mock.Anything, mock.Anything).Return(indexing.BeginReindexResult{Generation: generation}, nil)
+	env.OnActivity(indexingOf.BeginReindex, mock.Anything,
+		mock.Anything).Return(indexing.BeginReindexResult{Generation: generation}, nil)
 	env.OnActivity(indexingOf.FillGeneration, mock.Anything, mock.Anything).Return(indexing.FillResult{Done: true}, nil)
-	env.OnActivity(indexingOf.CompareMemories, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true}, nil)
-	env.OnActivity(indexingOf.ComparePoints, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true}, nil)
+	env.OnActivity(indexingOf.CompareMemories, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true},
+		nil)
+	env.OnActivity(indexingOf.ComparePoints, mock.Anything, mock.Anything).Return(indexing.CompareResult{Done: true},
+		nil)
 	env.OnActivity(indexingOf.VerifyGeneration, mock.Anything, mock.Anything).Return(api.VerifyResult{}, nil)
 	env.OnActivity(indexingOf.ActivateGeneration, mock.Anything, mock.Anything).Return(refused("not today"))
 	env.OnActivity(indexingOf.SearchActive, mock.Anything).Return(nil).Once()
@@ -107,7 +112,8 @@ func TestTwoDriftChecksAtOnce(t *testing.T) {
 	defer cancel()
 	var runs []client.WorkflowRun
 	for range 2 {
-		run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck, api.DriftInput{})
+		run, err := x.Temporal.ExecuteWorkflow(ctx, clientOptions("drift", x.TaskQueue), workflows.DriftCheck,
+			api.DriftInput{})
 		require.NoError(t, err)
 		runs = append(runs, run)
 	}

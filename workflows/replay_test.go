@@ -35,27 +35,35 @@ import (
 // that are there, or be guarded by workflow.GetVersion; what it adds gets histories of its own.
 // `make histories` records those that are missing and keeps the others: each represents the version
 // that wrote it.
-var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "ingest-dead-job", "ingest-shadow", "ingest-deferred", "ingest-invalid",
+var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "ingest-dead-job", "ingest-shadow",
+	"ingest-deferred", "ingest-invalid",
 	"ingest-cancelled", "resume", "resume-refused", "sync-index",
 	"ingest-review", "review-approved", "review-expired", "review-again",
-	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused", "decay-sweep", "retention-purge",
+	"put", "put-invalid", "revise", "revise-refused", "modify", "recover", "feedback", "feedback-refused",
+	"decay-sweep", "retention-purge",
 	"reflect", "reflect-not-due", "reflect-refused",
 	"recall", "recall-invalid", "recall-invalid-shown", "get", "context", "ingest-unknown-field", "forget-invalid",
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"topic-answered", "topic-fresh", "topic-held", "topics-swept",
 	"advise", "report", "report-refused",
-	"consolidate", "consolidate-all", "extract-competence", "extract-plans", "resolve-duplicates", "compress-episodes", "update-facts",
+	"consolidate", "consolidate-all", "extract-competence", "extract-plans", "resolve-duplicates", "compress-episodes",
+	"update-facts",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
 	// Of the second form (see lean): started with search attributes, and without.
-	"lean-ingest", "lean-ingest-review", "lean-ingest-invalid", "lean-ingest-plain", "lean-put", "lean-put-invalid", "lean-recall", "lean-recall-invalid",
-	"lean-forget-confirmed", "lean-forget-invalid", "lean-feedback", "lean-decay-sweep", "lean-drift", "lean-resume-refused",
+	"lean-ingest", "lean-ingest-review", "lean-ingest-invalid", "lean-ingest-plain", "lean-put", "lean-put-invalid",
+	"lean-recall", "lean-recall-invalid",
+	"lean-forget-confirmed", "lean-forget-invalid", "lean-feedback", "lean-decay-sweep", "lean-drift",
+	"lean-resume-refused",
 	// Both sides of a continue-as-new.
-	"review-continued", "review-continues", "forget-continued", "forget-continues", "decay-sweep-continued", "decay-sweep-continues",
-	"retention-purge-continued", "retention-purge-continues", "sync-index-continued", "sync-index-continues", "drift-continued", "drift-continues",
+	"review-continued", "review-continues", "forget-continued", "forget-continues", "decay-sweep-continued",
+	"decay-sweep-continues",
+	"retention-purge-continued", "retention-purge-continues", "sync-index-continued", "sync-index-continues",
+	"drift-continued", "drift-continues",
 	"reindex-continued", "reindex-continues",
 	"session-continued", "session-continues", "session-recorded", "erase-events", "erase-events-shown", "rebuild",
 	// Of workers before the second form: a run that a newer client started, and what they continued as new.
-	"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues", "older-retention-purge-continues"}
+	"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues",
+	"older-retention-purge-continues"}
 
 func historyFile(name string) string { return filepath.Join("testdata", name+".json") }
 
@@ -81,15 +89,17 @@ func TestReplay(t *testing.T) {
 			require.NoError(t, err)
 			// Consolidate names its children after itself.
 			id := run.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowId()
-			require.NoError(t, newReplayer().ReplayWorkflowHistoryWithOptions(nil, run, worker.ReplayWorkflowHistoryOptions{
-				OriginalExecution: workflow.Execution{ID: id}}))
+			require.NoError(t, newReplayer().ReplayWorkflowHistoryWithOptions(nil, run,
+				worker.ReplayWorkflowHistoryOptions{
+					OriginalExecution: workflow.Execution{ID: id}}))
 		})
 	}
 }
 
 // Earlier versions dropped fields that they did not know: runs that were started with one replay as they were.
 func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
-	for _, name := range []string{"ingest-single", "ingest-dead-job", "ingest-invalid", "recall", "recall-invalid-shown", "get", "decay-sweep", "drift", "reindex", "review-approved", "resume"} {
+	for _, name := range []string{"ingest-single", "ingest-dead-job", "ingest-invalid", "recall",
+		"recall-invalid-shown", "get", "decay-sweep", "drift", "reindex", "review-approved", "resume"} {
 		data, err := os.ReadFile(historyFile(name))
 		require.NoError(t, err)
 		var captured history.History
@@ -101,7 +111,8 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 		input.Data, err = json.Marshal(members)
 		require.NoError(t, err)
 		replayer := worker.NewWorkflowReplayer()
-		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck, workflows.Review, workflows.DecaySweep, workflows.Recall, workflows.Get, agents.Context} {
+		for _, fn := range []any{workflows.Ingest, workflows.ResumeIngest, workflows.Reindex, workflows.DriftCheck,
+			workflows.Review, workflows.DecaySweep, workflows.Recall, workflows.Get, agents.Context} {
 			replayer.RegisterWorkflow(fn)
 		}
 		require.NoError(t, replayer.ReplayWorkflowHistory(nil, &captured), name)
@@ -111,7 +122,8 @@ func TestReplayOfRequestsWithUnknownFields(t *testing.T) {
 // Search attributes do not say which form a history has. A newer client sets them when it starts a run that an older
 // worker takes; and a run that an older worker continued as new has those that the run before it upserted.
 func TestReplayOfOlderRunsWithSearchAttributes(t *testing.T) {
-	for _, name := range []string{"older-ingest", "older-review-continues", "older-forget-continues", "older-decay-sweep-continues", "older-retention-purge-continues"} {
+	for _, name := range []string{"older-ingest", "older-review-continues", "older-forget-continues",
+		"older-decay-sweep-continues", "older-retention-purge-continues"} {
 		captured := capturedHistory(t, name)
 		began := captured.Events[0].GetWorkflowExecutionStartedEventAttributes()
 		require.Contains(t, began.GetSearchAttributes().GetIndexedFields(), mneme.AttrTenant.GetName(), name)
@@ -124,7 +136,8 @@ func TestReplayOfOlderRunsWithSearchAttributes(t *testing.T) {
 // The histories of the second form have its marker, also those that a run continues as new.
 func TestHistoriesOfTheSecondFormAreMarked(t *testing.T) {
 	for _, name := range histories {
-		if strings.HasPrefix(name, "lean-") || !strings.HasPrefix(name, "older-") && strings.Contains(name, "-continue") && !strings.HasPrefix(name, "sync-index") && !strings.HasPrefix(name, "session-") {
+		if strings.HasPrefix(name, "lean-") || !strings.HasPrefix(name, "older-") && strings.Contains(name,
+			"-continue") && !strings.HasPrefix(name, "sync-index") && !strings.HasPrefix(name, "session-") {
 			require.Contains(t, capturedHistory(t, name).String(), "lean-history", name)
 		}
 	}
@@ -209,12 +222,14 @@ func recordLean(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	p := testkit.Principal()
 	raw := func(name string, fn, in any, ok bool) {
-		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, fn, in)
+		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
+			TaskQueue: h.TaskQueue}, fn, in)
 		require.NoError(t, err)
 		require.Equal(t, ok, run.Get(ctx, nil) == nil, name)
 		record(t, h, name, run.GetID(), run.GetRunID())
 	}
-	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, "I moved to Lisbon. I work at Acme.", "Tea is served hot."))
+	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, "I moved to Lisbon. I work at Acme.",
+		"Tea is served hot."))
 	record(t, h, "lean-ingest", started.ID, started.RunID)
 	raw("lean-ingest-plain", workflows.Ingest, testkit.Request(p, schema.SourceMemory, "Rain falls on Tuesdays."), true)
 	raw("lean-ingest-invalid", workflows.Ingest, schema.IngestRequest{Principal: p}, false)
@@ -226,15 +241,19 @@ func recordLean(t *testing.T) {
 	run, answer := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "is tea served hot"})
 	record(t, h, "lean-recall", run.GetID(), run.GetRunID())
 	raw("lean-recall-invalid", workflows.Recall, schema.RecallRequest{Principal: p}, false)
-	raw("lean-feedback", workflows.Feedback, schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID, Outcome: schema.OutcomeSuccess}, true)
+	raw("lean-feedback", workflows.Feedback,
+		schema.FeedbackRequest{Operation: schema.Operation{Principal: p}, RetrievalID: answer.RetrievalID,
+			Outcome: schema.OutcomeSuccess}, true)
 	run, preview := startForget(t, h, forgetRequest(p, "", schema.Selector{IDs: result.MemoryIDs}))
 	confirmForget(t, h, p, preview)
 	receiptOf(t, run)
 	record(t, h, "lean-forget-confirmed", run.GetID(), run.GetRunID())
-	raw("lean-forget-invalid", workflows.Forget, schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{All: true}}, false)
+	raw("lean-forget-invalid", workflows.Forget,
+		schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{All: true}}, false)
 	raw("lean-decay-sweep", workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant}, true)
 	raw("lean-drift", workflows.DriftCheck, api.DriftInput{LookOnly: true}, true)
-	raw("lean-resume-refused", workflows.ResumeIngest, api.ResumeInput{Tenant: p.Tenant, JobID: uuid.NewString(), Actor: "operator:test"}, false)
+	raw("lean-resume-refused", workflows.ResumeIngest,
+		api.ResumeInput{Tenant: p.Tenant, JobID: uuid.NewString(), Actor: "operator:test"}, false)
 }
 
 // record keeps a run's history, unless one of that name exists already.
@@ -243,7 +262,8 @@ func record(t *testing.T, h *testkit.Harness, name, id, runID string) {
 	if _, err := os.Stat(historyFile(name)); err == nil {
 		return
 	}
-	encoded, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history.History{Events: rawHistory(t, h.Temporal, id, runID)})
+	encoded, err := protojson.MarshalOptions{Indent: " "}.Marshal(&history.History{Events: rawHistory(t, h.Temporal, id,
+		runID)})
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll("testdata", 0o755))
 	require.NoError(t, os.WriteFile(historyFile(name), append(encoded, '\n'), 0o644))
@@ -261,7 +281,8 @@ func recordHistories(t *testing.T) {
 	}
 	batch := testkit.Request(p, schema.SourceObservation)
 	for i := range 300 { // two ranges
-		batch.Candidates = append(batch.Candidates, schema.Candidate{Content: fmt.Sprintf("Sensor %d reads %d.", i, i*i)})
+		batch.Candidates = append(batch.Candidates,
+			schema.Candidate{Content: fmt.Sprintf("Sensor %d reads %d.", i, i*i)})
 	}
 	started, _ := h.Ingest(t, batch)
 	record(t, h, "ingest-batch", started.ID, started.RunID)
@@ -318,7 +339,8 @@ func recordHistories(t *testing.T) {
 	record(t, h, "sync-index", run.GetID(), run.GetRunID())
 
 	ctx := context.Background()
-	started, err = mneme.StartIngest(ctx, h.Temporal, h.TaskQueue, testkit.Request(p, schema.SourceObservation, "An endless candidate."))
+	started, err = mneme.StartIngest(ctx, h.Temporal, h.TaskQueue,
+		testkit.Request(p, schema.SourceObservation, "An endless candidate."))
 	require.NoError(t, err)
 	<-blocked
 	require.NoError(t, h.Temporal.CancelWorkflow(ctx, started.ID, started.RunID))
@@ -328,7 +350,8 @@ func recordHistories(t *testing.T) {
 	id, runID := startRaw(t, h, badRequests()["candidates[1].category"])
 	record(t, h, "ingest-invalid", id, runID)
 	// "ingest-unknown-field" is of a version that refused such a request, and "older-…" of one before the second form.
-	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflows.Forget,
+	run, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
+		TaskQueue: h.TaskQueue}, workflows.Forget,
 		schema.ForgetRequest{Operation: schema.Operation{Principal: p}, Selector: schema.Selector{All: true}})
 	require.NoError(t, err)
 	require.Error(t, run.Get(ctx, nil))
@@ -376,9 +399,11 @@ func recordReviews(t *testing.T, h *testkit.Harness) {
 	result, _ = moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
 	reviewWaits(t, h, result.ReviewID)
 	require.NoError(t, h.Temporal.TerminateWorkflow(ctx, result.ReviewID, "", "its proposals are to expire sooner"))
-	_, err := testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE proposals SET expires_at = NULL WHERE tenant = $1`, p.Tenant)
+	_, err := testkit.Owner(t, h.DatabaseURL).Exec(ctx, `UPDATE proposals SET expires_at = NULL WHERE tenant = $1`,
+		p.Tenant)
 	require.NoError(t, err)
-	_, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: result.ReviewID, TaskQueue: h.TaskQueue}, workflows.Review,
+	_, err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: result.ReviewID, TaskQueue: h.TaskQueue},
+		workflows.Review,
 		api.ReviewInput{Tenant: p.Tenant, BatchID: result.BatchID, ExpiresAfterSeconds: 1})
 	require.NoError(t, err)
 	require.Equal(t, 1, reviewEnds(t, h, result.ReviewID).Expired)
@@ -389,9 +414,11 @@ func recordReviews(t *testing.T, h *testkit.Harness) {
 func recordOperations(t *testing.T, h *testkit.Harness) {
 	ctx := context.Background()
 	p := testkit.Principal()
-	id, runID, _ := runPut(t, h, putRequest(t, p, putSkill("fix_linker", "Clear the cache"), putSkill("paint", "Mix the colours")))
+	id, runID, _ := runPut(t, h, putRequest(t, p, putSkill("fix_linker", "Clear the cache"),
+		putSkill("paint", "Mix the colours")))
 	record(t, h, "put", id, runID)
-	started, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflows.Put,
+	started, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
+		TaskQueue: h.TaskQueue}, workflows.Put,
 		schema.PutRequest{Operation: schema.Operation{Principal: p}})
 	require.NoError(t, err)
 	require.Error(t, started.Get(ctx, nil))
@@ -399,11 +426,13 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 
 	fact, python := putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", "")), prefers("python", "")
 	for _, name := range []string{"revise", "revise-refused"} { // the second finds another version
-		run, _ := revise(t, h.Temporal, h.TaskQueue, reviseRequest(p, schema.ReviseSupersede, &python, schema.Target{ID: fact, IfVersion: 1}))
+		run, _ := revise(t, h.Temporal, h.TaskQueue,
+			reviseRequest(p, schema.ReviseSupersede, &python, schema.Target{ID: fact, IfVersion: 1}))
 		record(t, h, name, run.GetID(), run.GetRunID())
 	}
 	who := "ana"
-	run, _ := modify(t, h, modifyRequest(p, schema.Patch{ID: fact, Tags: &[]string{"old"}}, schema.Patch{ID: uuid.NewString(), Who: &who}))
+	run, _ := modify(t, h, modifyRequest(p, schema.Patch{ID: fact, Tags: &[]string{"old"}},
+		schema.Patch{ID: uuid.NewString(), Who: &who}))
 	record(t, h, "modify", run.GetID(), run.GetRunID())
 
 	named := forgetRequest(p, "", schema.Selector{IDs: []string{fact}})
@@ -411,17 +440,21 @@ func recordOperations(t *testing.T, h *testkit.Harness) {
 	run, _ = startForget(t, h, named)
 	receiptOf(t, run)
 	record(t, h, "forget-named", run.GetID(), run.GetRunID())
-	run, err = mneme.StartRecover(ctx, h.Temporal, h.TaskQueue, schema.RecoverRequest{Operation: schema.Operation{Principal: p, Reason: "by mistake"},
-		Targets: []schema.Target{{ID: fact}}})
+	run, err = mneme.StartRecover(ctx, h.Temporal, h.TaskQueue,
+		schema.RecoverRequest{Operation: schema.Operation{Principal: p, Reason: "by mistake"},
+			Targets: []schema.Target{{ID: fact}}})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	record(t, h, "recover", run.GetID(), run.GetRunID())
 
 	for name, end := range map[string]func(client.WorkflowRun, schema.ForgetPreview){
-		"forget-confirmed": func(_ client.WorkflowRun, preview schema.ForgetPreview) { confirmForget(t, h, p, preview) },
+		"forget-confirmed": func(_ client.WorkflowRun, preview schema.ForgetPreview) {
+			confirmForget(t, h, p, preview)
+		},
 		"forget-signalled": func(run client.WorkflowRun, preview schema.ForgetPreview) {
 			for _, token := range []string{"none", forgetToken(t, h, p, preview)} {
-				require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), run.GetRunID(), api.SignalConfirm, schema.ForgetConfirmation{Token: token}))
+				require.NoError(t, h.Temporal.SignalWorkflow(ctx, run.GetID(), run.GetRunID(), api.SignalConfirm,
+					schema.ForgetConfirmation{Token: token}))
 			}
 		},
 		"forget-expired": func(client.WorkflowRun, schema.ForgetPreview) {},
@@ -453,7 +486,10 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 	rebuild := func(name string, in api.ReindexInput, before func(method, id string)) {
 		options := clientOptions(name, x.TaskQueue)
 		if before != nil {
-			x.server.Before(func(_ context.Context, method string, _ any) error { before(method, options.ID); return nil })
+			x.server.Before(func(_ context.Context, method string, _ any) error {
+				before(method, options.ID)
+				return nil
+			})
 		}
 		run, err := x.Temporal.ExecuteWorkflow(ctx, options, workflows.Reindex, in)
 		require.NoError(t, err)
@@ -486,12 +522,14 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 		}
 	})
 	owner := testkit.Owner(t, x.DatabaseURL)
-	rebuild("reindex-failed", api.ReindexInput{}, func(method, _ string) { // at its switch, there is nothing to switch to
+	// at its switch, there is nothing to switch to
+	rebuild("reindex-failed", api.ReindexInput{}, func(method, _ string) {
 		if strings.HasSuffix(method, "Points/Query") {
 			_, _ = owner.Exec(ctx, `DELETE FROM index_generations WHERE state = 'building'`)
 		}
 	})
-	run, err = h.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", h.TaskQueue), workflows.Reindex, api.ReindexInput{GraceSeconds: 1})
+	run, err = h.Temporal.ExecuteWorkflow(ctx, clientOptions("reindex", h.TaskQueue), workflows.Reindex,
+		api.ReindexInput{GraceSeconds: 1})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	record(t, h, "reindex", run.GetID(), run.GetRunID())
@@ -501,15 +539,18 @@ func recordIndex(t *testing.T, h *testkit.Harness, x indexed) {
 func recordRecalls(t *testing.T, h *testkit.Harness, p schema.Principal) {
 	run, _ := recallBy(t, h, schema.RecallRequest{Principal: p, Query: "where does Ana work"})
 	record(t, h, "recall", run.GetID(), run.GetRunID())
-	run, err := h.Temporal.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: "recall/" + uuid.NewString(), TaskQueue: h.TaskQueue},
+	run, err := h.Temporal.ExecuteWorkflow(context.Background(),
+		client.StartWorkflowOptions{ID: "recall/" + uuid.NewString(), TaskQueue: h.TaskQueue},
 		workflows.Recall, schema.RecallRequest{Principal: p})
 	require.NoError(t, err)
 	require.Error(t, run.Get(context.Background(), nil))
 	record(t, h, "recall-invalid", run.GetID(), run.GetRunID())
 	record(t, h, "recall-invalid-shown", run.GetID(), run.GetRunID())
-	got := getBy(t, h, schema.GetRequest{Principal: p, IDs: []string{uuid.NewString(), known(t, h, p, "Ana works at Acme.")[0]}})
+	got := getBy(t, h, schema.GetRequest{Principal: p,
+		IDs: []string{uuid.NewString(), known(t, h, p, "Ana works at Acme.")[0]}})
 	record(t, h, "get", got.GetID(), got.GetRunID())
-	seen, err := mneme.StartContext(context.Background(), h.Temporal, h.TaskQueue, ledger.ContextRequest{Principal: p, Streams: []string{"run/a"}, Identity: "You are the baker."})
+	seen, err := mneme.StartContext(context.Background(), h.Temporal, h.TaskQueue,
+		ledger.ContextRequest{Principal: p, Streams: []string{"run/a"}, Identity: "You are the baker."})
 	require.NoError(t, err)
 	require.NoError(t, seen.Get(context.Background(), nil))
 	record(t, h, "context", seen.GetID(), seen.GetRunID())

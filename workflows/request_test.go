@@ -29,8 +29,9 @@ const canary = "xqcanaryxq"
 func badRequests() map[string]map[string]any {
 	set := func(path string, value any) map[string]any {
 		req := map[string]any{
-			"principal":  map[string]any{"tenant": "t-" + uuid.NewString(), "agent": "a"},
-			"candidates": []any{map[string]any{"content": "The " + canary + " is a good candidate."}, map[string]any{"content": "Another " + canary + "."}},
+			"principal": map[string]any{"tenant": "t-" + uuid.NewString(), "agent": "a"},
+			"candidates": []any{map[string]any{"content": "The " + canary + " is a good candidate."},
+				map[string]any{"content": "Another " + canary + "."}},
 		}
 		var at any = req
 		steps := strings.Split(path, "/")
@@ -80,12 +81,16 @@ func badRequests() map[string]map[string]any {
 		"candidates[1].idempotency_key": set("candidates/1/idempotency_key", long),
 		"candidates[1].tags":            set("candidates/1/tags", many(40, "tag")),
 		"candidates[1].tags[0]":         set("candidates/1/tags", []any{" "}),
-		"candidates[1].refs":            set("candidates/1/refs", many(40, map[string]any{"kind": "event", "ref": "r"})),
-		"candidates[1].refs[0].kind":    set("candidates/1/refs", []any{map[string]any{"kind": "hearsay", "ref": "r"}}),
-		"candidates[1].refs[0].ref":     set("candidates/1/refs", []any{map[string]any{"kind": "event", "ref": ""}}),
-		"candidates[1].refs[0].hash":    set("candidates/1/refs", []any{map[string]any{"kind": "event", "ref": "r", "hash": long}}),
+		"candidates[1].refs": set("candidates/1/refs",
+			many(40, map[string]any{"kind": "event", "ref": "r"})),
+		"candidates[1].refs[0].kind": set("candidates/1/refs", []any{map[string]any{"kind": "hearsay", "ref": "r"}}),
+		"candidates[1].refs[0].ref":  set("candidates/1/refs", []any{map[string]any{"kind": "event", "ref": ""}}),
+		"candidates[1].refs[0].hash": set("candidates/1/refs",
+			[]any{map[string]any{"kind": "event", "ref": "r", "hash": long}}),
 	}
-	out["candidates[2].content"] = set("candidates", []any{map[string]any{"content": "one"}, map[string]any{"content": "two"}, map[string]any{"content": strings.Repeat("x", schema.MaxContentBytes+1)}})
+	out["candidates[2].content"] = set("candidates",
+		[]any{map[string]any{"content": "one"}, map[string]any{"content": "two"},
+			map[string]any{"content": strings.Repeat("x", schema.MaxContentBytes+1)}})
 	return out
 }
 
@@ -113,7 +118,8 @@ func TestBadRequestsAreRefused(t *testing.T) {
 
 		// By a client that does not.
 		id := "raw/" + uuid.NewString()
-		runs[field], err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue}, "Ingest", raw)
+		runs[field], err = h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: h.TaskQueue},
+			"Ingest", raw)
 		require.NoError(t, err)
 	}
 	for field, run := range runs {
@@ -138,10 +144,13 @@ func TestBadRequestWithUpdate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	raw := badRequests()["candidates[1].category"]
-	start := h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue,
+	start := h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
+		TaskQueue:                h.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL}, "Ingest", raw)
-	handle, err := h.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
-		UpdateOptions: client.UpdateWorkflowOptions{UpdateName: api.UpdateStaged, WaitForStage: client.WorkflowUpdateStageCompleted}})
+	handle, err := h.Temporal.UpdateWithStartWorkflow(ctx,
+		client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
+			UpdateOptions: client.UpdateWorkflowOptions{UpdateName: api.UpdateStaged,
+				WaitForStage: client.WorkflowUpdateStageCompleted}})
 	require.NoError(t, err)
 	err = handle.Get(ctx, nil)
 	var app *temporal.ApplicationError
@@ -165,15 +174,17 @@ func TestRequestsOfTheWrongShape(t *testing.T) {
 			"candidates": []any{map[string]any{"content": "A good candidate.", field: value}}}
 	}
 	for field, raw := range map[string]any{
-		"importance":       candidate("importance", canary),
-		"tags":             candidate("tags", canary),
-		"content":          candidate("content", []any{canary}),
-		"principal":        map[string]any{"principal": canary, "candidates": []any{}},
-		"candidates":       map[string]any{"principal": map[string]any{"tenant": "t", "agent": "a"}, "candidates": canary},
+		"importance": candidate("importance", canary),
+		"tags":       candidate("tags", canary),
+		"content":    candidate("content", []any{canary}),
+		"principal":  map[string]any{"principal": canary, "candidates": []any{}},
+		"candidates": map[string]any{"principal": map[string]any{"tenant": "t", "agent": "a"},
+			"candidates": canary},
 		"principal.tenant": map[string]any{},
 		"":                 canary,
 	} {
-		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Ingest", raw)
+		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
+			TaskQueue: h.TaskQueue}, "Ingest", raw)
 		require.NoError(t, err)
 		err = run.Get(ctx, nil)
 		var app *temporal.ApplicationError
@@ -189,7 +200,8 @@ func startRaw(t *testing.T, h *testkit.Harness, raw map[string]any) (id, runID s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, "Ingest", raw)
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
+		TaskQueue: h.TaskQueue}, "Ingest", raw)
 	require.NoError(t, err)
 	require.Error(t, run.Get(ctx, nil))
 	return run.GetID(), run.GetRunID()
@@ -203,17 +215,25 @@ func TestUpdatesSayWhatIsWrongWithTheRequest(t *testing.T) {
 	defer cancel()
 	whose := `"principal": {"tenant": "t", "agent": "a"}`
 	for _, test := range []struct{ workflow, update, request, field, problem string }{
-		{"Ingest", api.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "importance": "` + canary + `"}]}`, "candidates[0].importance", "must be a number"},
-		{"Ingest", api.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "CONTENT": "` + canary + `"}]}`, "candidates[0].CONTENT", "is given twice"},
-		{"Forget", api.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"all": true, "unles": "` + canary + `"}}`, "selector.unles", "unknown field"},
+		{"Ingest", api.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "importance": "` + canary +
+			`"}]}`, "candidates[0].importance", "must be a number"},
+		{"Ingest", api.UpdateStaged, `{` + whose + `, "candidates": [{"content": "x", "CONTENT": "` + canary + `"}]}`,
+			"candidates[0].CONTENT", "is given twice"},
+		{"Forget", api.UpdateSelected,
+			`{` + whose + `, "reason": "r", "selector": {"all": true, "unles": "` + canary + `"}}`, "selector.unles",
+			"unknown field"},
 		{"Ingest", api.UpdateStaged, `["` + canary + `"]`, "(json)", "must be an object"},
-		{"Forget", api.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"ids": "` + canary + `"}}`, "selector.ids", "must be a list"},
+		{"Forget", api.UpdateSelected, `{` + whose + `, "reason": "r", "selector": {"ids": "` + canary + `"}}`,
+			"selector.ids", "must be a list"},
 		{"Forget", api.UpdateSelected, `{` + whose + `, "selector": {"all": true}}`, "reason", "is required"},
 	} {
-		start := h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue,
+		start := h.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
+			TaskQueue:                h.TaskQueue,
 			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL}, test.workflow, raw(test.request))
-		handle, err := h.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
-			UpdateOptions: client.UpdateWorkflowOptions{UpdateName: test.update, WaitForStage: client.WorkflowUpdateStageCompleted}})
+		handle, err := h.Temporal.UpdateWithStartWorkflow(ctx,
+			client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
+				UpdateOptions: client.UpdateWorkflowOptions{UpdateName: test.update,
+					WaitForStage: client.WorkflowUpdateStageCompleted}})
 		require.NoError(t, err, test.request)
 		err = handle.Get(ctx, nil)
 		var app *temporal.ApplicationError
@@ -237,12 +257,15 @@ func TestFieldsOfNewerClients(t *testing.T) {
 	p := testkit.Principal()
 	whose := map[string]any{"tenant": p.Tenant, "agent": p.Agent, "team": "new"}
 	start := func(workflow string, in any, out any) error {
-		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(), TaskQueue: h.TaskQueue}, workflow, in)
+		run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "raw/" + uuid.NewString(),
+			TaskQueue: h.TaskQueue}, workflow, in)
 		require.NoError(t, err)
 		return run.Get(ctx, out)
 	}
 	var ingested api.IngestResult
-	require.NoError(t, start("Ingest", map[string]any{"principal": whose, "candidates": []any{map[string]any{"content": "Tea is served hot.", "mood": canary}}}, &ingested))
+	require.NoError(t, start("Ingest",
+		map[string]any{"principal": whose,
+			"candidates": []any{map[string]any{"content": "Tea is served hot.", "mood": canary}}}, &ingested))
 	require.ElementsMatch(t, []string{"principal.team", "candidates[0].mood"}, ingested.Ignored)
 	require.Len(t, ingested.MemoryIDs, 1)
 	var answer schema.RecallResponse
@@ -250,13 +273,16 @@ func TestFieldsOfNewerClients(t *testing.T) {
 	require.ElementsMatch(t, []string{"principal.team", "tone"}, answer.Meta.Ignored)
 	require.NotEmpty(t, answer.Results)
 	var judged schema.FeedbackResult
-	require.NoError(t, start("Feedback", map[string]any{"principal": whose, "retrieval_id": answer.RetrievalID, "outcome": "success", "stars": 5}, &judged))
+	require.NoError(t, start("Feedback",
+		map[string]any{"principal": whose, "retrieval_id": answer.RetrievalID, "outcome": "success", "stars": 5},
+		&judged))
 	require.NotEmpty(t, judged.Items)
 	require.NoError(t, start("DecaySweep", map[string]any{"tenant": p.Tenant, "gently": true}, nil))
 
 	db := testkit.Owner(t, h.DatabaseURL)
 	before := testkit.Digest(t, db, "memories", "true")
-	guarded := map[string]any{"principal": map[string]any{"tenant": p.Tenant, "agent": p.Agent}, "reason": "r", "only_if": canary}
+	guarded := map[string]any{"principal": map[string]any{"tenant": p.Tenant, "agent": p.Agent}, "reason": "r",
+		"only_if": canary}
 	for workflow, more := range map[string]map[string]any{
 		"Forget":  {"selector": map[string]any{"ids": ingested.MemoryIDs}, "execute": true},
 		"Modify":  {"patches": []any{map[string]any{"id": ingested.MemoryIDs[0], "pinned": true}}},

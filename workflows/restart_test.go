@@ -36,15 +36,19 @@ func interrupted(t *testing.T, databaseURL, temporalAddress string, disturb func
 		}
 		pause(call.Kind)
 		return testkit.ExtractionOf([]memory.Fact{{Content: "It is known that " + call.Data}},
-			memory.Triple{Source: "Atlas", Relationship: "mentioned_with", Target: strings.Fields(call.Data)[0], Confidence: 0.9})
+			memory.Triple{Source: "Atlas", Relationship: "mentioned_with", Target: strings.Fields(call.Data)[0],
+				Confidence: 0.9})
 	}
 	learn := func(url, address string) map[string][]string {
 		model := testkit.NewModel(t, answer)
-		h := testkit.NewHarnessAt(t, url, testkit.DialTemporal(t, address, nil), func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
+		h := testkit.NewHarnessAt(t, url, testkit.DialTemporal(t, address, nil), func(d *workflows.Dependencies) {
+			d.Brain = model.Brain(t)
+		})
 		p := testkit.Principal()
 		known(t, h, p, "Known: the Atlas project has several services.")
 		started, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation,
-			"Billing runs on the Atlas project.", "Search runs on the Atlas project.", "Mail runs on the Atlas project."))
+			"Billing runs on the Atlas project.", "Search runs on the Atlas project.",
+			"Mail runs on the Atlas project."))
 		require.Zero(t, result.Dead)
 		require.Empty(t, result.Deferred)
 		require.Len(t, started.Ack.MemoryIDs, 3)

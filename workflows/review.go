@@ -110,7 +110,8 @@ func (run *review) look(ctx workflow.Context) error {
 		window = int64(flow.ReviewWindow / time.Second)
 	}
 	var st pipeline.ReviewState
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("see what is open", flow.ReviewAttempts)),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("see what is open",
+		flow.ReviewAttempts)),
 		reviewing.OpenReview,
 		activities.OpenRequest{ReviewRef: run.ref, WindowSeconds: window}).Get(ctx, &st)
 	if err != nil {

@@ -51,10 +51,12 @@ func newDesk(t *testing.T, open int) *desk {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	d := &desk{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), state: pipeline.ReviewState{Agent: "a", Project: "p", Open: open}}
+	d := &desk{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(),
+		state: pipeline.ReviewState{Agent: "a", Project: "p", Open: open}}
 	d.SetTestTimeout(20 * time.Second)
 	workflows.Register(d.TestWorkflowEnvironment, workflows.Dependencies{})
-	d.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.OpenRequest) (pipeline.ReviewState, error) {
+	d.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.OpenRequest) (pipeline.ReviewState, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.state.NextAt == nil && d.state.Open > 0 {
@@ -63,7 +65,8 @@ func newDesk(t *testing.T, open int) *desk {
 		}
 		return d.state, nil
 	}).Maybe()
-	d.OnActivity(reviewingOf.ExpireProposals, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.ExpireRequest) (activities.ExpireResult, error) {
+	d.OnActivity(reviewingOf.ExpireProposals, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.ExpireRequest) (activities.ExpireResult, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.given = append(d.given, in.Before)
@@ -77,7 +80,8 @@ func newDesk(t *testing.T, open int) *desk {
 		return activities.ExpireResult{Expired: ended, More: d.state.Open > 0}, nil
 	}).Maybe()
 	d.OnActivity(acceptingOf.Accept, mock.Anything, mock.Anything).Return(activities.Refusal{}, nil).Maybe()
-	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context, ref schema.OperationRef) (schema.ReviewResult, error) {
+	d.OnActivity(reviewingOf.DecideProposal, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		ref schema.OperationRef) (schema.ReviewResult, error) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.decided = append(d.decided, ref)
@@ -91,7 +95,8 @@ func newDesk(t *testing.T, open int) *desk {
 }
 
 func rejection(tenant string) schema.ReviewRequest {
-	return schema.ReviewRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: tenant, Agent: "a"}, Actor: "operator:rita", Reason: "no"},
+	return schema.ReviewRequest{Operation: schema.Operation{Principal: schema.Principal{Tenant: tenant, Agent: "a"},
+		Actor: "operator:rita", Reason: "no"},
 		ProposalID: uuid.NewString(), Decision: schema.DecisionReject}
 }
 
@@ -132,7 +137,8 @@ func (d *desk) run(t *testing.T, in api.ReviewInput) (api.ReviewProgress, error)
 
 func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
 	t.Parallel()
-	for window, in := range map[time.Duration]api.ReviewInput{flow.ReviewWindow: {}, time.Hour: {ExpiresAfterSeconds: 3600}} {
+	for window, in := range map[time.Duration]api.ReviewInput{flow.ReviewWindow: {},
+		time.Hour: {ExpiresAfterSeconds: 3600}} {
 		d := newDesk(t, 3)
 		began := d.Now()
 		d.send(time.Minute, "1", rejection("t"))
@@ -199,7 +205,8 @@ func TestReviewRefusesWhatIsNoDecision(t *testing.T) {
 	worse.ProposalID = "x"
 	worst := rejection("t")
 	worst.Decision = "perhaps"
-	for field, req := range map[string]schema.ReviewRequest{"reason": bad, "proposal_id": worse, "decision": worst, "principal.tenant": rejection("other")} {
+	for field, req := range map[string]schema.ReviewRequest{"reason": bad, "proposal_id": worse, "decision": worst,
+		"principal.tenant": rejection("other")} {
 		d := newDesk(t, 1)
 		r := d.send(time.Minute, "1", req)
 		_, err := d.run(t, api.ReviewInput{})
@@ -229,7 +236,8 @@ func TestReviewOutlastsAnOutage(t *testing.T) {
 	env := suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
 	calls := 0
-	env.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(context.Context, activities.OpenRequest) (pipeline.ReviewState, error) {
+	env.OnActivity(reviewingOf.OpenReview, mock.Anything, mock.Anything).Return(func(context.Context,
+		activities.OpenRequest) (pipeline.ReviewState, error) {
 		if calls++; calls < 200 {
 			return pipeline.ReviewState{}, errors.New("postgres is away")
 		}
@@ -246,7 +254,8 @@ func TestIngestStartsAReviewAndDoesNotWait(t *testing.T) {
 		s := newStage(t, nil)
 		s.toReview = waiting
 		var reviews []api.ReviewInput
-		s.OnWorkflow(workflows.Review, mock.Anything, mock.Anything).Return(func(_ workflow.Context, in api.ReviewInput) (api.ReviewProgress, error) {
+		s.OnWorkflow(workflows.Review, mock.Anything, mock.Anything).Return(func(_ workflow.Context,
+			in api.ReviewInput) (api.ReviewProgress, error) {
 			reviews = append(reviews, in)
 			return api.ReviewProgress{}, errors.New("this is nothing to an ingest")
 		}).Maybe()
@@ -274,7 +283,8 @@ func TestIngestOfTheFirstVersionStartsNoReview(t *testing.T) {
 }
 
 // moved ingests a fact and another that replaces it, which the default policy leaves to a person.
-func moved(t *testing.T, h *testkit.Harness, p schema.Principal, texts ...string) (api.IngestResult, schema.ReviewItem) {
+func moved(t *testing.T, h *testkit.Harness, p schema.Principal,
+	texts ...string) (api.IngestResult, schema.ReviewItem) {
 	t.Helper()
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, texts[0]))
 	req := testkit.Request(p, schema.SourceMemory, texts[1])
@@ -291,7 +301,8 @@ func moved(t *testing.T, h *testkit.Harness, p schema.Principal, texts ...string
 }
 
 func decision(p schema.Principal, item schema.ReviewItem, d schema.Decision) schema.ReviewRequest {
-	return schema.ReviewRequest{Operation: schema.Operation{Principal: p, Actor: "operator:rita", Reason: "she told me herself"}, ProposalID: item.ProposalID, Decision: d}
+	return schema.ReviewRequest{Operation: schema.Operation{Principal: p, Actor: "operator:rita",
+		Reason: "she told me herself"}, ProposalID: item.ProposalID, Decision: d}
 }
 
 func decide(t *testing.T, h *testkit.Harness, req schema.ReviewRequest, batch string) schema.ReviewResult {
@@ -363,8 +374,9 @@ func runOf(t *testing.T, c client.Client, id string) string {
 func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
-		"updates are off":      {"Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},
-		"the target is pinned": {"critical: Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},
+		"updates are off": {"Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},
+		"the target is pinned": {"critical: Dana prefers Go for backend services.",
+			"Dana prefers Rust for backend services."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -372,7 +384,8 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			p, ctx := testkit.Principal(), context.Background()
 			result, item := moved(t, h, p, texts...)
 			require.Equal(t, schema.ActionUpdate, item.Action)
-			require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID), "the ingest did not wait for it")
+			require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, h.Temporal, result.ReviewID),
+				"the ingest did not wait for it")
 			runID := runOf(t, h.Temporal, result.ReviewID)
 			reviewWaits(t, h, result.ReviewID)
 			for _, event := range rawHistory(t, h.Temporal, batchRun(t, h, p, result.BatchID), "") {
@@ -380,7 +393,8 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			}
 			r := recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder}
 			recalled := func() (out []string) {
-				answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p, Query: "What does Dana prefer for backend services?"})
+				answer, err := r.Recall(ctx, schema.RecallRequest{Principal: p,
+					Query: "What does Dana prefer for backend services?"})
 				require.NoError(t, err)
 				for _, found := range answer.Results {
 					out = append(out, found.Content)
@@ -402,7 +416,8 @@ func TestAChangedPreferenceWaitsForApproval(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, old.Lifecycle.Pinned, successor.Lifecycle.Pinned)
 
-			require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID), "it was the run that the ingest started")
+			require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID),
+				"it was the run that the ingest started")
 			// The run has ended; a decision still has its answer.
 			again := decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID)
 			require.Equal(t, schema.ReviewDecided, again.Status)
@@ -430,7 +445,8 @@ func TestADecisionNeedsNoRun(t *testing.T) {
 	// Of what is not there, too.
 	missing := item
 	missing.ProposalID = uuid.NewString()
-	require.Equal(t, schema.ReviewNotFound, decide(t, h, decision(p, missing, schema.DecisionReject), uuid.NewString()).Status)
+	require.Equal(t, schema.ReviewNotFound,
+		decide(t, h, decision(p, missing, schema.DecisionReject), uuid.NewString()).Status)
 	var invalid *schema.ValidationError
 	_, err := mneme.Decide(context.Background(), h.Temporal, h.TaskQueue, decision(p, item, "perhaps"), result.BatchID)
 	require.ErrorAs(t, err, &invalid)
@@ -488,7 +504,8 @@ func TestAReviewSurvivesItsWorker(t *testing.T) {
 	namespace := testkit.NewNamespace(t, address)
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
-	settings := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
+	settings := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": address,
+		"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue}
 	victim := testkit.StartProcess(t, settings)
 	p := testkit.Principal()
 	result, item := moved(t, h, p, "Dana lives in Lisbon.", "Dana lives in Porto.")
@@ -496,7 +513,8 @@ func TestAReviewSurvivesItsWorker(t *testing.T) {
 	runID := runOf(t, c, result.ReviewID)
 	require.Equal(t, enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, statusOf(t, c, result.ReviewID))
 	testkit.StartProcess(t, settings)
-	require.Equal(t, schema.ReviewApplied, decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
+	require.Equal(t, schema.ReviewApplied,
+		decide(t, h, decision(p, item, schema.DecisionApprove), result.BatchID).Status)
 	require.Equal(t, api.ReviewProgress{Approved: 1}, runEnds(t, h, result.ReviewID, runID))
 }
 
@@ -533,7 +551,8 @@ func TestAReplayedJobKeepsTheReviewOfItsBatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, items, 2)
 	for _, item := range items {
-		require.Equal(t, schema.ReviewRejected, decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID).Status)
+		require.Equal(t, schema.ReviewRejected,
+			decide(t, h, decision(p, item, schema.DecisionReject), result.BatchID).Status)
 	}
 	require.Equal(t, 2, reviewEnds(t, h, result.ReviewID).Rejected)
 }

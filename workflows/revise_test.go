@@ -27,7 +27,8 @@ func prefers(language, conditions string) schema.MemoryRecord {
 	if conditions != "" {
 		validity = `{"mode":"conditional","conditions":` + conditions + `}`
 	}
-	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: "The user prefers " + language + ".", Confidence: 0.9, Importance: 0.8, Salience: 1, SourceTrust: 1,
+	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: "The user prefers " + language + ".",
+		Confidence: 0.9, Importance: 0.8, Salience: 1, SourceTrust: 1,
 		Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event", Ref: "evt://1"}}},
 		Payload:    json.RawMessage(`{"kind":"semantic","evidence":[{"kind":"event","ref":"evt://told"}],"subject":"user","predicate":"prefers_backend_language","object":"` + language + `","validity":` + validity + `}`)}
 }
@@ -37,7 +38,8 @@ func putRecord(t testing.TB, c client.Client, queue string, p schema.Principal, 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	run, err := mneme.StartPut(ctx, c, queue, schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{m}})
+	run, err := mneme.StartPut(ctx, c, queue,
+		schema.PutRequest{Operation: schema.Operation{Principal: p}, Records: []schema.MemoryRecord{m}})
 	require.NoError(t, err)
 	result, err := mneme.Outcome[schema.PutResult](ctx, run)
 	require.NoError(t, err)
@@ -45,12 +47,15 @@ func putRecord(t testing.TB, c client.Client, queue string, p schema.Principal, 
 	return result.Items[0].ID
 }
 
-func reviseRequest(p schema.Principal, action schema.ReviseAction, record *schema.MemoryRecord, targets ...schema.Target) schema.ReviseRequest {
-	return schema.ReviseRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "said so later"}, Action: action, Record: record,
+func reviseRequest(p schema.Principal, action schema.ReviseAction, record *schema.MemoryRecord,
+	targets ...schema.Target) schema.ReviseRequest {
+	return schema.ReviseRequest{Operation: schema.Operation{Principal: p, Actor: "person:mia", Reason: "said so later"},
+		Action: action, Record: record,
 		Targets: targets, Evidence: []schema.Ref{{Kind: "event", Ref: "evt://2"}}}
 }
 
-func revise(t testing.TB, c client.Client, queue string, req schema.ReviseRequest) (client.WorkflowRun, schema.ReviseResult) {
+func revise(t testing.TB, c client.Client, queue string,
+	req schema.ReviseRequest) (client.WorkflowRun, schema.ReviseResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -72,7 +77,8 @@ func TestPreferenceIsForked(t *testing.T) {
 	req := reviseRequest(p, schema.ReviseFork, &python, schema.Target{ID: golang, IfVersion: 1})
 	_, result := revise(t, h.Temporal, h.TaskQueue, req)
 	require.Equal(t, schema.ReviseOverlap, result.Status, "a global preference leaves no room")
-	req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
+	req.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
+		Conditions: json.RawMessage(`{"project_kind":"backend_service"}`)}
 	req.OperationID = "fork-1"
 	run, result := revise(t, h.Temporal, h.TaskQueue, req)
 	require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
@@ -80,8 +86,9 @@ func TestPreferenceIsForked(t *testing.T) {
 
 	ctx := context.Background()
 	for kind, want := range map[string][]string{
-		`{"project_kind":"data_science"}`: {"The user prefers python."}, `{"project_kind":"backend_service"}`: {"The user prefers go."},
-		`{"project_kind":"game"}`: {}, `{}`: {"The user prefers go.", "The user prefers python."},
+		`{"project_kind":"data_science"}`:    {"The user prefers python."},
+		`{"project_kind":"backend_service"}`: {"The user prefers go."},
+		`{"project_kind":"game"}`:            {}, `{}`: {"The user prefers go.", "The user prefers python."},
 	} {
 		page, err := h.Store.List(ctx, pg.Filter{Principal: p, Context: json.RawMessage(kind)}, pg.Page{})
 		require.NoError(t, err)
@@ -102,7 +109,8 @@ func TestPreferenceIsForked(t *testing.T) {
 	again, same := revise(t, h.Temporal, h.TaskQueue, req)
 	require.Equal(t, run.GetRunID(), again.GetRunID())
 	require.Equal(t, result, same)
-	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue}, workflows.Revise, req)
+	anew, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: run.GetID(), TaskQueue: h.TaskQueue},
+		workflows.Revise, req)
 	require.NoError(t, err)
 	require.NotEqual(t, run.GetRunID(), anew.GetRunID())
 	same, err = mneme.Outcome[schema.ReviseResult](ctx, anew)
@@ -123,10 +131,12 @@ func TestReviseKeepsContentOutOfItsHistory(t *testing.T) {
 	p := testkit.Principal()
 	id := putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", ""))
 	canary := prefers("canary-7f3a", "")
-	run, result := revise(t, h.Temporal, h.TaskQueue, reviseRequest(p, schema.ReviseReconcile, &canary, schema.Target{ID: id, IfVersion: 1}))
+	run, result := revise(t, h.Temporal, h.TaskQueue,
+		reviseRequest(p, schema.ReviseReconcile, &canary, schema.Target{ID: id, IfVersion: 1}))
 	require.Equal(t, schema.ReviseApplied, result.Status)
 	require.Equal(t, schema.ReviseSupersede, result.Action)
-	events := h.Temporal.GetWorkflowHistory(context.Background(), run.GetID(), run.GetRunID(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := h.Temporal.GetWorkflowHistory(context.Background(), run.GetID(), run.GetRunID(), false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		require.NoError(t, err)
@@ -143,12 +153,15 @@ func TestReviseKeepsContentOutOfItsHistory(t *testing.T) {
 // Without an embedder a revision is not held up.
 func TestReviseWhileTheEmbedderIsDown(t *testing.T) {
 	t.Parallel()
-	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Embedder = testkit.BrokenEmbedder{Embedder: d.Brain.Embedder} })
+	h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Brain.Embedder = testkit.BrokenEmbedder{Embedder: d.Brain.Embedder}
+	})
 	p := testkit.Principal()
 	// The index is made up for later; this run does not wait for it.
 	id, err := uuid.Parse(putRecord(t, h.Temporal, h.TaskQueue, p, prefers("go", "")))
 	require.NoError(t, err)
-	_, result := revise(t, h.Temporal, h.TaskQueue, reviseRequest(p, schema.ReviseRetract, nil, schema.Target{ID: id.String(), IfVersion: 1}))
+	_, result := revise(t, h.Temporal, h.TaskQueue,
+		reviseRequest(p, schema.ReviseRetract, nil, schema.Target{ID: id.String(), IfVersion: 1}))
 	require.Equal(t, schema.ReviseApplied, result.Status)
 }
 
@@ -164,13 +177,15 @@ func TestReviseWorkerKilledBeforeAcknowledgement(t *testing.T) {
 	url := testkit.DatabaseURL(t)
 	queue := "test-" + uuid.NewString()
 	settings := func(temporal string) map[string]string {
-		return map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": temporal, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue}
+		return map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": temporal, "TEMPORAL_NAMESPACE": namespace,
+			"MNEME_TASK_QUEUE": queue}
 	}
 	victim := testkit.StartProcess(t, settings(gate.Address))
 	p := testkit.Principal()
 	id := putRecord(t, c, queue, p, prefers("go", ""))
 	python := prefers("python", "")
-	run, err := mneme.StartRevise(ctx, c, queue, reviseRequest(p, schema.ReviseSupersede, &python, schema.Target{ID: id, IfVersion: 1}))
+	run, err := mneme.StartRevise(ctx, c, queue,
+		reviseRequest(p, schema.ReviseSupersede, &python, schema.Target{ID: id, IfVersion: 1}))
 	require.NoError(t, err)
 	require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 	victim.Kill()

@@ -24,13 +24,16 @@ func TestReviseRewritesWithinTheSentence(t *testing.T) {
 	}
 	id := putRecord(t, h.Temporal, h.TaskQueue, p, record("Maya lives in Lyon and works at Acme.", "Lyon"))
 	oslo := record("", "Oslo")
-	_, result := revise(t, h.Temporal, h.TaskQueue, reviseRequest(p, schema.ReviseSupersede, &oslo, schema.Target{ID: id, IfVersion: 1}))
+	_, result := revise(t, h.Temporal, h.TaskQueue,
+		reviseRequest(p, schema.ReviseSupersede, &oslo, schema.Target{ID: id, IfVersion: 1}))
 	require.Equal(t, schema.ReviseApplied, result.Status, result.Why)
 	const sentence = "Maya lives in Oslo and works at Acme."
 	db, ctx := testkit.Owner(t, h.DatabaseURL), context.Background()
 	var content string
 	var stored pgvector.Vector
-	require.NoError(t, db.QueryRow(ctx, `SELECT m.content, e.embedding FROM memories m JOIN memory_embeddings e ON e.tenant = m.tenant AND e.memory_id = m.id WHERE m.id = $1`,
+	require.NoError(t, db.QueryRow(ctx,
+		`SELECT m.content, e.embedding FROM memories m JOIN memory_embeddings e ON e.tenant = m.tenant
+			AND e.memory_id = m.id WHERE m.id = $1`,
 		result.Created[0]).Scan(&content, &stored))
 	require.Equal(t, sentence, content)
 	want, _, err := h.Deps.Brain.Embedder.Embed(ctx, []string{sentence})

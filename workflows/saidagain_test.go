@@ -21,10 +21,12 @@ import (
 // mindful notices that somebody who prefers Go now prefers Python no more.
 type mindful struct{ inference.Decider }
 
-func (d mindful) Decide(ctx context.Context, fact memory.Fact, neighbors []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
+func (d mindful) Decide(ctx context.Context, fact memory.Fact,
+	neighbors []memory.Neighbor) (memory.Proposal, inference.Usage, error) {
 	for _, n := range neighbors {
 		if strings.Contains(fact.Content, "Go now") && strings.Contains(n.Content, "Python") {
-			return memory.Proposal{Action: schema.ActionUpdate, TargetID: n.ID, Confidence: 0.9, Reason: "another preference"}, inference.Usage{}, nil
+			return memory.Proposal{Action: schema.ActionUpdate, TargetID: n.ID, Confidence: 0.9,
+				Reason: "another preference"}, inference.Usage{}, nil
 		}
 	}
 	return d.Decider.Decide(ctx, fact, neighbors)
@@ -33,7 +35,9 @@ func (d mindful) Decide(ctx context.Context, fact memory.Fact, neighbors []memor
 // spoken takes in what Maya says in a session, and returns the memory that holds it.
 func spoken(t *testing.T, h *testkit.Harness, p schema.Principal, session, text string) (string, api.IngestResult) {
 	t.Helper()
-	started, result := h.Ingest(t, schema.IngestRequest{Principal: p, Candidates: []schema.Candidate{{Content: text, Speaker: "Maya", Session: session, SourceKind: schema.SourceUserInput}}})
+	started, result := h.Ingest(t, schema.IngestRequest{Principal: p,
+		Candidates: []schema.Candidate{{Content: text, Speaker: "Maya", Session: session,
+			SourceKind: schema.SourceUserInput}}})
 	require.Zero(t, result.Dead)
 	return started.Ack.MemoryIDs[0], result
 }
@@ -46,7 +50,8 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 	o := onlooker{t, h, testkit.Principal()}
 	ctx := context.Background()
 	sources := map[string]bool{}
-	for session, text := range map[string]string{"s1": "I prefer Python.", "s2": "I prefer Python!", "s3": "I really prefer Python."} {
+	for session, text := range map[string]string{"s1": "I prefer Python.", "s2": "I prefer Python!",
+		"s3": "I really prefer Python."} {
 		id, _ := spoken(t, h, o.p, session, text)
 		sources[id] = true
 	}
@@ -69,7 +74,8 @@ func TestASupersededFactTakesAllItsSourcesWithIt(t *testing.T) {
 	reviews, err := h.Store.ListReviews(ctx, o.p, pipeline.ReviewFilter{}, pg.Page{})
 	require.NoError(t, err)
 	for _, item := range reviews {
-		require.Equal(t, schema.ReviewApplied, decide(t, h, decision(o.p, item, schema.DecisionApprove), result.BatchID).Status)
+		require.Equal(t, schema.ReviewApplied,
+			decide(t, h, decision(o.p, item, schema.DecisionApprove), result.BatchID).Status)
 	}
 	require.Equal(t, schema.StatusSuperseded, o.get(records[0]).Status)
 
@@ -97,7 +103,8 @@ func TestTheSameWordsAreAnsweredOnce(t *testing.T) {
 	require.Equal(t, schema.WriteCounts{Added: 1}, result.Written)
 	outcomes, err := h.Store.FactOutcomes(context.Background(), o.p.Tenant, uuid.MustParse(result.BatchID))
 	require.NoError(t, err)
-	require.Equal(t, []any{schema.ActionAdd, schema.ProposalApplied, ""}, []any{outcomes[0].Action, outcomes[0].State, outcomes[0].Skipped})
+	require.Equal(t, []any{schema.ActionAdd, schema.ProposalApplied, ""},
+		[]any{outcomes[0].Action, outcomes[0].State, outcomes[0].Skipped})
 
 	found := o.recall(schema.RecallRequest{Query: "When is the launch planned?", Limit: 10}).Results
 	require.Len(t, found, 1)
@@ -116,7 +123,8 @@ func TestTheSameWordsAreAnsweredOnce(t *testing.T) {
 	shared.Visibility = schema.VisibilityGlobal
 	_, again = h.Ingest(t, shared)
 	require.Equal(t, 1, again.Written.Added)
-	found = o.recall(schema.RecallRequest{Query: "When is the launch planned?", Limit: 10, ReadPolicy: schema.ReadShared}).Results
+	found = o.recall(schema.RecallRequest{Query: "When is the launch planned?", Limit: 10,
+		ReadPolicy: schema.ReadShared}).Results
 	require.Len(t, found, 2, "two agents say it, and each once: %v", found)
 	for _, r := range found {
 		require.Equal(t, schema.TypeSemantic, r.Type)
@@ -138,6 +146,7 @@ func TestWhatIsKnownToFewIsKeptForMany(t *testing.T) {
 	require.Zero(t, result.Dead)
 	other := o
 	other.p.Agent = "another"
-	require.Len(t, other.recall(schema.RecallRequest{Query: "When is our standup?", ReadPolicy: schema.ReadShared}).Results, 1)
+	require.Len(t, other.recall(schema.RecallRequest{Query: "When is our standup?",
+		ReadPolicy: schema.ReadShared}).Results, 1)
 	testkit.CheckInvariants(t, testkit.Owner(t, h.DatabaseURL))
 }

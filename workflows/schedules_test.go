@@ -32,7 +32,8 @@ func newSchedules(t *testing.T) (context.Context, mneme.Schedules) {
 	address := testkit.TemporalAddress(t)
 	namespace := testkit.NewNamespace(t, address)
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
-	return ctx, mneme.Schedules{Client: c, Namespace: namespace, TaskQueue: "test-" + uuid.NewString(), Index: "pgvector"}
+	return ctx, mneme.Schedules{Client: c, Namespace: namespace, TaskQueue: "test-" + uuid.NewString(),
+		Index: "pgvector"}
 }
 
 func outcomes(applied []mneme.AppliedSchedule) map[string]string {
@@ -63,36 +64,44 @@ func TestDefaultSchedules(t *testing.T) {
 func TestSchedulesFileIsStrict(t *testing.T) {
 	t.Parallel()
 	for problem, text := range map[string]string{
-		"schedules: is required":                                "",
-		"schedules: must be a list":                             "schedules: 3",
-		"(file): must be a mapping":                             "- 1",
-		"(yaml): must be one document":                          "schedules: []\n---\nschedules: []",
-		"(yaml): ":                                              "schedules: [",
-		"wheels: is unknown":                                    "wheels: []",
-		"schedules[0]: must be a mapping":                       "schedules: [decay]",
-		"schedules[0].name: is required":                        "schedules: [{every: 1h}]",
-		"schedules[0].name: must be one of decay, retention":    "schedules: [{name: dream, every: 1h}]",
-		"schedules[1].name: is the name of schedules[0] too":    "schedules: [{name: decay, every: 1h}, {name: decay, every: 2h}]",
-		"schedules[0].evry: is unknown":                         "schedules: [{name: decay, evry: 1h}]",
-		"schedules[0].every: is given twice":                    "schedules: [{name: decay, every: 1h, every: 2h}]",
-		"schedules[0].every: is required, or calendar":          "schedules: [{name: decay}]",
-		"schedules[0].every: must be a duration":                "schedules: [{name: decay, every: soon}]",
-		"schedules[0].every: must be in whole seconds":          "schedules: [{name: decay, every: 90001ms}]",
-		"schedules[0].every: must be at least 1m0s (line 1)":    "schedules: [{name: decay, every: 59s}]",
-		"schedules[0].every: must be at least 10s":              "schedules: [{name: sync_index, every: 5s}]",
-		"schedules[0].every: must be at most 744h0m0s":          "schedules: [{name: decay, every: 9999h}]",
-		"schedules[0].jitter: must be at most 59m59s":           "schedules: [{name: decay, every: 1h, jitter: 1h}]",
-		"schedules[0].jitter: must be at least 0s":              "schedules: [{name: decay, every: 1h, jitter: -1s}]",
-		"schedules[0].catch_up: must be at least 10s":           "schedules: [{name: decay, every: 1h, catch_up: 1s}]",
-		"schedules[0].pause_on_failure: must be true or false":  "schedules: [{name: decay, every: 1h, pause_on_failure: 2}]",
-		"schedules[0].note: must be a text of one line":         "schedules: [{name: decay, every: 1h, note: \"a\\nb\"}]",
-		"schedules[0].calendar: does not go with every":         "schedules: [{name: decay, every: 1h, calendar: [{hour: 3}]}]",
-		"schedules[0].calendar: must be a list of 1 to 24":      "schedules: [{name: decay, calendar: []}]",
-		"schedules[0].calendar[0].second: is unknown":           "schedules: [{name: decay, calendar: [{second: 3}]}]",
-		"schedules[0].calendar[1].hour: must be numbers from 0": "schedules: [{name: decay, calendar: [{hour: 3}, {hour: 24}]}]",
-		"schedules[0].calendar[0].weekday: must be numbers":     "schedules: [{name: decay, calendar: [{weekday: 5-1}]}]",
-		"schedules[0].time_zone: must be the name":              "schedules: [{name: decay, calendar: [{hour: 3}], time_zone: Mars/Base}]",
-		"schedules[0].time_zone: goes with calendar":            "schedules: [{name: decay, every: 1h, time_zone: UTC}]",
+		"schedules: is required":                             "",
+		"schedules: must be a list":                          "schedules: 3",
+		"(file): must be a mapping":                          "- 1",
+		"(yaml): must be one document":                       "schedules: []\n---\nschedules: []",
+		"(yaml): ":                                           "schedules: [",
+		"wheels: is unknown":                                 "wheels: []",
+		"schedules[0]: must be a mapping":                    "schedules: [decay]",
+		"schedules[0].name: is required":                     "schedules: [{every: 1h}]",
+		"schedules[0].name: must be one of decay, retention": "schedules: [{name: dream, every: 1h}]",
+		"schedules[1].name: is the name of schedules[0] too": "schedules: [{name: decay, every: 1h}, {name: " +
+			"decay, every: 2h}]",
+		"schedules[0].evry: is unknown":                      "schedules: [{name: decay, evry: 1h}]",
+		"schedules[0].every: is given twice":                 "schedules: [{name: decay, every: 1h, every: 2h}]",
+		"schedules[0].every: is required, or calendar":       "schedules: [{name: decay}]",
+		"schedules[0].every: must be a duration":             "schedules: [{name: decay, every: soon}]",
+		"schedules[0].every: must be in whole seconds":       "schedules: [{name: decay, every: 90001ms}]",
+		"schedules[0].every: must be at least 1m0s (line 1)": "schedules: [{name: decay, every: 59s}]",
+		"schedules[0].every: must be at least 10s":           "schedules: [{name: sync_index, every: 5s}]",
+		"schedules[0].every: must be at most 744h0m0s":       "schedules: [{name: decay, every: 9999h}]",
+		"schedules[0].jitter: must be at most 59m59s":        "schedules: [{name: decay, every: 1h, jitter: 1h}]",
+		"schedules[0].jitter: must be at least 0s":           "schedules: [{name: decay, every: 1h, jitter: -1s}]",
+		"schedules[0].catch_up: must be at least 10s":        "schedules: [{name: decay, every: 1h, catch_up: 1s}]",
+		"schedules[0].pause_on_failure: must be true or false": "schedules: [{name: decay, every: 1h, " +
+			"pause_on_failure: 2}]",
+		"schedules[0].note: must be a text of one line": "schedules: [{name: decay, every: 1h, " +
+			"note: \"a\\nb\"}]",
+		"schedules[0].calendar: does not go with every": "schedules: [{name: decay, every: 1h, calendar: " +
+			"[{hour: 3}]}]",
+		"schedules[0].calendar: must be a list of 1 to 24": "schedules: [{name: decay, calendar: []}]",
+		"schedules[0].calendar[0].second: is unknown":      "schedules: [{name: decay, calendar: [{second: 3}]}]",
+		"schedules[0].calendar[1].hour: must be numbers from 0": "schedules: [{name: decay, calendar: [{hour: 3}, " +
+			"{hour: 24}]}]",
+		"schedules[0].calendar[0].weekday: must be numbers": "schedules: [{name: decay, calendar: " +
+			"[{weekday: 5-1}]}]",
+		"schedules[0].time_zone: must be the name": "schedules: [{name: decay, calendar: [{hour: 3}], " +
+			"time_zone: Mars/Base}]",
+		"schedules[0].time_zone: goes with calendar": "schedules: [{name: decay, every: 1h, " +
+			"time_zone: UTC}]",
 	} {
 		_, err := mneme.ParseSchedules([]byte(text))
 		var bad *schema.ValidationError
@@ -113,7 +122,8 @@ func TestSchedulesFileNeverPanics(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		at := rapid.IntRange(0, len(whole)).Draw(r, "at")
 		end := rapid.IntRange(at, min(len(whole), at+20)).Draw(r, "end")
-		text := whole[:at] + rapid.StringMatching(`[a-z0-9:\-\[\]{}&*!|>#"', \n/]{0,12}`).Draw(r, "instead") + whole[end:]
+		text := whole[:at] + rapid.StringMatching(`[a-z0-9:\-\[\]{}&*!|>#"', \n/]{0,12}`).Draw(r, "instead") +
+			whole[end:]
 		specs, err := mneme.ParseSchedules([]byte(text))
 		if err != nil {
 			return
@@ -155,7 +165,8 @@ func TestApplySchedules(t *testing.T) {
 
 	applied, err := s.Apply(ctx, specs)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "sync_index": "unchanged", "drift": "unchanged", "topics": "unchanged", "consolidation": "unchanged"}, outcomes(applied))
+	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "sync_index": "unchanged",
+		"drift": "unchanged", "topics": "unchanged", "consolidation": "unchanged"}, outcomes(applied))
 
 	require.NoError(t, s.Pause(ctx, mneme.ScheduleDrift, "the index moves house"))
 	require.NoError(t, s.Client.ScheduleClient().GetHandle(ctx, "retention-purge").Delete(ctx))
@@ -168,7 +179,8 @@ schedules:
 	require.NoError(t, err)
 	applied, err = s.Apply(ctx, changed)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "created", "drift": "updated every jitter catch_up pause_on_failure"}, outcomes(applied))
+	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "created",
+		"drift": "updated every jitter catch_up pause_on_failure"}, outcomes(applied))
 	after, _ := touched("decay-sweep")
 	require.Equal(t, before, after, "what is as described is not touched")
 	_, drift := touched("drift/pgvector")
@@ -178,7 +190,8 @@ schedules:
 
 	applied, err = s.Apply(ctx, changed) // a calendar comes back from the server in a form of its own
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "drift": "unchanged"}, outcomes(applied))
+	require.Equal(t, map[string]string{"decay": "unchanged", "retention": "unchanged", "drift": "unchanged"},
+		outcomes(applied))
 
 	known, err := s.Statuses(ctx, specs)
 	require.NoError(t, err)
@@ -250,18 +263,23 @@ func TestSchedulesOfEarlierReleases(t *testing.T) {
 		action        client.ScheduleWorkflowAction
 	}{
 		{time.Minute, 5 * time.Second, "Brings the vector index up to date with Postgres.",
-			client.ScheduleWorkflowAction{ID: "sync-index/pgvector", Workflow: workflows.SyncIndex, Args: []any{api.SyncIndexInput{}}, TaskQueue: s.TaskQueue}},
+			client.ScheduleWorkflowAction{ID: "sync-index/pgvector", Workflow: workflows.SyncIndex,
+				Args: []any{api.SyncIndexInput{}}, TaskQueue: s.TaskQueue}},
 		{time.Hour, time.Minute, "Compares the vector index with Postgres and repairs what differs.",
-			client.ScheduleWorkflowAction{ID: "drift/pgvector", Workflow: workflows.DriftCheck, Args: []any{api.DriftInput{Index: "pgvector"}}, TaskQueue: s.TaskQueue}},
+			client.ScheduleWorkflowAction{ID: "drift/pgvector", Workflow: workflows.DriftCheck,
+				Args: []any{api.DriftInput{Index: "pgvector"}}, TaskQueue: s.TaskQueue}},
 	} {
-		_, err := s.Client.ScheduleClient().Create(ctx, client.ScheduleOptions{ID: was.action.ID, Action: &was.action, Note: was.note, CatchupWindow: was.every,
-			Spec:    client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: was.every}}, Jitter: was.jitter},
+		_, err := s.Client.ScheduleClient().Create(ctx, client.ScheduleOptions{ID: was.action.ID, Action: &was.action,
+			Note: was.note, CatchupWindow: was.every,
+			Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: was.every}},
+				Jitter: was.jitter},
 			Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP})
 		require.NoError(t, err)
 	}
 	applied, err := s.Apply(ctx, mneme.DefaultSchedules())
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged", "drift": "unchanged", "topics": "created", "consolidation": "created"}, outcomes(applied))
+	require.Equal(t, map[string]string{"decay": "created", "retention": "created", "sync_index": "unchanged",
+		"drift": "unchanged", "topics": "created", "consolidation": "created"}, outcomes(applied))
 }
 
 // A run that fails pauses a schedule that says so, and the status says why. While a run goes on, no other

@@ -15,7 +15,8 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// BenchmarkSession appends events in each way, by four writers to one session, and reports events a second, and how many
+// BenchmarkSession appends events in each way, by four writers to one session, and reports events a second, and how
+// many
 // events and bytes of history there are for each.
 func BenchmarkSession(b *testing.B) {
 	h := testkit.NewHarness(b, nil)
@@ -26,14 +27,16 @@ func BenchmarkSession(b *testing.B) {
 	}
 	signal := func(req api.AppendRequest) error { return mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue, req) }
 	bare := func(req api.AppendRequest) error {
-		_, err := h.Store.Append(ctx, events.AppendInput{Tenant: req.Principal.Tenant, Events: req.Fill(req.Events, time.Now()), Now: time.Now()})
+		_, err := h.Store.Append(ctx, events.AppendInput{Tenant: req.Principal.Tenant,
+			Events: req.Fill(req.Events, time.Now()), Now: time.Now()})
 		return err
 	}
 	for _, way := range []struct {
 		name string
 		size int
 		do   func(api.AppendRequest) error
-	}{{"bare", 1, bare}, {"update", 1, append1}, {"signal", 1, signal}, {"bare", 1000, bare}, {"update", 1000, append1}} {
+	}{{"bare", 1, bare}, {"update", 1, append1}, {"signal", 1, signal}, {"bare", 1000, bare},
+		{"update", 1000, append1}} {
 		b.Run(fmt.Sprintf("%s/%d", way.name, way.size), func(b *testing.B) {
 			ref := sessionRef(fmt.Sprintf("bench-%s-%d-%d", way.name, way.size, b.N))
 			b.ResetTimer()
@@ -42,7 +45,8 @@ func BenchmarkSession(b *testing.B) {
 			for range 4 {
 				wg.Go(func() {
 					for i := range next {
-						if err := way.do(api.AppendRequest{SessionRef: ref, Events: sessionThoughts("e", i*way.size, (i+1)*way.size)}); err != nil {
+						if err := way.do(api.AppendRequest{SessionRef: ref,
+							Events: sessionThoughts("e", i*way.size, (i+1)*way.size)}); err != nil {
 							b.Error(err)
 						}
 					}

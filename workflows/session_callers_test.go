@@ -18,7 +18,8 @@ import (
 
 // appendTwice is somebody's own workflow that hands events to Mneme's activity, the last of them twice.
 func appendTwice(ctx workflow.Context, taskQueue string, req api.AppendRequest) (out [2]api.AppendResult, err error) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: taskQueue, StartToCloseTimeout: 30 * time.Second})
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: taskQueue,
+		StartToCloseTimeout: 30 * time.Second})
 	for i := range out {
 		if err := workflow.ExecuteActivity(ctx, api.ActivityAppendEvents, req).Get(ctx, &out[i]); err != nil {
 			return out, err
@@ -27,7 +28,8 @@ func appendTwice(ctx workflow.Context, taskQueue string, req api.AppendRequest) 
 	return out, nil
 }
 
-// Another workflow, on a worker of its own, appends by the activity AppendEvents: the events are in the ledger once, the
+// Another workflow, on a worker of its own, appends by the activity AppendEvents: the events are in the ledger once,
+// the
 // session is started and takes them in, and it closes with them.
 func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	t.Parallel()
@@ -40,7 +42,8 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	t.Cleanup(w.Stop)
 	ref := sessionRef("others")
 	run := func(events ...ledger.Event) (out [2]api.AppendResult, err error) {
-		started, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue + "-others"}, appendTwice,
+		started, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue + "-others"},
+			appendTwice,
 			h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: events})
 		require.NoError(t, err)
 		err = started.Get(ctx, &out)
@@ -48,8 +51,9 @@ func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	}
 	out, err := run(thought("a"), stateUpdated("b", "by another workflow"))
 	require.NoError(t, err)
-	require.Equal(t, api.AppendResult{LastSeq: 2, Appended: []ledger.Appended{{ID: "a", Stream: "run/others", Seq: 1, Added: true},
-		{ID: "b", Stream: "run/others", Seq: 2, Added: true}}}, out[0])
+	require.Equal(t, api.AppendResult{LastSeq: 2,
+		Appended: []ledger.Appended{{ID: "a", Stream: "run/others", Seq: 1, Added: true},
+			{ID: "b", Stream: "run/others", Seq: 2, Added: true}}}, out[0])
 	require.Equal(t, int64(2), out[1].LastSeq)
 	require.False(t, out[1].Appended[0].Added)
 	require.Eventually(t, func() bool {
@@ -88,7 +92,8 @@ func TestSessionStartsReflection(t *testing.T) {
 	decided := thought("decided")
 	decided.Payload = []byte(`{"text":"From now on I read the log first."}`)
 	hand := func(events ...ledger.Event) {
-		_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Settings: settings, Events: events})
+		_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+			api.AppendRequest{SessionRef: ref, Settings: settings, Events: events})
 		require.NoError(t, err)
 	}
 	hand(thought("a"), decided, thought("b"))
@@ -97,7 +102,8 @@ func TestSessionStartsReflection(t *testing.T) {
 	require.Error(t, err, "three events are not enough")
 	hand(thought("c"))
 	var out api.ReflectResult
-	require.Eventually(t, func() bool { return h.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &out) == nil }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return h.Temporal.GetWorkflow(ctx, id, "").Get(ctx, &out) == nil },
+		20*time.Second, 50*time.Millisecond)
 	require.Equal(t, 1, out.Beliefs)
 	require.Equal(t, 4, out.Covers)
 	page, err := h.Store.Page(ctx, ref.Principal.Tenant, ref.StreamName(), 0, 10)

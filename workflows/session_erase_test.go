@@ -25,7 +25,8 @@ func carrying(t testing.TB, c client.Client, ref api.SessionRef, text string) (o
 	t.Helper()
 	ctx := context.Background()
 	for _, id := range []string{api.SessionWorkflowID(ref), api.RecordWorkflowID(ref)} {
-		listed, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = '%s'", id)})
+		listed, err := c.ListWorkflow(ctx,
+			&workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowId = '%s'", id)})
 		require.NoError(t, err)
 		for _, e := range listed.GetExecutions() {
 			history := c.GetWorkflowHistory(ctx, id, e.GetExecution().GetRunId(), false, 0)
@@ -60,14 +61,17 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 	over.Principal = open.Principal
 	const text = "the canary sings at dawn"
 	hand := func(ref api.SessionRef, e ledger.Event) {
-		_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{e}})
+		_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+			api.AppendRequest{SessionRef: ref, Events: []ledger.Event{e}})
 		require.NoError(t, err)
 	}
 	hand(open, stateUpdated("o1", "before"))
 	hand(open, canaryEvent("o2", text))
 	hand(over, canaryEvent("c1", text))
-	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: over, Events: []ledger.Event{canaryEvent("c2", text)}}))
-	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue, api.CloseRequest{SessionRef: over, Outcome: schema.OutcomeSuccess})
+	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: over, Events: []ledger.Event{canaryEvent("c2", text)}}))
+	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
+		api.CloseRequest{SessionRef: over, Outcome: schema.OutcomeSuccess})
 	require.NoError(t, err)
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		if len(carrying(t, h.Temporal, open, text)) == 0 || len(carrying(t, h.Temporal, over, text)) == 0 {
@@ -76,14 +80,16 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 		return nil
 	}))
 
-	out, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, api.EraseEventsRequest{Tenant: open.Principal.Tenant, IDs: []string{"o2", "c1", "c2"}})
+	out, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue,
+		api.EraseEventsRequest{Tenant: open.Principal.Tenant, IDs: []string{"o2", "c1", "c2"}})
 	require.NoError(t, err)
 	require.Equal(t, 3, out.Erased)
 	require.Equal(t, 2, out.Sessions)
 	require.GreaterOrEqual(t, out.Runs, 2)
 	require.Equal(t, []string{closed.EpisodeID}, out.Episodes, "it tells of them, and is erased by itself")
 	require.NoError(t, testkit.Eventually(ctx, func() error {
-		if found := append(carrying(t, h.Temporal, open, text), carrying(t, h.Temporal, over, text)...); len(found) > 0 {
+		if found := append(carrying(t, h.Temporal, open, text),
+			carrying(t, h.Temporal, over, text)...); len(found) > 0 {
 			return fmt.Errorf("still carried: %v", found)
 		}
 		return nil
@@ -110,7 +116,8 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 	require.Equal(t, "before", working.Working.ContextSummary, "as if it had never been said")
 }
 
-// After an event is erased, no run of Context that showed it is there, also where no session had it, and the hosted index
+// After an event is erased, no run of Context that showed it is there, also where no session had it, and the hosted
+// index
 // is swept, which is tried again until it succeeds.
 func TestErasedEventsAreInNoContext(t *testing.T) {
 	t.Parallel()
@@ -151,7 +158,8 @@ func TestErasedEventsAreInNoContext(t *testing.T) {
 		}
 		return err
 	}))
-	out, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue, api.EraseEventsRequest{Tenant: p.Tenant, IDs: []string{"a"}})
+	out, err := mneme.EraseEvents(ctx, h.Temporal, h.TaskQueue,
+		api.EraseEventsRequest{Tenant: p.Tenant, IDs: []string{"a"}})
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Erased)
 	require.Zero(t, out.Sessions)
@@ -168,7 +176,8 @@ func TestErasedEpisodeIsInNoHistory(t *testing.T) {
 	defer cancel()
 	ref := sessionRef("told")
 	const text = "the second canary sings at noon"
-	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{canaryEvent("a", text), runEnded("b"), thought("c")}})
+	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{canaryEvent("a", text), runEnded("b"), thought("c")}})
 	require.NoError(t, err)
 	var episode string
 	require.NoError(t, testkit.Eventually(ctx, func() error {
@@ -191,7 +200,8 @@ func TestErasedEpisodeIsInNoHistory(t *testing.T) {
 		}
 		return nil
 	}))
-	_, err = mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("d")}})
+	_, err = mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("d")}})
 	require.NoError(t, err)
 	working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
 	require.NoError(t, err)

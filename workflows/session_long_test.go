@@ -56,7 +56,8 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for from := 0; from < total/writers; from += 50 {
-				req := api.AppendRequest{SessionRef: ref, Events: sessionThoughts(fmt.Sprintf("w%d", w), from, min(from+50, total/writers))}
+				req := api.AppendRequest{SessionRef: ref,
+					Events: sessionThoughts(fmt.Sprintf("w%d", w), from, min(from+50, total/writers))}
 				if w == 0 && from == 0 {
 					req.Events[0] = stateUpdated(req.Events[0].ID, "half way")
 				}
@@ -84,7 +85,8 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	require.Equal(t, "half way", working.Working.ContextSummary, "it is carried over")
 	require.Len(t, requireGapless(t, h, ref), total)
 	began = time.Now()
-	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue, api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeSuccess})
+	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
+		api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeSuccess})
 	require.NoError(t, err)
 	require.Equal(t, total+1, closed.Events)
 	lengths, sizes := runsOf(t, h.Temporal, ref)
@@ -93,8 +95,10 @@ func TestLongSessionContinuesAsNew(t *testing.T) {
 	for i := range lengths {
 		events, bytes = events+lengths[i], bytes+sizes[i]
 	}
-	t.Logf("%d events appended in %s (%.0f/s), closed in %s; %d runs, %.2f history events and %d bytes an event, longest %v",
-		total, appended.Round(time.Millisecond), float64(total)/appended.Seconds(), time.Since(began).Round(time.Millisecond),
+	t.Logf("%d events appended in %s (%.0f/s), closed in %s; %d runs, %.2f history events and %d bytes an "+
+		"event, longest %v",
+		total, appended.Round(time.Millisecond), float64(total)/appended.Seconds(),
+		time.Since(began).Round(time.Millisecond),
 		len(lengths), float64(events)/float64(total), bytes/int64(total), lengths)
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, 1, testkit.Rows(t, db, "memories", ""))
@@ -132,7 +136,8 @@ func TestAppendingWhileClosing(t *testing.T) {
 					return
 				}
 				if w == 3 && i%4 == 3 {
-					if _, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue, api.CloseRequest{SessionRef: ref}); err != nil {
+					if _, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
+						api.CloseRequest{SessionRef: ref}); err != nil {
 						t.Errorf("close: %v", err)
 						return
 					}
@@ -153,7 +158,8 @@ func requireEpisodes(t testing.TB, h *testkit.Harness, events int) {
 	t.Helper()
 	db := testkit.Owner(t, h.DatabaseURL)
 	require.Equal(t, []string{fmt.Sprintf("%d %d", events, events)}, testkit.Strings(t, db,
-		`SELECT concat_ws(' ', count(*), count(DISTINCT g)) FROM session_episodes e, generate_series(e.first_seq, e.last_seq) g`))
+		`SELECT concat_ws(' ', count(*), count(DISTINCT g))
+			FROM session_episodes e, generate_series(e.first_seq, e.last_seq) g`))
 	require.Equal(t, testkit.Rows(t, db, "session_episodes", ""), testkit.Rows(t, db, "memories", "type = 'episodic'"))
 	require.Equal(t, 1, testkit.Rows(t, db, "sessions", "state = 'closed'"))
 }
@@ -168,7 +174,8 @@ func TestSessionSurvivesKilledWorkers(t *testing.T) {
 	namespace := testkit.NewNamespace(t, address)
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url, queue := testkit.DatabaseURL(t), "test-"+uuid.NewString()
-	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue}
+	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace,
+		"MNEME_TASK_QUEUE": queue}
 	ref := sessionRef("hunted")
 	h := &testkit.Harness{Store: testkit.OpenStore(t, url), Temporal: c, TaskQueue: queue, DatabaseURL: url}
 	done := make(chan struct{})
@@ -176,7 +183,8 @@ func TestSessionSurvivesKilledWorkers(t *testing.T) {
 	for w := range 3 {
 		wg.Go(func() {
 			for i := range 60 {
-				req := api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought(fmt.Sprintf("w%d-%02d", w, i))}}
+				req := api.AppendRequest{SessionRef: ref,
+					Events: []ledger.Event{thought(fmt.Sprintf("w%d-%02d", w, i))}}
 				var err error
 				if w == 0 {
 					_, err = mneme.AppendEvents(ctx, c, queue, req)
@@ -222,13 +230,16 @@ func TestIdleSessionCloses(t *testing.T) {
 	defer cancel()
 	ref := sessionRef("idle")
 	settings := api.SessionSettings{IdleSeconds: 2}
-	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Settings: settings, Events: []ledger.Event{stateUpdated("a", "on the phone")}})
+	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Settings: settings,
+			Events: []ledger.Event{stateUpdated("a", "on the phone")}})
 	require.NoError(t, err)
 	other := testkit.Temporal(t)
 	working, err := mneme.SessionWorking(ctx, other, ref)
 	require.NoError(t, err)
 	require.Equal(t, "on the phone", working.Working.ContextSummary)
-	_, err = mneme.AppendEvents(ctx, other, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("b")}})
+	_, err = mneme.AppendEvents(ctx, other, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("b")}})
 	require.NoError(t, err)
 	var closed api.SessionResult
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, api.SessionWorkflowID(ref), "").Get(ctx, &closed))

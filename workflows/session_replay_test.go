@@ -28,20 +28,23 @@ func recordSessions(t *testing.T) {
 	}
 	hand(thought("a"), stateUpdated("b", "looking at the build"))
 	first := runOf(t, h.Temporal, id)
-	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("c")}}))
+	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("c")}}))
 	require.NoError(t, mneme.TellSession(ctx, h.Temporal, h.TaskQueue, api.SessionInput{SessionRef: ref}, 3))
 	hand(thought("d"))
 	require.NoError(t, h.Temporal.SignalWorkflow(ctx, id, "", api.SignalRenew, nil))
 	require.Eventually(t, func() bool { return runOf(t, h.Temporal, id) != first }, 20*time.Second, 50*time.Millisecond)
 	hand(thought("e"), runEnded("f"), thought("g"))
 	hand(thought("h"))
-	_, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue, api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeSuccess})
+	_, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
+		api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeSuccess})
 	require.NoError(t, err)
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, id, "").Get(ctx, nil))
 	record(t, h, "session-continued", id, first)
 	record(t, h, "session-continues", id, runOf(t, h.Temporal, id))
 
-	whole := api.RecordRequest{SessionRef: sessionRef("whole"), Events: append(sessionThoughts("w", 0, 3), runEnded("end"))}
+	whole := api.RecordRequest{SessionRef: sessionRef("whole"),
+		Events: append(sessionThoughts("w", 0, 3), runEnded("end"))}
 	_, err = mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, whole)
 	require.NoError(t, err)
 	id = api.RecordWorkflowID(whole.SessionRef)
@@ -55,7 +58,8 @@ func recordSessions(t *testing.T) {
 	recordErasedAndRebuilt(t, h, ref)
 }
 
-// recordErasedAndRebuilt runs what these histories are of: the erasing of an event that no session had, and a rebuild that
+// recordErasedAndRebuilt runs what these histories are of: the erasing of an event that no session had, and a rebuild
+// that
 // compares, and makes again what was lost.
 func recordErasedAndRebuilt(t *testing.T, h *testkit.Harness, ref api.SessionRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -68,7 +72,8 @@ func recordErasedAndRebuilt(t *testing.T, h *testkit.Harness, ref api.SessionRef
 	id := api.EraseEventsWorkflowID(erase)
 	record(t, h, "erase-events-shown", id, runOf(t, h.Temporal, id))
 
-	whole := api.RecordRequest{SessionRef: sessionRef("lost"), Events: append(sessionThoughts("l", 0, 3), runEnded("lost end"))}
+	whole := api.RecordRequest{SessionRef: sessionRef("lost"),
+		Events: append(sessionThoughts("l", 0, 3), runEnded("lost end"))}
 	closed, err := mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, whole)
 	require.NoError(t, err)
 	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `DELETE FROM memories WHERE id = $1`, closed.EpisodeID)

@@ -76,13 +76,18 @@ func TestSessionTakesEventsInAndCloses(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	ref := sessionRef("build-1")
-	out, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("a"), stateUpdated("b", "looking at the build")}})
+	out, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref,
+			Events: []ledger.Event{thought("a"), stateUpdated("b", "looking at the build")}})
 	require.NoError(t, err)
-	require.Equal(t, api.AppendResult{LastSeq: 2, Appended: []ledger.Appended{{ID: "a", Stream: "run/build-1", Seq: 1, Added: true},
-		{ID: "b", Stream: "run/build-1", Seq: 2, Added: true}}}, out)
-	again, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("c"), thought("a")}})
+	require.Equal(t, api.AppendResult{LastSeq: 2,
+		Appended: []ledger.Appended{{ID: "a", Stream: "run/build-1", Seq: 1, Added: true},
+			{ID: "b", Stream: "run/build-1", Seq: 2, Added: true}}}, out)
+	again, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("c"), thought("a")}})
 	require.NoError(t, err)
-	require.Equal(t, []ledger.Appended{{ID: "c", Stream: "run/build-1", Seq: 3, Added: true}, {ID: "a", Stream: "run/build-1", Seq: 1}}, again.Appended)
+	require.Equal(t, []ledger.Appended{{ID: "c", Stream: "run/build-1", Seq: 3, Added: true},
+		{ID: "a", Stream: "run/build-1", Seq: 1}}, again.Appended)
 
 	working, err := mneme.SessionWorking(ctx, h.Temporal, ref)
 	require.NoError(t, err)
@@ -90,8 +95,10 @@ func TestSessionTakesEventsInAndCloses(t *testing.T) {
 	require.Equal(t, "looking at the build", working.Working.ContextSummary)
 	require.Equal(t, schema.TaskExecuting, working.Working.State)
 
-	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("d")}}))
-	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue, api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeFailure, Summary: "it is red"})
+	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("d")}}))
+	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
+		api.CloseRequest{SessionRef: ref, Outcome: schema.OutcomeFailure, Summary: "it is red"})
 	require.NoError(t, err)
 	require.Equal(t, "finished", closed.Closed)
 	require.Equal(t, schema.OutcomeFailure, closed.Outcome)
@@ -103,10 +110,12 @@ func TestSessionTakesEventsInAndCloses(t *testing.T) {
 	require.Len(t, requireGapless(t, h, ref), 5)
 
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, api.SessionWorkflowID(ref), "").Get(ctx, nil), "it completes")
-	_, err = mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("e"), runEnded("f")}})
+	_, err = mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("e"), runEnded("f")}})
 	require.NoError(t, err)
 	var next api.SessionResult
-	require.NoError(t, h.Temporal.GetWorkflow(ctx, api.SessionWorkflowID(ref), "").Get(ctx, &next), "the agent has ended it")
+	require.NoError(t, h.Temporal.GetWorkflow(ctx, api.SessionWorkflowID(ref), "").Get(ctx, &next),
+		"the agent has ended it")
 	require.NotEqual(t, closed.EpisodeID, next.EpisodeID)
 	require.Equal(t, []int64{6, 7}, []int64{next.FirstSeq, next.LastSeq})
 	require.Equal(t, schema.OutcomeSuccess, next.Outcome)
@@ -121,15 +130,19 @@ func TestSessionRefusesABeliefWithoutEvidence(t *testing.T) {
 	ref := sessionRef("beliefs")
 	belief := func(id, on string) ledger.Event {
 		e := thought(id)
-		e.Kind, e.Payload = ledger.KindAgentReflected, json.RawMessage(fmt.Sprintf(`{"belief":"x","based_on":[%q]}`, on))
+		e.Kind, e.Payload = ledger.KindAgentReflected, json.RawMessage(fmt.Sprintf(`{"belief":"x","based_on":[%q]}`,
+			on))
 		return e
 	}
 	var invalid *schema.ValidationError
-	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("a"), belief("b", "unseen")}})
+	_, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("a"), belief("b", "unseen")}})
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "events[1].payload.based_on[0]", invalid.Fields[0].Field)
-	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{belief("c", "unseen")}}))
-	_, err = mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("e"), belief("f", "e")}})
+	require.NoError(t, mneme.SignalEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{belief("c", "unseen")}}))
+	_, err = mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+		api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought("e"), belief("f", "e")}})
 	require.NoError(t, err)
 	value, err := h.Temporal.QueryWorkflow(ctx, api.SessionWorkflowID(ref), "", api.QueryProgress)
 	require.NoError(t, err)
@@ -150,7 +163,8 @@ func TestRecordSession(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	req := api.RecordRequest{SessionRef: sessionRef("whole"), Events: append(sessionThoughts("w", 0, 20), runEnded("end"))}
+	req := api.RecordRequest{SessionRef: sessionRef("whole"),
+		Events: append(sessionThoughts("w", 0, 20), runEnded("end"))}
 	first, err := mneme.RecordSession(ctx, h.Temporal, h.TaskQueue, req)
 	require.NoError(t, err)
 	require.Equal(t, 21, first.Events)
@@ -177,7 +191,8 @@ func TestSixteenWritersAppendToOneSession(t *testing.T) {
 		wg.Go(func() {
 			for i := range 10 {
 				id := fmt.Sprintf("w%02d-%02d", w, i)
-				if _, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue, api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought(id)}}); err != nil {
+				if _, err := mneme.AppendEvents(ctx, h.Temporal, h.TaskQueue,
+					api.AppendRequest{SessionRef: ref, Events: []ledger.Event{thought(id)}}); err != nil {
 					t.Errorf("%s: %v", id, err)
 					return
 				}

@@ -31,8 +31,10 @@ func TestWithoutAPipelineSourcesAreKept(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.NoPipeline, d.Brain.Extractor = true, forbidden{} })
 	p := testkit.Principal()
-	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput, "Nadia lives in Bergen and works at Corvex."))
-	require.Equal(t, []int{1, 0, 1, 0}, []int{result.Extracted.Candidates, result.Extracted.Facts, result.Extracted.Warnings, result.Dead})
+	started, result := h.Ingest(t, testkit.Request(p, schema.SourceUserInput,
+		"Nadia lives in Bergen and works at Corvex."))
+	require.Equal(t, []int{1, 0, 1, 0},
+		[]int{result.Extracted.Candidates, result.Extracted.Facts, result.Extracted.Warnings, result.Dead})
 	require.Zero(t, result.Written.Added)
 	jobs, err := h.Store.JobCounts(context.Background(), p.Tenant)
 	require.NoError(t, err)
@@ -77,16 +79,20 @@ func TestSweepBatchBoundsTransactions(t *testing.T) {
 		_, err := owner.Exec(ctx, sql)
 		require.NoError(t, err)
 	}
-	_, err := owner.Exec(ctx, `INSERT INTO retrievals (tenant, id, agent_id, query_hash, memory_ids, took_ms, created_at)
-		SELECT $1, gen_random_uuid(), $2, 'h', '{}', 1, now() - interval '60 days' FROM generate_series(1, 10)`, p.Tenant, p.Agent)
+	_, err := owner.Exec(ctx,
+		`INSERT INTO retrievals (tenant, id, agent_id, query_hash, memory_ids, took_ms, created_at)
+		SELECT $1, gen_random_uuid(), $2, 'h', '{}', 1, now() - interval '60 days' FROM generate_series(1, 10)`,
+		p.Tenant, p.Agent)
 	require.NoError(t, err)
-	run, err := mneme.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue, api.SweepInput{Tenant: p.Tenant, BatchSize: 100})
+	run, err := mneme.StartRetentionPurge(ctx, h.Temporal, h.TaskQueue,
+		api.SweepInput{Tenant: p.Tenant, BatchSize: 100})
 	require.NoError(t, err)
 	var result api.SweepResult
 	require.NoError(t, run.Get(ctx, &result))
 	require.Equal(t, 10, result.Counts[string(lifecycle.PurgeRetrievals)])
 	var most int
-	require.NoError(t, owner.QueryRow(ctx, `SELECT max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY tx) x`).Scan(&most))
+	require.NoError(t, owner.QueryRow(ctx,
+		`SELECT max(n) FROM (SELECT count(*) AS n FROM seen GROUP BY tx) x`).Scan(&most))
 	require.Equal(t, 3, most)
 }
 

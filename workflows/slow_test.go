@@ -24,7 +24,8 @@ func TestSlowModelIsNotADeadWorker(t *testing.T) {
 		return testkit.FactsOf("The slow model has found this one fact.")
 	})
 	h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain = model.Brain(t) })
-	_, result := h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceObservation, "Something that takes its time to be read."))
+	_, result := h.Ingest(t, testkit.Request(testkit.Principal(), schema.SourceObservation,
+		"Something that takes its time to be read."))
 	require.Equal(t, 1, result.Written.Added)
 	require.Len(t, model.Calls(testkit.Extraction), 1)
 }

@@ -42,11 +42,13 @@ func faded(t testing.TB, h *testkit.Harness, p schema.Principal, n int) []string
 	for i := range n {
 		m := testkit.RecordGen(schema.TypeEpisodic).Example(i)
 		m.ID, m.Tenant, m.Agent, m.Project, m.Scope, m.PolicyGroup, m.ExternalID, m.WorldID, m.WorldVersion, m.Relations = uuid.NewString(), p.Tenant, p.Agent, "", "", "", "", "", "", nil
-		m.Content, m.Payload = fmt.Sprintf("An old note, %s.", m.ID), []byte(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-01-01T00:00:00Z","event_kind":"note","ref":"evt://%d"}]}`, i))
+		m.Content, m.Payload = fmt.Sprintf("An old note, %s.",
+			m.ID), []byte(fmt.Sprintf(`{"kind":"episodic","timeline":[{"t":"2026-01-01T00:00:00Z","event_kind":"note","ref":"evt://%d"}]}`, i))
 		m.Visibility, m.Sensitivity, m.Status, m.SupersededBy, m.Supersedes = schema.VisibilityPrivate, schema.SensitivityLow, schema.StatusActive, "", ""
 		m.CreatedAt, m.UpdatedAt, m.OccurredAt, m.SalienceAt, m.Salience = long, long, long, long, 1
 		m.Lifecycle = schema.Lifecycle{LastReinforcedAt: long, DeletionPolicy: schema.DeleteAutoPrune,
-			Decay: schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 3600, MinSalience: 0.05, ReinforcementGain: 0.1}}
+			Decay: schema.DecayProfile{Curve: schema.CurveExponential, HalfLifeSeconds: 3600, MinSalience: 0.05,
+				ReinforcementGain: 0.1}}
 		req.Records = append(req.Records, m)
 	}
 	run, err := mneme.StartPut(context.Background(), h.Temporal, h.TaskQueue, req)
@@ -119,10 +121,12 @@ func TestSweepCancelledInTheMiddle(t *testing.T) {
 	defer cancel()
 	left := func() int { return testkit.Rows(t, owner, "memories", "live") }
 	// A row that somebody holds is not waited for, so what holds a sweep up is the table that all batches write to.
-	_, err := owner.Exec(ctx, `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
+	_, err := owner.Exec(ctx,
+		`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
 		CREATE TRIGGER aaa_slow BEFORE INSERT ON memory_history FOR EACH ROW EXECUTE FUNCTION slow()`)
 	require.NoError(t, err)
-	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), workflows.DecaySweep, api.SweepInput{Tenant: p.Tenant, BatchSize: 1})
+	run, err := h.Temporal.ExecuteWorkflow(ctx, clientOptions("sweep", h.TaskQueue), workflows.DecaySweep,
+		api.SweepInput{Tenant: p.Tenant, BatchSize: 1})
 	require.NoError(t, err)
 	require.NoError(t, testkit.Eventually(ctx, func() error {
 		if left() == n {
@@ -152,7 +156,9 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 	p, q := testkit.Principal(), testkit.Principal()
 	faded(t, h, p, 5)
 	faded(t, h, q, 4)
-	_, err := owner.Exec(context.Background(), `INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
+	_, err := owner.Exec(context.Background(),
+		`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
+			created_at)
 		SELECT tenant, gen_random_uuid(), id, 'm', 3, '[1,2,3]', tier, typology, content_hash, now() FROM memories`)
 	require.NoError(t, err)
 	a := &activities.Sweeping{Store: h.Store}
@@ -167,17 +173,20 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 		failed int // times that words could not be removed
 	}{
 		{"decay", a.SweepDecay, time.Now(), schema.SweepDecay, map[string]int64{"pruned": 1}, 0},
-		{"purge", a.PurgeExpired, time.Now().Add(40 * 24 * time.Hour), schema.SweepRetention, map[string]int64{"embeddings": 2, "tombstones": 1}, 1},
+		{"purge", a.PurgeExpired, time.Now().Add(40 * 24 * time.Hour), schema.SweepRetention,
+			map[string]int64{"embeddings": 2, "tombstones": 1}, 1},
 	} {
 		a.Now = func() time.Time { return act.at }
 		for kill := range 4 {
 			// Its place is lost with it.
-			out, err := act.step(context.Background(), activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: kill + 1, BatchSize: 1})
+			out, err := act.step(context.Background(),
+				activities.SweepRequest{Run: act.run, At: act.at, MaxBatches: kill + 1, BatchSize: 1})
 			require.NoError(t, err)
 			require.False(t, out.Done)
 		}
 		// Postgres goes away once, between the last memories of a tenant and their words.
-		_, err := owner.Exec(context.Background(), `CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$;
+		_, err := owner.Exec(context.Background(),
+			`CREATE FUNCTION away() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P01'; END $$;
 			CREATE TRIGGER away BEFORE DELETE ON lexeme_stats EXECUTE FUNCTION away()`)
 		require.NoError(t, err)
 		failed := 0
@@ -202,7 +211,8 @@ func TestSweepActivitiesKilledAtEveryBatch(t *testing.T) {
 			runs, err := h.Store.SweepRuns(context.Background(), tenant, act.sweep, 10)
 			require.NoError(t, err)
 			require.Len(t, runs, 1)
-			require.NotContains(t, runs[0].Counts, "without_words", "a mark of what is left to do is nothing that was done")
+			require.NotContains(t, runs[0].Counts, "without_words",
+				"a mark of what is left to do is nothing that was done")
 			for what, times := range act.did {
 				require.Equal(t, n*times, runs[0].Counts[what], what)
 			}
@@ -228,11 +238,13 @@ type purgeable struct {
 func newPurgeable(t *testing.T) *purgeable {
 	t.Helper()
 	h := testkit.NewHarness(t, nil)
-	x := &purgeable{h: h, p: testkit.Principal(), owner: testkit.Owner(t, h.DatabaseURL), n: lifecycle.SweepFree + 10, at: time.Now().Add(2 * time.Hour)}
+	x := &purgeable{h: h, p: testkit.Principal(), owner: testkit.Owner(t, h.DatabaseURL), n: lifecycle.SweepFree + 10,
+		at: time.Now().Add(2 * time.Hour)}
 	for range 2 {
 		faded(t, h, x.p, x.n/2)
 	}
-	_, err := x.owner.Exec(context.Background(), `UPDATE memories SET deleted_at = now(); UPDATE corpus_stats SET docs = 0`)
+	_, err := x.owner.Exec(context.Background(),
+		`UPDATE memories SET deleted_at = now(); UPDATE corpus_stats SET docs = 0`)
 	require.NoError(t, err)
 	x.sweeping = activities.Sweeping{Store: h.Store, Now: func() time.Time { return x.at }}
 	var suite testsuite.WorkflowTestSuite
@@ -244,7 +256,8 @@ func newPurgeable(t *testing.T) *purgeable {
 // part runs so many batches of a purge.
 func (x *purgeable) part(t *testing.T, batches int, from api.SweepCursor) (out api.SweepResult) {
 	t.Helper()
-	value, err := x.env.ExecuteActivity(x.sweeping.PurgeExpired, activities.SweepRequest{Run: "purge", At: x.at, Tenant: x.p.Tenant, MaxBatches: batches, Cursor: from})
+	value, err := x.env.ExecuteActivity(x.sweeping.PurgeExpired,
+		activities.SweepRequest{Run: "purge", At: x.at, Tenant: x.p.Tenant, MaxBatches: batches, Cursor: from})
 	require.NoError(t, err)
 	require.NoError(t, value.Get(&out))
 	return out
@@ -253,8 +266,9 @@ func (x *purgeable) part(t *testing.T, batches int, from api.SweepCursor) (out a
 // keep sets how long a domain is kept.
 func (x *purgeable) keep(t *testing.T, d schema.RetentionDomain, seconds int64) {
 	t.Helper()
-	_, err := x.h.Store.SetRetention(context.Background(), x.p.Tenant, schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: seconds,
-		OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a test"}, nil, nil, x.at)
+	_, err := x.h.Store.SetRetention(context.Background(), x.p.Tenant,
+		schema.RetentionPolicy{Domain: d, Tier: schema.Any, Typology: schema.Any, KeepSeconds: seconds,
+			OnExpiry: schema.ExpiryPurge, UpdatedBy: "alice", Reason: "a test"}, nil, nil, x.at)
 	require.NoError(t, err)
 }
 
@@ -297,8 +311,10 @@ func TestAPurgeGoesAheadWithWhatWasAnswered(t *testing.T) {
 	x.keep(t, schema.RetainJobsDead, 7200) // has it begin again
 	second := x.part(t, 100, begun.Cursor)
 	require.True(t, second.Done)
-	require.Equal(t, []any{x.n, 1, []string{x.p.Tenant}, 0}, []any{second.Counts["tombstones"], second.Counts["held"], second.Held, second.Counts["history"]})
-	require.Equal(t, []int{0, history + x.n}, []int{testkit.Rows(t, x.owner, "memories", "true"), testkit.Rows(t, x.owner, "memory_history", "true")})
+	require.Equal(t, []any{x.n, 1, []string{x.p.Tenant}, 0},
+		[]any{second.Counts["tombstones"], second.Counts["held"], second.Held, second.Counts["history"]})
+	require.Equal(t, []int{0, history + x.n},
+		[]int{testkit.Rows(t, x.owner, "memories", "true"), testkit.Rows(t, x.owner, "memory_history", "true")})
 
 	x.admit(t, schema.SweepHistory, history)
 	third := x.part(t, 100, api.SweepCursor{})
@@ -320,7 +336,8 @@ func TestSweepHoldsOneTenant(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{3, 1, []string{p.Tenant}}, []any{out.Counts["pruned"], out.Counts["held"], out.Held})
 	require.Equal(t, api.OutcomeHeld, attributeOf(t, h, run, mneme.AttrOutcome))
-	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepDecay, 110, "alice", "it is a test", time.Now())
+	_, err = h.Store.AdmitSweep(context.Background(), p.Tenant, schema.SweepDecay, 110, "alice", "it is a test",
+		time.Now())
 	require.NoError(t, err)
 	_, out, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	require.NoError(t, err)
@@ -330,7 +347,8 @@ func TestSweepHoldsOneTenant(t *testing.T) {
 	require.Equal(t, n-110, out.Counts["pruned"], "what is left is a handful")
 }
 
-func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun, key temporal.SearchAttributeKeyKeyword) string {
+func attributeOf(t testing.TB, h *testkit.Harness, run client.WorkflowRun,
+	key temporal.SearchAttributeKeyKeyword) string {
 	t.Helper()
 	described, err := h.Temporal.DescribeWorkflow(context.Background(), run.GetID(), run.GetRunID())
 	require.NoError(t, err)
@@ -348,8 +366,10 @@ func TestSweepPassesByATenantThatFails(t *testing.T) {
 	for _, p := range tenants {
 		faded(t, h, p, 2)
 	}
-	_, err := owner.Exec(context.Background(), `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$;
-		CREATE TRIGGER aaa_refuse BEFORE UPDATE ON memories FOR EACH ROW WHEN (OLD.tenant = '`+tenants[0].Tenant+`') EXECUTE FUNCTION refuse()`)
+	_, err := owner.Exec(context.Background(),
+		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'broken by the test'; END $$;
+		CREATE TRIGGER aaa_refuse BEFORE UPDATE ON memories FOR EACH ROW WHEN (OLD.tenant = '`+tenants[0].Tenant+
+			`') EXECUTE FUNCTION refuse()`)
 	require.NoError(t, err)
 	_, _, err = sweep(t, h, workflows.DecaySweep, api.SweepInput{})
 	var app *temporal.ApplicationError
@@ -366,10 +386,13 @@ func TestSweepByAClockThatIsAhead(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	a := &activities.Sweeping{Store: h.Store}
-	for _, step := range []func(context.Context, activities.SweepRequest) (api.SweepResult, error){a.SweepDecay, a.PurgeExpired} {
-		_, err := step(context.Background(), activities.SweepRequest{Run: "run", At: time.Now().Add(time.Hour), MaxBatches: 10})
+	for _, step := range []func(context.Context, activities.SweepRequest) (api.SweepResult, error){a.SweepDecay,
+		a.PurgeExpired} {
+		_, err := step(context.Background(),
+			activities.SweepRequest{Run: "run", At: time.Now().Add(time.Hour), MaxBatches: 10})
 		require.ErrorIs(t, err, sweeping.ErrClockAhead)
-		_, err = step(context.Background(), activities.SweepRequest{Run: "run", At: time.Now().Add(-time.Hour), MaxBatches: 10})
+		_, err = step(context.Background(),
+			activities.SweepRequest{Run: "run", At: time.Now().Add(-time.Hour), MaxBatches: 10})
 		require.NoError(t, err)
 	}
 }
@@ -386,7 +409,8 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	part := api.SweepResult{Tenants: 1, Batches: 400, Counts: map[string]int{"pruned": 200_000}, Held: []string{"x"},
 		Cursor: api.SweepCursor{After: "a", Tenant: "b", Step: lifecycle.PurgeHistory}}
 	calls := 0
-	env.OnActivity(sweepingOf.PurgeExpired, mock.Anything, mock.Anything).Return(func(_ context.Context, in activities.SweepRequest) (api.SweepResult, error) {
+	env.OnActivity(sweepingOf.PurgeExpired, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in activities.SweepRequest) (api.SweepResult, error) {
 		if calls++; calls > 1 {
 			require.Equal(t, part.Cursor, in.Cursor)
 		}
@@ -398,13 +422,15 @@ func TestSweepContinuesAsNew(t *testing.T) {
 	require.ErrorAs(t, env.GetWorkflowError(), &next)
 	var in api.SweepInput
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
-	require.Equal(t, []any{100, 100, 20_000_000, 7, part.Cursor, 20}, []any{calls, in.Sofar.Tenants, in.Sofar.Counts["pruned"], in.BatchSize, in.Sofar.Cursor, len(in.Sofar.Held)})
+	require.Equal(t, []any{100, 100, 20_000_000, 7, part.Cursor, 20},
+		[]any{calls, in.Sofar.Tenants, in.Sofar.Counts["pruned"], in.BatchSize, in.Sofar.Cursor, len(in.Sofar.Held)})
 	require.NotNil(t, in.At)
 
 	// A permanent failure fails the run.
 	env = suite.NewTestWorkflowEnvironment()
 	workflows.Register(env, workflows.Dependencies{})
-	env.OnActivity(sweepingOf.SweepDecay, mock.Anything, mock.Anything).Return(api.SweepResult{}, temporal.NewNonRetryableApplicationError("broken", api.ErrTypeInvalidRequest, nil))
+	env.OnActivity(sweepingOf.SweepDecay, mock.Anything, mock.Anything).Return(api.SweepResult{},
+		temporal.NewNonRetryableApplicationError("broken", api.ErrTypeInvalidRequest, nil))
 	env.ExecuteWorkflow(workflows.DecaySweep, api.SweepInput{})
 	require.ErrorContains(t, env.GetWorkflowError(), "broken")
 }

@@ -59,7 +59,8 @@ func TestTidyingWorkerKilled(t *testing.T) {
 			func(h *testkit.Harness, p schema.Principal) {
 				for i := range 3 {
 					insert(t, h, p, schema.VisibilityPrivate,
-						sessionEpisode(t, fmt.Sprint("go-", i), "I prefer gofmt for formatting.", "go", at.Add(time.Duration(i)*time.Minute)))
+						sessionEpisode(t, fmt.Sprint("go-", i), "I prefer gofmt for formatting.", "go",
+							at.Add(time.Duration(i)*time.Minute)))
 				}
 			},
 			func(t *testing.T, h *testkit.Harness) {

@@ -45,7 +45,8 @@ func states(content string, confidence float64, source string) schema.MemoryReco
 	payload := fmt.Sprintf(`{"kind":"semantic","subject":"Ana","predicate":"states","object":%s,
 		"validity":{"mode":"global"},"cardinality":"many","evidence":[{"kind":"event","ref":%q}]}`, object, source)
 	return schema.MemoryRecord{Type: schema.TypeSemantic, Content: content, Who: "Ana", Confidence: confidence,
-		Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: schema.SensitivityLow, Payload: json.RawMessage(payload),
+		Importance: 0.5, Salience: 1, SourceTrust: 1, Sensitivity: schema.SensitivityLow,
+		Payload:    json.RawMessage(payload),
 		Provenance: schema.Provenance{Sources: []schema.Ref{{Kind: "event", Ref: source}}}}
 }
 
@@ -95,7 +96,8 @@ func TestResolveDuplicates(t *testing.T) {
 	require.Equal(t, 5, testkit.Rows(t, db, "memories", "live"), "shadow mode changes nothing")
 
 	run, out := learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
-	require.Equal(t, api.LearnResult{Groups: 1, Updated: 1, Replaced: 2, Merged: 2, Outcome: api.OutcomeOK, Read: out.Read},
+	require.Equal(t, api.LearnResult{Groups: 1, Updated: 1, Replaced: 2, Merged: 2, Outcome: api.OutcomeOK,
+		Read: out.Read},
 		out)
 	require.NotContains(t, historyText(t, h, run), "xyzzycanary")
 	require.Equal(t, []string{"Tea is served at noon.", "xyzzycanary service runs on Postgres"},
@@ -146,7 +148,8 @@ func TestAdversarialPairsAreNotMerged(t *testing.T) {
 	insert(t, h, p, schema.VisibilityPrivate, mine, yours)
 	insert(t, h, p, schema.VisibilityShared, states("Use Postgres", 0.9, "evt://g"))
 	about := func(subject string) schema.MemoryRecord {
-		m := states(map[string]string{"Ana": "She prefers tea", "Bea": "She really prefers tea"}[subject], 0.9, "evt://"+subject)
+		m := states(map[string]string{"Ana": "She prefers tea", "Bea": "She really prefers tea"}[subject], 0.9,
+			"evt://"+subject)
 		m.Payload = json.RawMessage(fmt.Sprintf(`{"kind":"semantic","subject":%q,"predicate":"prefers","object":"tea",
 			"validity":{"mode":"global"},"evidence":[{"kind":"event","ref":"evt://h"}]}`, subject))
 		return m
@@ -201,8 +204,11 @@ func TestCompressEpisodes(t *testing.T) {
 	long := time.Now().Add(-30 * 24 * time.Hour)
 	for i := range 8 {
 		at := long.Add(time.Duration(i) * time.Hour)
-		req.Candidates = append(req.Candidates, schema.Candidate{Session: "s-1", Speaker: "Ana", SourceKind: schema.SourceUserInput,
-			OccurredAt: &at, Content: fmt.Sprintf("The xyzzycanary build %d failed on Lisbon after %d minutes.", 4000+i, 20+i)})
+		req.Candidates = append(req.Candidates,
+			schema.Candidate{Session: "s-1", Speaker: "Ana", SourceKind: schema.SourceUserInput,
+				OccurredAt: &at, Content: fmt.Sprintf("The xyzzycanary build %d failed on Lisbon after %d minutes.",
+					4000+i,
+					20+i)})
 	}
 	h.Ingest(t, req)
 	db := testkit.Owner(t, h.DatabaseURL)
@@ -278,7 +284,8 @@ func TestPreferencesForkByProjectKind(t *testing.T) {
 	at := time.Now().Add(-time.Hour)
 	for i := range 3 {
 		insert(t, h, p, schema.VisibilityPrivate,
-			sessionEpisode(t, fmt.Sprint("go-", i), "I prefer gofmt for formatting.", "go", at.Add(time.Duration(i)*time.Minute)),
+			sessionEpisode(t, fmt.Sprint("go-", i), "I prefer gofmt for formatting.", "go",
+				at.Add(time.Duration(i)*time.Minute)),
 			sessionEpisode(t, fmt.Sprint("py-", i), "I prefer black for formatting.", "python",
 				at.Add(time.Duration(i)*time.Minute)))
 	}

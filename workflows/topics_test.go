@@ -53,7 +53,8 @@ func readTopic(t testing.TB, h *testkit.Harness, topic topics.Topic) topics.Topi
 	return out
 }
 
-func refresh(t testing.TB, h *testkit.Harness, topic topics.Topic, shadow bool) (client.WorkflowRun, api.RefreshTopicResult) {
+func refresh(t testing.TB, h *testkit.Harness, topic topics.Topic,
+	shadow bool) (client.WorkflowRun, api.RefreshTopicResult) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -114,7 +115,8 @@ func TestRefreshTopic(t *testing.T) {
 	require.Equal(t, api.TopicFresh, out.Outcome)
 	require.NotContains(t, historyText(t, h, run), "DraftTopic")
 	require.Equal(t, 1, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_answers", "true"))
-	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "retrievals", "true"), "a refresh leaves no access")
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "retrievals", "true"),
+		"a refresh leaves no access")
 
 	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service is deployed to Lisbon."))
 	_, out = refresh(t, h, topic, false)
@@ -159,20 +161,26 @@ func TestTopicByAModel(t *testing.T) {
 	for name, test := range map[string]struct {
 		content, by, fallback string
 	}{
-		"good":               {`{"sentences":[{"text":"Billing runs on Postgres 17.","sources":[1]}]}`, "test-model", ""},
-		"invents a citation": {`{"sentences":[{"text":"Billing runs on Postgres 17.","sources":[9]}]}`, "rules", "cites text 9 of 1"},
-		"invents a number":   {`{"sentences":[{"text":"Billing runs on Postgres 18.","sources":[1]}]}`, "rules", "number"},
-		"says nothing":       {`{"sentences":[]}`, "rules", "empty"},
-		"talks":              {`I do not know.`, "rules", "empty"},
+		"good": {`{"sentences":[{"text":"Billing runs on Postgres 17.","sources":[1]}]}`, "test-model",
+			""},
+		"invents a citation": {`{"sentences":[{"text":"Billing runs on Postgres 17.","sources":[9]}]}`, "rules",
+			"cites text 9 of 1"},
+		"invents a number": {`{"sentences":[{"text":"Billing runs on Postgres 18.","sources":[1]}]}`, "rules",
+			"number"},
+		"says nothing": {`{"sentences":[]}`, "rules", "empty"},
+		"talks":        {`I do not know.`, "rules", "empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
 				return testkit.ModelReply{Content: test.content}
 			})
-			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.TopicWriter = model.Brain(t).TopicWriter })
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+				d.Brain.TopicWriter = model.Brain(t).TopicWriter
+			})
 			p := testkit.Principal()
-			_, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres 17."))
+			_, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory,
+				"The billing service runs on Postgres 17."))
 			topic := openTopic(t, h.Store, p, billing)
 			_, out := refresh(t, h, topic, false)
 			require.Equal(t, api.TopicAnswered, out.Outcome)
@@ -215,7 +223,8 @@ func TestTopicHeldByTheBudget(t *testing.T) {
 	_, out := refresh(t, h, topic, false)
 	require.Equal(t, api.TopicAnswered, out.Outcome)
 	require.NoError(t, h.Store.SettleTokens(context.Background(), p.Tenant, "nothing", 1, time.Now()))
-	h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service has "+strings.Repeat("very ", 150)+"many users."))
+	h.Ingest(t, testkit.Request(p, schema.SourceMemory,
+		"The billing service has "+strings.Repeat("very ", 150)+"many users."))
 	_, out = refresh(t, h, topic, false)
 	require.Equal(t, api.TopicHeld, out.Outcome)
 	require.Len(t, model.Calls(testkit.Decision), 1)
@@ -230,16 +239,18 @@ func TestEvidenceErasedBeforePublishing(t *testing.T) {
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
 	p, erased := testkit.Principal(), false
 	var memories []string
-	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string,
-		run func() (any, error)) (any, error) {
-		if name == "PublishTopic" && !erased {
-			erased = true
-			forgetting, preview := startForget(t, h, forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: memories}))
-			confirmForget(t, h, p, preview)
-			receiptOf(t, forgetting)
-		}
-		return run()
-	}}}})
+	h.StartWorkerWith(t,
+		worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string,
+			run func() (any, error)) (any, error) {
+			if name == "PublishTopic" && !erased {
+				erased = true
+				forgetting, preview := startForget(t, h,
+					forgetRequest(p, schema.ForgetErase, schema.Selector{IDs: memories}))
+				confirmForget(t, h, p, preview)
+				receiptOf(t, forgetting)
+			}
+			return run()
+		}}}})
 	_, result := h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service keeps xyzzycanary keys."))
 	memories = result.MemoryIDs
 	topic := openTopic(t, h.Store, p, billing)
@@ -247,11 +258,13 @@ func TestEvidenceErasedBeforePublishing(t *testing.T) {
 	require.True(t, erased)
 	require.Equal(t, 2, out.Rounds)
 	require.True(t, readTopic(t, h, topic).Answer.Unknown())
-	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_answers", "parts::text LIKE '%xyzzycanary%'"))
+	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_answers",
+		"parts::text LIKE '%xyzzycanary%'"))
 	require.Zero(t, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "topic_drafts", "true"))
 }
 
-// A worker is killed after it drafted, or published, and before Temporal has learned of it: the model is asked once, and
+// A worker is killed after it drafted, or published, and before Temporal has learned of it: the model is asked once,
+// and
 // one answer is there.
 func TestTopicWorkerKilled(t *testing.T) {
 	t.Parallel()
@@ -273,10 +286,13 @@ func TestTopicWorkerKilled(t *testing.T) {
 			h.Ingest(t, testkit.Request(p, schema.SourceMemory, "The billing service runs on Postgres."))
 			h.StopWorker()
 			topic := openTopic(t, h.Store, p, billing)
-			env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address, "TEMPORAL_NAMESPACE": namespace,
-				"MNEME_TASK_QUEUE": h.TaskQueue, "MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL, "MNEME_OPENAI_CHAT_MODEL": "test"}
+			env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
+				"TEMPORAL_NAMESPACE": namespace,
+				"MNEME_TASK_QUEUE":   h.TaskQueue, "MNEME_BRAIN": "openai", "MNEME_OPENAI_BASE_URL": model.URL,
+				"MNEME_OPENAI_CHAT_MODEL": "test"}
 			victim := testkit.StartProcess(t, env)
-			run, err := mneme.StartRefreshTopic(ctx, c, h.TaskQueue, api.RefreshTopicInput{Tenant: p.Tenant, Topic: topic.ID})
+			run, err := mneme.StartRefreshTopic(ctx, c, h.TaskQueue,
+				api.RefreshTopicInput{Tenant: p.Tenant, Topic: topic.ID})
 			require.NoError(t, err)
 			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
 			victim.Kill()
@@ -304,16 +320,22 @@ func TestRefreshTopicBranches(t *testing.T) {
 		published storetopics.Outcome
 		want      api.RefreshTopicResult
 	}{
-		"evidence that never stands still": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) { return written, nil },
-			storetopics.Overtaken, api.RefreshTopicResult{Outcome: api.TopicMoving, Parts: 2, WrittenBy: "m", Rounds: 3, Tokens: 21}},
+		"evidence that never stands still": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
+			return written, nil
+		},
+			storetopics.Overtaken, api.RefreshTopicResult{Outcome: api.TopicMoving, Parts: 2, WrittenBy: "m", Rounds: 3,
+				Tokens: 21}},
 		"a model that is away": {func(in activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
 			if !in.Rules {
 				return activity.DraftTopicResult{}, pending
 			}
-			return activity.DraftTopicResult{Outcome: storetopics.Written, Parts: 1, WrittenBy: "rules", Fallback: "away"}, nil
-		}, storetopics.Written, api.RefreshTopicResult{Outcome: api.TopicAnswered, Number: 4, Parts: 1, WrittenBy: "rules", Fallback: "away", Rounds: 1}},
+			return activity.DraftTopicResult{Outcome: storetopics.Written, Parts: 1, WrittenBy: "rules",
+				Fallback: "away"}, nil
+		}, storetopics.Written, api.RefreshTopicResult{Outcome: api.TopicAnswered, Number: 4, Parts: 1,
+			WrittenBy: "rules", Fallback: "away", Rounds: 1}},
 		"a budget that is used up": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
-			return activity.DraftTopicResult{}, temporal.NewNonRetryableApplicationError("used up", api.ErrTypeBudgetExceeded, nil)
+			return activity.DraftTopicResult{}, temporal.NewNonRetryableApplicationError("used up",
+				api.ErrTypeBudgetExceeded, nil)
 		}, "", api.RefreshTopicResult{Outcome: api.TopicHeld, Rounds: 1}},
 		"a draft that is overtaken": {func(activity.DraftTopicRequest) (activity.DraftTopicResult, error) {
 			return activity.DraftTopicResult{Outcome: storetopics.Overtaken}, nil
@@ -336,8 +358,9 @@ func TestRefreshTopicBranches(t *testing.T) {
 			}
 			env.OnActivity(of.PublishTopic, mock.Anything, mock.Anything).Return(
 				activity.PublishTopicResult{Outcome: test.published, Number: number}, nil).Maybe()
-			env.OnActivity(of.HoldTopic, mock.Anything, activity.HoldTopicRequest{TopicRef: activity.TopicRef{Tenant: "t", Topic: firstNamed},
-				Changed: 2, Why: "token_budget"}).Return(nil).Maybe()
+			env.OnActivity(of.HoldTopic, mock.Anything,
+				activity.HoldTopicRequest{TopicRef: activity.TopicRef{Tenant: "t", Topic: firstNamed},
+					Changed: 2, Why: "token_budget"}).Return(nil).Maybe()
 			env.ExecuteWorkflow(learn.RefreshTopic, api.RefreshTopicInput{Tenant: "t", Topic: firstNamed})
 			require.NoError(t, env.GetWorkflowError())
 			var out api.RefreshTopicResult
@@ -378,7 +401,8 @@ func TestTopicSweepContinuesAsNew(t *testing.T) {
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
 	var in api.RefreshTopicsInput
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &in))
-	require.Equal(t, []any{"t", 360, 300, 60, int64(600)}, []any{in.Tenant, in.Sofar.Checked, in.Sofar.Answered, in.Sofar.Fresh, in.Sofar.Tokens})
+	require.Equal(t, []any{"t", 360, 300, 60, int64(600)},
+		[]any{in.Tenant, in.Sofar.Checked, in.Sofar.Answered, in.Sofar.Fresh, in.Sofar.Tokens})
 	require.NotEmpty(t, in.Sofar.Cursor.Topic)
 }
 
@@ -420,7 +444,8 @@ func recordTopics(t *testing.T) {
 		record(t, h, name, run.GetID(), run.GetRunID())
 	}
 	openTopic(t, h.Store, p, "Who runs billing?")
-	run, err := mneme.StartRefreshTopics(context.Background(), h.Temporal, h.TaskQueue, api.RefreshTopicsInput{Tenant: p.Tenant})
+	run, err := mneme.StartRefreshTopics(context.Background(), h.Temporal, h.TaskQueue,
+		api.RefreshTopicsInput{Tenant: p.Tenant})
 	require.NoError(t, err)
 	require.NoError(t, run.Get(context.Background(), nil))
 	record(t, h, "topics-swept", run.GetID(), run.GetRunID())

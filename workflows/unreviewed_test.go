@@ -23,7 +23,8 @@ func TestAContradictionThatNobodyReviewsIsContested(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"a changed preference": {"Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},
-		"a pinned one":         {"critical: Dana prefers Go for backend services.", "Dana prefers Rust for backend services."},
+		"a pinned one": {"critical: Dana prefers Go for backend services.",
+			"Dana prefers Rust for backend services."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +57,9 @@ func TestAContradictionThatNobodyReviewsIsContested(t *testing.T) {
 			y.at(y.start.Add(3*time.Hour+flow.ReviewWindow), func(ctx workflow.Context) {
 				require.Empty(t, waiting())
 				var answer schema.RecallResponse
-				y.must(y.child(ctx, workflows.Recall, schema.RecallRequest{Principal: y.p, Query: "Which language does Dana prefer for backend services?"}).Get(ctx, &answer))
+				y.must(y.child(ctx, workflows.Recall,
+					schema.RecallRequest{Principal: y.p,
+						Query: "Which language does Dana prefer for backend services?"}).Get(ctx, &answer))
 				sides := 0
 				for _, r := range answer.Results {
 					if r.Type == schema.TypeSemantic && r.Status == schema.StatusContested {

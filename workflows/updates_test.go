@@ -26,22 +26,25 @@ type held struct {
 
 func newHeld(t *testing.T, activity string, after bool) *held {
 	t.Helper()
-	h := &held{Harness: testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil), reached: make(chan struct{})}
+	h := &held{Harness: testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil),
+		reached: make(chan struct{})}
 	released := make(chan struct{})
 	h.release = sync.OnceFunc(func() { close(released) })
 	t.Cleanup(h.release)
 	var once sync.Once
 	hold := func() { once.Do(func() { close(h.reached); <-released }) }
-	h.StartWorkerWith(t, worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string, run func() (any, error)) (any, error) {
-		if name == activity && !after {
-			hold()
-		}
-		out, err := run()
-		if name == activity && after {
-			hold()
-		}
-		return out, err
-	}}}})
+	h.StartWorkerWith(t,
+		worker.Options{Interceptors: []interceptor.WorkerInterceptor{&hook{around: func(_ context.Context, name string,
+			run func() (any, error)) (any, error) {
+			if name == activity && !after {
+				hold()
+			}
+			out, err := run()
+			if name == activity && after {
+				hold()
+			}
+			return out, err
+		}}}})
 	return h
 }
 
@@ -72,7 +75,8 @@ func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 				var err error
 				var answered sync.WaitGroup
 				answered.Go(func() {
-					decided, err = mneme.Decide(ctx, h.Temporal, h.TaskQueue, decision(p, item, schema.DecisionApprove), result.BatchID)
+					decided, err = mneme.Decide(ctx, h.Temporal, h.TaskQueue, decision(p, item, schema.DecisionApprove),
+						result.BatchID)
 				})
 				<-h.reached
 				require.NoError(t, end(ctx, h, p, result))
@@ -82,7 +86,8 @@ func TestAnAcceptedDecisionSurvivesItsRun(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, schema.ReviewApplied, decided.Status)
 				db := testkit.Owner(t, h.DatabaseURL)
-				require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "changed_by = 'operator:rita' AND event = 'modified'"), "once")
+				require.Equal(t, 1, testkit.Rows(t, db, "memory_history",
+					"changed_by = 'operator:rita' AND event = 'modified'"), "once")
 				require.Zero(t, testkit.Rows(t, db, "staged_requests", ""), "nothing of the decision is left")
 			})
 		}

@@ -46,7 +46,8 @@ func turnEvents(turn int) []ledger.Event {
 	who := villagers[turn%len(villagers)]
 	event := func(n int, kind string, payload any) ledger.Event {
 		encoded, _ := json.Marshal(payload)
-		return ledger.Event{ID: fmt.Sprintf("t%03d-%d", turn, n), Stream: village, Agent: who, Kind: kind, Turn: turn, Payload: encoded,
+		return ledger.Event{ID: fmt.Sprintf("t%03d-%d", turn, n), Stream: village, Agent: who, Kind: kind, Turn: turn,
+			Payload:    encoded,
 			OccurredAt: time.Date(2026, 1, 2, 0, turn, n, 0, time.UTC)}
 	}
 	text := func(kind, format string) []ledger.Event {
@@ -89,14 +90,16 @@ func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func
 	for n := 1; n <= *villageTurns; n++ {
 		list := turnEvents(n)
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-		_, err := mneme.AppendEvents(ctx, c, queue, api.AppendRequest{SessionRef: villageSession(list[0].Agent), Events: list})
+		_, err := mneme.AppendEvents(ctx, c, queue,
+			api.AppendRequest{SessionRef: villageSession(list[0].Agent), Events: list})
 		cancel()
 		require.NoError(t, err)
 		turn(n, func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 			defer cancel()
 			for _, name := range villagers {
-				out, err := mneme.Reflect(ctx, c, queue, api.ReflectInput{Principal: villager(name), Stream: village, Threshold: villageWindow})
+				out, err := mneme.Reflect(ctx, c, queue,
+					api.ReflectInput{Principal: villager(name), Stream: village, Threshold: villageWindow})
 				require.NoError(t, err)
 				require.Empty(t, out.Refused)
 			}
@@ -105,7 +108,8 @@ func live(t *testing.T, s *store.Store, c client.Client, queue string, turn func
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	for _, name := range villagers {
-		closed, err := mneme.CloseSession(ctx, c, queue, api.CloseRequest{SessionRef: villageSession(name), Outcome: schema.OutcomeSuccess})
+		closed, err := mneme.CloseSession(ctx, c, queue,
+			api.CloseRequest{SessionRef: villageSession(name), Outcome: schema.OutcomeSuccess})
 		require.NoError(t, err)
 		require.NotEmpty(t, closed.EpisodeID)
 	}
@@ -174,8 +178,11 @@ func whatLived(t *testing.T, s *store.Store) lived {
 	}
 	for _, name := range villagers {
 		for _, salience := range []bool{false, true} {
-			built, err := views.Build(context.Background(), views.Request{Viewer: views.Viewer{Agent: name}, Events: out.ledger,
-				Memory: views.Memory{Window: villageWindow, UseSalience: salience, ReflectionThreshold: villageWindow, MaxBeliefs: 64}})
+			built, err := views.Build(context.Background(),
+				views.Request{Viewer: views.Viewer{Agent: name}, Events: out.ledger,
+					Memory: views.Memory{Window: villageWindow, UseSalience: salience,
+						ReflectionThreshold: villageWindow,
+						MaxBeliefs:          64}})
 			require.NoError(t, err)
 			out.contexts[fmt.Sprint(name, salience)] = built.Text()
 		}
@@ -200,7 +207,8 @@ func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 	for _, e := range list {
 		seq[e.ID] = e.Seq
 	}
-	for _, e := range (views.EpisodicMemory{Viewer: v, Window: villageWindow, Reflections: true, MaxBeliefs: 64}).Recall(list) {
+	for _, e := range (views.EpisodicMemory{Viewer: v, Window: villageWindow, Reflections: true,
+		MaxBeliefs: 64}).Recall(list) {
 		shown[e.ID] = true
 		if !own(e) {
 			window++
@@ -230,7 +238,8 @@ func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 // memory fits a window of eight events (document 001).
 func TestFourAgentsAndAWorkerThatIsKilled(t *testing.T) {
 	t.Parallel()
-	// Each run has a namespace of its own: the other one has the same names, and a session that is closed answers an update
+	// Each run has a namespace of its own: the other one has the same names, and a session that is closed answers an
+	// update
 	// that it was given before.
 	address := testkit.TemporalAddress(t)
 	quiet := testkit.NewNamespace(t, address)
@@ -245,13 +254,15 @@ func TestFourAgentsAndAWorkerThatIsKilled(t *testing.T) {
 	})
 	want := whatLived(t, calm.Store)
 	want.episodes = episodesOf(t, calm.Store)
-	t.Logf("undisturbed: %d turns, %d events, %d beliefs in %s", *villageTurns, len(want.ledger), want.beliefs, time.Since(began).Round(time.Millisecond))
+	t.Logf("undisturbed: %d turns, %d events, %d beliefs in %s", *villageTurns, len(want.ledger), want.beliefs,
+		time.Since(began).Round(time.Millisecond))
 	require.Greater(t, want.beliefs, *villageTurns/8)
 
 	namespace := testkit.NewNamespace(t, address)
 	c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
 	url, queue := testkit.DatabaseURL(t), "test-"+uuid.NewString()
-	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": queue}
+	settings := map[string]string{"DATABASE_URL": url, "TEMPORAL_ADDRESS": address, "TEMPORAL_NAMESPACE": namespace,
+		"MNEME_TASK_QUEUE": queue}
 	worker := testkit.StartProcess(t, settings)
 	s := testkit.OpenStore(t, url)
 	r := rand.New(rand.NewPCG(*villageSeed, 18))

@@ -93,19 +93,21 @@ type yearSaid struct {
 }
 
 const (
-	yearDay         = 24 * time.Hour
-	yearImportance  = 0.95 // a day (document 002 "Importance Decay")
-	yearTombstones  = 30 * yearDay
-	yearHistory     = 180 * yearDay
-	yearJobsDone    = 14 * yearDay
-	yearJobsDead    = 30 * yearDay
-	yearRetrievals  = 30 * yearDay
-	yearLookAgain   = 30 * yearDay                          // at what a policy keeps: policies change
-	yearRounding    = time.Millisecond + 2*time.Microsecond // up to a millisecond, and what floats and Postgres leave of a microsecond
-	yearTrustWeight = 3                                     // outcomes that the first confidence is worth
+	yearDay        = 24 * time.Hour
+	yearImportance = 0.95 // a day (document 002 "Importance Decay")
+	yearTombstones = 30 * yearDay
+	yearHistory    = 180 * yearDay
+	yearJobsDone   = 14 * yearDay
+	yearJobsDead   = 30 * yearDay
+	yearRetrievals = 30 * yearDay
+	yearLookAgain  = 30 * yearDay // at what a policy keeps: policies change
+	// up to a millisecond, and what floats and Postgres leave of a microsecond
+	yearRounding    = time.Millisecond + 2*time.Microsecond
+	yearTrustWeight = 3 // outcomes that the first confidence is worth
 )
 
-var yearWeights = map[schema.Verdict]float64{schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5, schema.VerdictFailed: -1, schema.VerdictUnused: -0.25}
+var yearWeights = map[schema.Verdict]float64{schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5,
+	schema.VerdictFailed: -1, schema.VerdictUnused: -0.25}
 
 func newYearModel() *yearModel {
 	return &yearModel{memories: map[string]*yearMemory{}, retrievals: map[string]*yearRetrieval{}}
@@ -200,7 +202,8 @@ func (m *yearMemory) isDue(now time.Time) bool {
 	if m.pinned {
 		return false
 	}
-	return m.decay.threshold > 0 && m.at(now) <= m.decay.threshold || m.decay.maxAge > 0 && now.Sub(m.created) >= m.decay.maxAge
+	return m.decay.threshold > 0 && m.at(now) <= m.decay.threshold || m.decay.maxAge > 0 &&
+		now.Sub(m.created) >= m.decay.maxAge
 }
 
 func (m *yearMemory) note(what string, at time.Time) {
@@ -223,7 +226,8 @@ func (y *yearModel) policy(domain schema.RetentionDomain, tier, typology string)
 	best, says := yearPolicy{keep: yearTombstones}, -1
 	switch domain {
 	case schema.RetainWorld: // document 003 D10, and D12 for what has been learned to do
-		best.archives, best.exempt = true, tier == string(schema.TierPersistent) && typology == string(schema.TypologyProcedural)
+		best.archives, best.exempt = true, tier == string(schema.TierPersistent) &&
+			typology == string(schema.TypologyProcedural)
 	case schema.RetainHistory:
 		best.keep = yearHistory
 	case schema.RetainJobsCompleted:
@@ -234,7 +238,8 @@ func (y *yearModel) policy(domain schema.RetentionDomain, tier, typology string)
 		best.keep = yearRetrievals
 	}
 	for _, p := range y.policies {
-		if p.domain != string(domain) || p.tier != schema.Any && p.tier != tier || p.typology != schema.Any && p.typology != typology {
+		if p.domain != string(domain) || p.tier != schema.Any && p.tier != tier || p.typology != schema.Any &&
+			p.typology != typology {
 			continue
 		}
 		n := 0
@@ -297,7 +302,8 @@ func (y *yearModel) recalled(retrieval string, ids []string, now time.Time) {
 
 // feedback takes verdicts on a retrieval, and returns what becomes of each; false where the retrieval is not
 // there. rest is the verdict on what is not named, and fill that it leaves alone what was said before.
-func (y *yearModel) feedback(retrieval string, verdicts map[string]schema.Verdict, rest schema.Verdict, fill bool, now time.Time) (map[string]schema.FeedbackStatus, bool) {
+func (y *yearModel) feedback(retrieval string, verdicts map[string]schema.Verdict, rest schema.Verdict, fill bool,
+	now time.Time) (map[string]schema.FeedbackStatus, bool) {
 	r := y.retrievals[retrieval]
 	if r == nil {
 		return nil, false
@@ -521,7 +527,8 @@ func (y *yearModel) purge(now time.Time) {
 		}
 	}
 	y.changes = slices.DeleteFunc(y.changes, func(at time.Time) bool { return history.over(at, now) })
-	done, dead := y.policy(schema.RetainJobsCompleted, schema.Any, schema.Any), y.policy(schema.RetainJobsDead, schema.Any, schema.Any)
+	done, dead := y.policy(schema.RetainJobsCompleted, schema.Any, schema.Any), y.policy(schema.RetainJobsDead,
+		schema.Any, schema.Any)
 	y.jobs = slices.DeleteFunc(y.jobs, func(j yearJob) bool {
 		return j.dead && dead.over(j.finished, now) || !j.dead && done.over(j.finished, now)
 	})

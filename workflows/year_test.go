@@ -56,8 +56,10 @@ func TestYear(t *testing.T) {
 	require.Empty(t, strings.Join(y.wrong, "\n"))
 	t.Logf("%d memories, %v", len(y.model.order), y.did)
 	// The year has to hold what it is about.
-	for _, what := range []string{"put", "ingest", "job dead", "recall", "feedback", "feedback too late", "feedback corrected", "feedback unchanged", "feedback gone", "forget soft", "forget force", "forget erase",
-		"recover recovered", "recover retention_expired", "recover not_found", "policy", "decay sweep", "purge", "check"} {
+	for _, what := range []string{"put", "ingest", "job dead", "recall", "feedback", "feedback too late",
+		"feedback corrected", "feedback unchanged", "feedback gone", "forget soft", "forget force", "forget erase",
+		"recover recovered", "recover retention_expired", "recover not_found", "policy", "decay sweep", "purge",
+		"check"} {
 		require.Positive(t, y.did[what], what)
 	}
 	for _, state := range []string{"live", "tombstone", "archived", "kept for good", "erased", "gone"} {
@@ -102,7 +104,8 @@ func newYear(t *testing.T, seed uint64) *year {
 
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
-	y := &year{t: t, env: suite.NewTestWorkflowEnvironment(), store: testkit.OpenStore(t, u.String()), db: testkit.Owner(t, u.String()), p: testkit.Principal(),
+	y := &year{t: t, env: suite.NewTestWorkflowEnvironment(), store: testkit.OpenStore(t, u.String()),
+		db: testkit.Owner(t, u.String()), p: testkit.Principal(),
 		model: newYearModel(), chance: rand.New(rand.NewPCG(seed, seed)), did: map[string]int{}}
 	y.start = time.Date(2026, 1, 5, 5, 17, 31, 123_457_000, time.UTC)
 	y.end = y.start.Add(365*yearDay + 13*time.Hour)
@@ -110,11 +113,14 @@ func newYear(t *testing.T, seed uint64) *year {
 	y.env.SetTestTimeout(2 * time.Minute)
 	brain := rules.New()
 	brain.Extractor = unreadable{brain.Extractor}
-	workflows.Register(y.env, workflows.Dependencies{Store: y.store, Brain: brain, Index: vector.PGVector{Store: y.store}, Policy: proposals.DefaultWritePolicy(),
+	workflows.Register(y.env, workflows.Dependencies{Store: y.store, Brain: brain,
+		Index: vector.PGVector{Store: y.store}, Policy: proposals.DefaultWritePolicy(),
 		Concurrency: 1, Now: func() time.Time { return y.env.Now().In(zone) }})
-	y.env.RegisterActivityWithOptions(func(ctx context.Context) error { return y.job(ctx) }, activity.RegisterOptions{Name: "step of the year"})
+	y.env.RegisterActivityWithOptions(func(ctx context.Context) error { return y.job(ctx) },
+		activity.RegisterOptions{Name: "step of the year"})
 	// Of what is erased, Temporal's runs are deleted too: there is no server here.
-	y.env.OnActivity(forgettingOf.ForgetRuns, mock.Anything, mock.Anything).Return(activities.ForgetRunsResult{}, nil).Maybe()
+	y.env.OnActivity(forgettingOf.ForgetRuns, mock.Anything, mock.Anything).Return(activities.ForgetRunsResult{},
+		nil).Maybe()
 	return y
 }
 
@@ -176,7 +182,8 @@ func (y *year) must(err error) {
 
 func (y *year) complain(format string, args ...any) {
 	if len(y.wrong) < 60 {
-		y.wrong = append(y.wrong, fmt.Sprintf("day %3d, %s: %s", int(y.now().Sub(y.start)/yearDay), yearClock(y.now()), fmt.Sprintf(format, args...)))
+		y.wrong = append(y.wrong, fmt.Sprintf("day %3d, %s: %s", int(y.now().Sub(y.start)/yearDay), yearClock(y.now()),
+			fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -185,13 +192,15 @@ func yearClock(at time.Time) string { return yearTime(&at) }
 // step does something outside of the workflow.
 func (y *year) step(ctx workflow.Context, do func(context.Context) error) {
 	y.job = do
-	y.must(workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute,
-		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}}), "step of the year").Get(ctx, nil))
+	y.must(workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		workflow.ActivityOptions{StartToCloseTimeout: time.Minute,
+			RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}}), "step of the year").Get(ctx, nil))
 }
 
 func (y *year) child(ctx workflow.Context, fn, in any) workflow.ChildWorkflowFuture {
 	y.ids++
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: fmt.Sprintf("year/%s/%d", y.p.Tenant, y.ids)})
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: fmt.Sprintf("year/%s/%d", y.p.Tenant,
+		y.ids)})
 	return workflow.ExecuteChildWorkflow(ctx, fn, in)
 }
 
@@ -249,20 +258,30 @@ func (y *year) plan() {
 // planPolicies plans changes of retention. None shortens history: a run that would take much of it asks.
 func (y *year) planPolicies() {
 	const day = int64(86_400)
-	session := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any, KeepSeconds: 10 * day, OnExpiry: schema.ExpiryPurge}
-	others := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 45 * day, OnExpiry: schema.ExpiryPurge}
-	skills := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierPersistent, Typology: schema.TypologyProcedural, KeepSeconds: 40 * day, OnExpiry: schema.ExpiryPurge, DecayExempt: true}
-	facts := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.TypologySemantic, KeepSeconds: 20 * day, OnExpiry: schema.ExpiryArchive}
-	worlds := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 0, OnExpiry: schema.ExpiryArchive}
+	session := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any,
+		KeepSeconds: 10 * day, OnExpiry: schema.ExpiryPurge}
+	others := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: 45 * day, OnExpiry: schema.ExpiryPurge}
+	skills := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierPersistent,
+		Typology: schema.TypologyProcedural, KeepSeconds: 40 * day, OnExpiry: schema.ExpiryPurge, DecayExempt: true}
+	facts := schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.Any, Typology: schema.TypologySemantic,
+		KeepSeconds: 20 * day, OnExpiry: schema.ExpiryArchive}
+	worlds := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 0,
+		OnExpiry: schema.ExpiryArchive}
 	// An operator may have deleted memories of a world purged; those that fade are archived all the same.
-	episodes := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierSession, Typology: schema.TypologyEpisodic, KeepSeconds: 15 * day, OnExpiry: schema.ExpiryPurge}
-	jobs := schema.RetentionPolicy{Domain: schema.RetainJobsCompleted, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 40 * day, OnExpiry: schema.ExpiryPurge}
-	retrievals := schema.RetentionPolicy{Domain: schema.RetainRetrievals, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 12 * day, OnExpiry: schema.ExpiryPurge}
-	history := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 210 * day, OnExpiry: schema.ExpiryPurge}
+	episodes := schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierSession,
+		Typology: schema.TypologyEpisodic, KeepSeconds: 15 * day, OnExpiry: schema.ExpiryPurge}
+	jobs := schema.RetentionPolicy{Domain: schema.RetainJobsCompleted, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: 40 * day, OnExpiry: schema.ExpiryPurge}
+	retrievals := schema.RetentionPolicy{Domain: schema.RetainRetrievals, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: 12 * day, OnExpiry: schema.ExpiryPurge}
+	history := schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: 210 * day, OnExpiry: schema.ExpiryPurge}
 	for _, c := range []struct {
 		policy     schema.RetentionPolicy
 		from, till float64 // days; 0: it stays
-	}{{session, 140, 0}, {others, 160, 320}, {skills, 90, 250}, {facts, 220, 300}, {worlds, 170, 290}, {episodes, 60, 280}, {jobs, 150, 240}, {retrievals, 180, 270}, {history, 255, 0}} {
+	}{{session, 140, 0}, {others, 160, 320}, {skills, 90, 250}, {facts, 220, 300}, {worlds, 170, 290},
+		{episodes, 60, 280}, {jobs, 150, 240}, {retrievals, 180, 270}, {history, 255, 0}} {
 		p := c.policy
 		y.at(y.within(c.from, c.from+5), func(ctx workflow.Context) { y.setPolicy(ctx, p, false) })
 		if c.till > 0 {
@@ -273,7 +292,8 @@ func (y *year) planPolicies() {
 
 func (y *year) setPolicy(ctx workflow.Context, p schema.RetentionPolicy, reset bool) {
 	now := y.now()
-	class := yearPolicy{domain: string(p.Domain), tier: string(p.Tier), typology: string(p.Typology), keep: time.Duration(p.KeepSeconds) * time.Second,
+	class := yearPolicy{domain: string(p.Domain), tier: string(p.Tier), typology: string(p.Typology),
+		keep:     time.Duration(p.KeepSeconds) * time.Second,
 		archives: p.OnExpiry == schema.ExpiryArchive, exempt: p.DecayExempt}
 	if reset {
 		y.step(ctx, func(ctx context.Context) error {
@@ -380,7 +400,8 @@ func (y *year) putThese(ctx workflow.Context, records ...func(time.Time) (map[st
 // model as it is; one text in six cannot be read.
 func (y *year) ingest(ctx workflow.Context) {
 	person, other := y.name(), y.name()
-	texts := []string{person + " uses Postgres. " + person + " works at Corvex.", other + " likes Corvex. " + other + " speaks Danish."}
+	texts := []string{person + " uses Postgres. " + person + " works at Corvex.",
+		other + " likes Corvex. " + other + " speaks Danish."}
 	if y.chance.IntN(3) == 0 {
 		texts[1] += " The rest is unreadable."
 	}
@@ -416,11 +437,14 @@ func (y *year) recall(ctx workflow.Context) {
 	}
 	var out schema.RecallResponse
 	now := y.now()
-	y.must(y.child(ctx, workflows.Recall, schema.RecallRequest{Principal: y.p, Query: strings.Join(names, " "), Limit: len(names), IDsOnly: true}).Get(ctx, &out))
+	y.must(y.child(ctx, workflows.Recall,
+		schema.RecallRequest{Principal: y.p, Query: strings.Join(names, " "), Limit: len(names),
+			IDsOnly: true}).Get(ctx, &out))
 	if slices.Contains(out.Meta.Degraded, "track") { // on a machine that has no time left
 		tracked := false
 		y.step(ctx, func(ctx context.Context) error {
-			return y.db.QueryRow(ctx, `SELECT EXISTS (SELECT FROM retrievals WHERE tenant = $1 AND id = $2)`, y.p.Tenant, out.RetrievalID).Scan(&tracked)
+			return y.db.QueryRow(ctx, `SELECT EXISTS (SELECT FROM retrievals WHERE tenant = $1 AND id = $2)`,
+				y.p.Tenant, out.RetrievalID).Scan(&tracked)
 		})
 		if !tracked {
 			return
@@ -437,14 +461,17 @@ func (y *year) recall(ctx workflow.Context) {
 		}
 		ids = append(ids, r.ID)
 	}
-	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(y.model.memories[a].name, y.model.memories[b].name) })
+	slices.SortFunc(ids, func(a, b string) int {
+		return strings.Compare(y.model.memories[a].name, y.model.memories[b].name)
+	})
 	y.model.recalled(out.RetrievalID, ids, now)
 	y.around("recall", now, schema.RetainRetrievals)
 	y.did["recall"]++
 	// Feedback comes within the hour, after days, or so late that no one remembers.
 	after := now
 	for range 1 + y.chance.IntN(3) {
-		after = after.Add(time.Duration([]float64{0.02, 0.3, 4, 11, 35}[y.chance.IntN(5)] * (0.5 + y.chance.Float64()) * float64(yearDay)))
+		after = after.Add(time.Duration([]float64{0.02, 0.3, 4, 11,
+			35}[y.chance.IntN(5)] * (0.5 + y.chance.Float64()) * float64(yearDay)))
 		y.at(after, func(ctx workflow.Context) { y.feedback(ctx, out.RetrievalID, ids) })
 	}
 }
@@ -452,7 +479,8 @@ func (y *year) recall(ctx workflow.Context) {
 // feedback says something of what a retrieval returned, in one of the ways there are.
 func (y *year) feedback(ctx workflow.Context, retrieval string, ids []string) {
 	c := y.chance
-	all := []schema.Verdict{schema.VerdictSucceeded, schema.VerdictPartly, schema.VerdictFailed, schema.VerdictUnused, schema.VerdictSucceeded}
+	all := []schema.Verdict{schema.VerdictSucceeded, schema.VerdictPartly, schema.VerdictFailed, schema.VerdictUnused,
+		schema.VerdictSucceeded}
 	req := schema.FeedbackRequest{Operation: y.operation(), RetrievalID: retrieval}
 	said, rest := map[string]schema.Verdict{}, schema.Verdict("")
 	if way := c.IntN(5); way == 0 {
@@ -470,7 +498,8 @@ func (y *year) feedback(ctx workflow.Context, retrieval string, ids []string) {
 		}
 		if c.IntN(8) == 0 || len(req.Items) == 0 && rest == "" {
 			stranger := uuid.NewString()
-			req.Items, said[stranger] = append(req.Items, schema.FeedbackItem{MemoryID: stranger, Verdict: schema.VerdictFailed}), schema.VerdictFailed
+			req.Items, said[stranger] = append(req.Items,
+				schema.FeedbackItem{MemoryID: stranger, Verdict: schema.VerdictFailed}), schema.VerdictFailed
 		}
 	}
 	now := y.now()
@@ -541,7 +570,8 @@ func (y *year) forget(ctx workflow.Context, mode schema.ForgetMode) {
 		now := y.now()
 		y.step(ctx, func(ctx context.Context) error {
 			var runID uuid.UUID
-			err := y.db.QueryRow(ctx, `SELECT id FROM forget_runs WHERE tenant = $1 AND workflow_id = $2`, y.p.Tenant, id).Scan(&runID)
+			err := y.db.QueryRow(ctx, `SELECT id FROM forget_runs WHERE tenant = $1 AND workflow_id = $2`, y.p.Tenant,
+				id).Scan(&runID)
 			if err == nil {
 				token, err = y.store.ForgetToken(ctx, y.p, runID, now)
 			}
@@ -575,7 +605,8 @@ func (y *year) forget(ctx workflow.Context, mode schema.ForgetMode) {
 func (y *year) recover(ctx workflow.Context, m *yearMemory) {
 	now := y.now()
 	var out schema.RecoverResult
-	y.must(y.child(ctx, workflows.Recover, schema.RecoverRequest{Operation: y.operation(), Targets: []schema.Target{{ID: m.id}}}).Get(ctx, &out))
+	y.must(y.child(ctx, workflows.Recover,
+		schema.RecoverRequest{Operation: y.operation(), Targets: []schema.Target{{ID: m.id}}}).Get(ctx, &out))
 	want := y.model.recover(m.id, now)
 	if got := out.Items[0].Status; got != want {
 		y.complain("recovery of %s: %s, want %s", m.name, got, want)

@@ -60,7 +60,8 @@ func (a *Indexing) IndexBatch(ctx context.Context, r schema.Range) (api.IndexRes
 func (a *Indexing) drainOnly(ctx context.Context, tenant string, ids []uuid.UUID) (api.IndexResult, error) {
 	out, err := a.drain(ctx, tenant, ids)
 	if err == nil && out.lost {
-		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has been filled again",
+		err = temporal.NewNonRetryableApplicationError("the vector index is lost, and is told when it has "+
+			"been filled again",
 			api.ErrTypeIndexLost, nil)
 	}
 	return out.IndexResult, step.Fail(err)
@@ -190,7 +191,9 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 	}
 	out.full = read >= limit
 	told, failures, err := a.tell(ctx, tenant, entries, &out)
-	settled := slices.DeleteFunc(slices.Clone(entries), func(e vectorindex.OutboxEntry) bool { return !told[e.MemoryID] })
+	settled := slices.DeleteFunc(slices.Clone(entries), func(e vectorindex.OutboxEntry) bool {
+		return !told[e.MemoryID]
+	})
 	if len(settled) > 0 {
 		if settleErr := a.Store.SettleOutbox(ctx, tenant, settled, step.Now(a.Now)); settleErr != nil {
 			return drained{lost: out.lost}, cmp.Or(err, settleErr)
@@ -201,7 +204,8 @@ func (a *Indexing) drain(ctx context.Context, tenant string, only []uuid.UUID) (
 		parked, postponeErr := a.Store.PostponeOutbox(ctx, tenant, failures, step.Now(a.Now))
 		out.Postponed, out.Parked = len(failures), parked
 		err = cmp.Or(err, postponeErr)
-		activity.GetLogger(ctx).Warn("memories not indexed", "tenant", tenant, "memories", len(failures), "parked", parked)
+		activity.GetLogger(ctx).Warn("memories not indexed", "tenant", tenant, "memories", len(failures), "parked",
+			parked)
 	}
 	return out, err
 }

@@ -21,9 +21,10 @@ import (
 
 // Learning carries out the steps of learning.
 type Learning struct {
-	Store    *store.Store
-	Policy   proposals.WritePolicy
-	Rules    func() *policy.Policy                 // classification rules in force; nil, or a nil policy, for the defaults
+	Store  *store.Store
+	Policy proposals.WritePolicy
+	// classification rules in force; nil, or a nil policy, for the defaults
+	Rules    func() *policy.Policy
 	Evidence evidence.Policy                       // that a promotion needs; the zero value: evidence.Default
 	Observe  func(workflow, verdict string, n int) // is told what became of changes; may be nil
 	Now      func() time.Time
@@ -263,9 +264,11 @@ func (a *Learning) WriteDrafts(ctx context.Context, in WriteRequest) (api.LearnR
 		if ctx.Err() != nil {
 			return at.Result, context.Cause(ctx)
 		}
-		written, err := a.Store.Learning.WriteDraft(ctx, learning.WriteInput{Scope: scopeOf(in.LearnScope), Group: group,
-			Kind: in.Kind, WorkflowID: activity.GetInfo(ctx).WorkflowExecution.ID, Policy: a.Policy.Narrow("", false, nil),
-			Rules: a.rules(), Now: step.Now(a.Now)})
+		written, err := a.Store.Learning.WriteDraft(ctx, learning.WriteInput{Scope: scopeOf(in.LearnScope),
+			Group: group,
+			Kind:  in.Kind, WorkflowID: activity.GetInfo(ctx).WorkflowExecution.ID,
+			Policy: a.Policy.Narrow("", false, nil),
+			Rules:  a.rules(), Now: step.Now(a.Now)})
 		if err != nil {
 			return at.Result, step.Fail(step.Stalled(ctx, err))
 		}

@@ -85,7 +85,8 @@ func (w *world) decide(p schema.Principal, kind schema.MemoryType, shadow bool) 
 
 func (w *world) write(p schema.Principal, kind schema.MemoryType, groups []string) api.LearnResult {
 	w.t.Helper()
-	return call[api.LearnResult](w, w.a.WriteDrafts, learning.WriteRequest{LearnScope: scopeOf(p), Kind: kind, Groups: groups})
+	return call[api.LearnResult](w, w.a.WriteDrafts,
+		learning.WriteRequest{LearnScope: scopeOf(p), Kind: kind, Groups: groups})
 }
 
 func (w *world) known(p schema.Principal) []storelearning.Known {
@@ -114,7 +115,8 @@ func TestARepairThatHelpedThreeTimesIsLearned(t *testing.T) {
 	w := newWorld(t)
 	var episodes []uuid.UUID
 	for n := range 3 {
-		episodes = append(episodes, testkit.Build(ana, n, "linux", "make clean", testkit.ClearCache(n)).Record(t, w.store))
+		episodes = append(episodes, testkit.Build(ana, n, "linux", "make clean",
+			testkit.ClearCache(n)).Record(t, w.store))
 	}
 	require.Equal(t, 3, w.count("memories", "true"))
 	got := w.learn(ana, schema.TypeCompetence)

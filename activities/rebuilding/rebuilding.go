@@ -94,8 +94,9 @@ func note(r *api.RebuildResult, d api.RebuildDifference) {
 }
 
 func (a *Rebuilding) eventsInput(in PageRequest, stream string) events.RebuildInput {
-	return events.RebuildInput{Tenant: in.Request.Tenant, Stream: stream, Verify: in.Request.Verify, Drop: in.Request.Drop,
-		Now: step.Now(a.Now)}
+	return events.RebuildInput{Tenant: in.Request.Tenant, Stream: stream, Verify: in.Request.Verify,
+		Drop: in.Request.Drop,
+		Now:  step.Now(a.Now)}
 }
 
 // streams compares the marks of the events of streams.
@@ -121,7 +122,8 @@ func (a *Rebuilding) streams(ctx context.Context, in PageRequest) (PageResult, e
 			note(&out.Result, api.RebuildDifference{Rebuilt: compared.Rebuilt})
 		}
 		for _, seq := range compared.Marks {
-			note(&out.Result, api.RebuildDifference{Kind: ledger.DerivedMarks, ID: strconv.FormatInt(seq, 10), Stream: name,
+			note(&out.Result, api.RebuildDifference{Kind: ledger.DerivedMarks, ID: strconv.FormatInt(seq, 10),
+				Stream: name,
 				Fields: []string{"marks"}, Rebuilt: compared.Rebuilt})
 		}
 		if more {
@@ -141,7 +143,8 @@ func (a *Rebuilding) sessions(ctx context.Context, in PageRequest) (PageResult, 
 			return PageResult{}, fmt.Errorf("session: %w", err)
 		}
 	}
-	input := sessions.RebuildInput{Tenant: in.Request.Tenant, Stream: in.Request.Stream, After: after, Limit: sessionsPerPage,
+	input := sessions.RebuildInput{Tenant: in.Request.Tenant, Stream: in.Request.Stream, After: after,
+		Limit:  sessionsPerPage,
 		Verify: in.Request.Verify, Drop: in.Request.Drop, Policy: a.Policy.Narrow("", false, nil), Now: step.Now(a.Now)}
 	if a.Rules != nil {
 		input.Rules = a.Rules()

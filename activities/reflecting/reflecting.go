@@ -154,7 +154,8 @@ func (a *Reflecting) believe(
 	if i := slices.IndexFunc(draft.BasedOn, func(id string) bool {
 		return !slices.ContainsFunc(span, func(e ledger.Event) bool { return e.ID == id })
 	}); i >= 0 {
-		return out, refusal{why: fmt.Sprintf("based_on[%d]: is not an event that the reasoner was given", i)}, usage, nil
+		return out, refusal{why: fmt.Sprintf("based_on[%d]: is not an event that the reasoner was given", i)}, usage,
+			nil
 	}
 	r := views.Span{Events: span, Through: span[len(span)-1].ID}.Reflection(draft.Text, draft.BasedOn)
 	done, err := a.Store.Reflect(ctx, a.event(req.Input, id, span, r))
@@ -190,7 +191,8 @@ func (a *Reflecting) event(
 // narrower returns what a request asks for, within what the deployment allows.
 func narrower(asked, most schema.Visibility) schema.Visibility {
 	width := func(v schema.Visibility) int {
-		return slices.Index([]schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup, schema.VisibilityShared,
+		return slices.Index([]schema.Visibility{schema.VisibilityPrivate, schema.VisibilityGroup,
+			schema.VisibilityShared,
 			schema.VisibilityGlobal}, cmp.Or(v, schema.VisibilityGlobal))
 	}
 	if width(most) < width(asked) {

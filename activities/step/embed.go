@@ -33,7 +33,8 @@ func Vectors(ctx context.Context, e inference.Embedder, texts []string) ([][]flo
 // usable refuses vectors that no index takes.
 func usable(v []float32, dimensions int) error {
 	if len(v) != dimensions {
-		return &inference.PermanentError{Reason: fmt.Sprintf("%d dimensions where the model has %d", len(v), dimensions)}
+		return &inference.PermanentError{Reason: fmt.Sprintf("%d dimensions where the model has %d", len(v),
+			dimensions)}
 	}
 	for _, x := range v {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {

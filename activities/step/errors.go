@@ -36,7 +36,8 @@ func Fail(err error) error {
 			temporal.ApplicationErrorOptions{})
 	}
 	if code, refused := pg.Refused(err); refused {
-		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+code+")",
+		return temporal.NewNonRetryableApplicationError("the database cannot keep what the request holds (SQLSTATE "+
+			code+")",
 			api.ErrTypeInvalidRequest, nil)
 	}
 	return err

@@ -41,7 +41,8 @@ func (a *Tidying) FindStatements(ctx context.Context, in Request) (Page, error) 
 	if in.Full {
 		at = tidying.Place{}
 	}
-	_, next, _, err := a.Store.Statements(ctx, in.scope(), tidying.Place{At: in.Until.Add(time.Minute), ID: uuid.Max}, 1)
+	_, next, _, err := a.Store.Statements(ctx, in.scope(), tidying.Place{At: in.Until.Add(time.Minute), ID: uuid.Max},
+		1)
 	if err != nil || next.ID == uuid.Max || next.ID == at.ID && next.At.Equal(at.At) {
 		return Page{Next: at}, step.Fail(err)
 	}

@@ -121,7 +121,8 @@ func (a *Topics) scan(ctx context.Context, out *ScanTopicsResult, id uuid.UUID) 
 	case err != nil && pg.IsUnavailable(err):
 		return err
 	case err != nil:
-		activity.GetLogger(ctx).Error("a topic could not be compared", "tenant", ref.Tenant, "topic", ref.Topic, "error", err)
+		activity.GetLogger(ctx).Error("a topic could not be compared", "tenant", ref.Tenant, "topic", ref.Topic,
+			"error", err)
 		out.Failed++
 	default:
 		out.Checked++

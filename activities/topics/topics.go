@@ -46,7 +46,8 @@ type TopicRef struct {
 func (r TopicRef) id() (uuid.UUID, error) {
 	id, err := uuid.Parse(r.Topic)
 	if err != nil {
-		return uuid.Nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "topic", Problem: "must be a UUID"}}}
+		return uuid.Nil, &schema.ValidationError{Fields: []schema.FieldError{{Field: "topic",
+			Problem: "must be a UUID"}}}
 	}
 	return id, nil
 }
@@ -300,7 +301,8 @@ func (a *Topics) PublishTopic(ctx context.Context, in PublishTopicRequest) (Publ
 	if err != nil {
 		return PublishTopicResult{}, step.Fail(err)
 	}
-	outcome, number, err := a.Store.PublishDraft(ctx, in.Tenant, id, Filter(a.Recaller, topic), in.Hash, step.Now(a.Now))
+	outcome, number, err := a.Store.PublishDraft(ctx, in.Tenant, id, Filter(a.Recaller, topic), in.Hash,
+		step.Now(a.Now))
 	return PublishTopicResult{Outcome: outcome, Number: number}, step.Fail(err)
 }
 

@@ -111,7 +111,8 @@ func parseChange(key, value string) (change, error) {
 	if m == nil {
 		return change{}, fmt.Errorf("%q is not a wording", key)
 	}
-	c := change{wording: m[1], direction: map[string]int{"+": 1, "-": -1}[m[2]], text: value, corrects: corrections[m[1]]}
+	c := change{wording: m[1], direction: map[string]int{"+": 1, "-": -1}[m[2]], text: value,
+		corrects: corrections[m[1]]}
 	switch parts := alternatives(value, "||"); len(parts) {
 	case 1:
 		c.hasValue = true

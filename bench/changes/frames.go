@@ -4,7 +4,8 @@ import "strings"
 
 // Frames are phrases that people say before or after a statement. %s stands for the statement.
 var (
-	devFrames = []string{"For the record: %s", "Please note: %s", "Quick note: %s", "So that you know: %s", "%s Thanks!",
+	devFrames = []string{"For the record: %s", "Please note: %s", "Quick note: %s", "So that you know: %s",
+		"%s Thanks!",
 		"%s Please keep that in mind.", "One more thing: %s", "Hi, %s", "%s Just so that it is written down somewhere."}
 	heldoutFrames = []string{"Before I forget: %s", "Oh, and another thing. %s", "Morning! %s",
 		"%s Long story, ask me over lunch.", "%s Not that anyone asked.", "Notes from the call: %s", "%s :)",

@@ -59,7 +59,9 @@ func TestFramesOfTheDevelopmentHalf(t *testing.T) {
 			if r.Certainty >= frame.Likely {
 				c[0]++
 			} else if strings.Contains(show, "missed") {
-				fmt.Printf("MISSED %s/%s %d\n   %s: %s\n   %s: %s\n", p.Attribute, p.Wording, r.Certainty, tenant.Statements[p.Old].Speaker, tenant.Statements[p.Old].Text, tenant.Statements[p.New].Speaker, tenant.Statements[p.New].Text)
+				fmt.Printf("MISSED %s/%s %d\n   %s: %s\n   %s: %s\n", p.Attribute, p.Wording, r.Certainty,
+					tenant.Statements[p.Old].Speaker, tenant.Statements[p.Old].Text, tenant.Statements[p.New].Speaker,
+					tenant.Statements[p.New].Text)
 			}
 			byAttr[p.Attribute] = c
 		}
@@ -72,7 +74,8 @@ func TestFramesOfTheDevelopmentHalf(t *testing.T) {
 				if r := relate(frames[i], frames[j]); r.Certainty >= frame.Likely && !frame.Apart(texts[i], texts[j]) {
 					wrong++
 					if strings.Contains(show, "wrong") {
-						fmt.Printf("WRONG %d %s\n   %s\n   %s\n", r.Certainty, r.Why, tenant.Statements[i].Text, tenant.Statements[j].Text)
+						fmt.Printf("WRONG %d %s\n   %s\n   %s\n", r.Certainty, r.Why, tenant.Statements[i].Text,
+							tenant.Statements[j].Text)
 					}
 				}
 			}

@@ -168,7 +168,8 @@ func option(o advice.Option) (api.AdviceOption, error) {
 
 func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
 	for _, s := range steps {
-		step := api.AdviceStep{Text: s.Text, Tool: s.Tool, Validation: s.Validation, Optional: s.Optional, Missing: s.Missing}
+		step := api.AdviceStep{Text: s.Text, Tool: s.Tool, Validation: s.Validation, Optional: s.Optional,
+			Missing: s.Missing}
 		if len(s.Args) > 0 {
 			if err := json.Unmarshal(s.Args, &step.Args); err != nil {
 				return nil, fmt.Errorf("arguments of a step: %w", err)

@@ -225,7 +225,8 @@ func (b *bench) changes() error {
 		if len(r.within) > 0 {
 			median = strconv.Itoa(r.within[len(r.within)/2])
 		}
-		rows = append(rows, []string{a.name, strconv.Itoa(len(r.within)), median, fmt.Sprintf("%.0f %%", 100*r.share(5)),
+		rows = append(rows, []string{a.name, strconv.Itoa(len(r.within)), median,
+			fmt.Sprintf("%.0f %%", 100*r.share(5)),
 			fmt.Sprintf("%.0f %%", 100*r.share(soon)), fmt.Sprintf("%.0f %%", 100*rate(r.solved[0])),
 			fmt.Sprintf("%.0f %%", 100*rate(r.solved[1])), strconv.Itoa(r.censored)})
 		if a.name == "Mneme" {

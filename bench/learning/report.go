@@ -163,7 +163,9 @@ func (b *bench) families(by map[string][]int) {
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		seed, family, _ := strings.Cut(name, "/")
 		at, _ := strconv.Atoi(seed)
-		rows = append(rows, []string{strconv.FormatUint(b.seeds[at], 10), family, strings.Trim(fmt.Sprint(by[name]), "[]")})
+		rows = append(rows, []string{strconv.FormatUint(b.seeds[at], 10), family,
+			strings.Trim(fmt.Sprint(by[name]), "[]")})
 	}
-	table(b.w, "Mneme, by changed family", []string{"seed", "family", "occurrences until recovery, each situation"}, rows)
+	table(b.w, "Mneme, by changed family", []string{"seed", "family", "occurrences until recovery, each situation"},
+		rows)
 }

@@ -23,7 +23,8 @@ var sets = map[string]set{
 		},
 		verbs: []string{
 			"cachectl purge %[1]s", "rm -rf %[1]s", "chown builder %[1]s", "chmod u+rw %[1]s", "mv %[1]s %[1]s.old",
-			"reindex --file %[1]s", "fsck-tree %[3]s", "sync-mirror --name %[2]s", "pkg install %[2]s", "pkg remove %[2]s",
+			"reindex --file %[1]s", "fsck-tree %[3]s", "sync-mirror --name %[2]s", "pkg install %[2]s",
+			"pkg remove %[2]s",
 			"regen %[1]s --from %[2]s", "touch %[1]s", "truncate --size 0 %[1]s", "service restart %[2]s",
 			"ln -sf /usr/lib/%[2]s %[1]s", "ulimit-set files 4096", "env-reset --keep %[2]s",
 			"patch-config %[1]s --set fast=off",

@@ -28,7 +28,8 @@ var cFamilies = []family{
 	{"gcc: standard too old", []string{"gcc"}, func(p *place, n *names) failure {
 		file, i := n.snake()+".c", n.word()
 		p.write(file, fmt.Sprintf("int %s(void) {\n\tint sum = 0;\n"+
-			"\tfor (int %[2]s = 0; %[2]s < %[3]d; %[2]s++) sum += %[2]s;\n\treturn sum;\n}\n", n.snake(), i, n.number()))
+			"\tfor (int %[2]s = 0; %[2]s < %[3]d; %[2]s++) sum += %[2]s;\n\treturn sum;\n}\n", n.snake(), i,
+			n.number()))
 		p.write(options, n.one("-std=c89", "-std=gnu89")+"\n-O1\n")
 		return failure{fmt.Sprintf("gcc @%s -c %s", options, file), plan{line(options, "-std=c11")}}
 	}},
@@ -44,7 +45,8 @@ var cFamilies = []family{
 		shared, header, one, two := n.snake(), n.word()+".h", n.word()+".c", n.word()+".c"
 		p.write(header, "int "+shared+";\n")
 		p.write(one, fmt.Sprintf("#include %q\nvoid set(void) { %s = %d; }\n", header, shared, n.number()))
-		p.write(two, fmt.Sprintf("#include %q\nvoid set(void);\nint main(void) { set(); return %s == 0; }\n", header, shared))
+		p.write(two, fmt.Sprintf("#include %q\nvoid set(void);\nint main(void) { set(); return %s == 0; }\n", header,
+			shared))
 		p.write(options, "-O1\n")
 		return failure{fmt.Sprintf("gcc @%s -o app %s %s", options, one, two), plan{line(options, "-fcommon")}}
 	}},

@@ -23,7 +23,8 @@ var devFamilies = []family{
 	}},
 	{"make: spaces for a tab", []string{"make"}, func(p *place, n *names) failure {
 		target := n.snake()
-		p.write("Makefile", fmt.Sprintf("NAME = %s\n\n%s:\n%*s@echo $(NAME)\n", n.word(), target, 4*(1+n.r.IntN(2)), ""))
+		p.write("Makefile", fmt.Sprintf("NAME = %s\n\n%s:\n%*s@echo $(NAME)\n", n.word(), target, 4*(1+n.r.IntN(2)),
+			""))
 		return failure{"make " + target, plan{run(`sed -i 's/^  */\t/' Makefile`)}}
 	}},
 	{"git: lock left behind", []string{"git"}, func(p *place, n *names) failure {
@@ -42,7 +43,8 @@ var devFamilies = []family{
 	}},
 	{"npm: missing script", []string{"npm", "node"}, func(p *place, n *names) failure {
 		script := n.one("build", "lint", "bundle", "check", "generate")
-		p.write("package.json", fmt.Sprintf(`{"name": %q, "version": %q, "scripts": {"serve": "node index.js"}}`, n.dashed(),
+		p.write("package.json", fmt.Sprintf(`{"name": %q, "version": %q, "scripts": {"serve": "node index.js"}}`,
+			n.dashed(),
 			n.version()))
 		p.write("index.js", "console.log('ok')\n")
 		return failure{"npm run " + script, plan{run(`npm pkg set scripts.%s="node index.js"`, script)}}

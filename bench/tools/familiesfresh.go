@@ -35,7 +35,8 @@ var freshFamilies = []family{
 	{"go: build constraint excludes a package", []string{"go"}, func(p *place, n *names) failure {
 		module, pkg := "example.com/"+n.dashed(), n.word()
 		p.write("go.mod", "module "+module+"\n\ngo 1.21\n")
-		p.write(pkg+"/"+n.word()+".go", fmt.Sprintf("//go:build ignore\n\npackage %s\n\nconst N = %d\n", pkg, n.number()))
+		p.write(pkg+"/"+n.word()+".go",
+			fmt.Sprintf("//go:build ignore\n\npackage %s\n\nconst N = %d\n", pkg, n.number()))
 		p.write("main.go", fmt.Sprintf("package main\n\nimport \"%[1]s/%[2]s\"\n\nfunc main() { println(%[2]s.N) }\n",
 			module, pkg))
 		return failure{"go build -o app .", plan{run("sed -i '/^.*go:build/d' %s/*.go", pkg)}}

@@ -57,7 +57,8 @@ var gitFamilies = []family{
 		lib := n.dashed()
 		p.repository(n.word()+".txt", n.word()+"\n")
 		at := "../" + lib + ".git"
-		p.sh(fmt.Sprintf("git init -q -b main %[1]s && cd %[1]s && git -c user.name=a -c user.email=a@example.com commit -q "+
+		p.sh(fmt.Sprintf("git init -q -b main %[1]s && cd %[1]s && git -c user.name=a -c "+
+			"user.email=a@example.com commit -q "+
 			"--allow-empty -m first", at))
 		return failure{fmt.Sprintf("git submodule add -q %s/%s deps/%s", p.root, lib+".git", lib),
 			plan{run("git config --global protocol.file.allow always")}}

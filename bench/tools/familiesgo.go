@@ -22,9 +22,11 @@ var goFamilies = []family{
 		at := "example.com/" + n.dashed() + "/"
 		p.write("go.mod", fmt.Sprintf("module %[1]sapp\n\ngo 1.21\n\nrequire %[1]s%[2]s v0.1.0\n\n"+
 			"replace %[1]s%[2]s => ./%[2]s\n\nreplace %[1]s%[3]s => ./%[3]s\n", at, one, two))
-		p.write(one+"/go.mod", fmt.Sprintf("module %[1]s%[2]s\n\ngo 1.21\n\nrequire %[1]s%[3]s v0.%[4]d.0\n", at, one, two,
+		p.write(one+"/go.mod", fmt.Sprintf("module %[1]s%[2]s\n\ngo 1.21\n\nrequire %[1]s%[3]s v0.%[4]d.0\n", at, one,
+			two,
 			n.number()))
-		p.write(one+"/a.go", fmt.Sprintf("package %s\n\nimport %q\n\nfunc Sum() int { return %s.N }\n", one, at+two, two))
+		p.write(one+"/a.go", fmt.Sprintf("package %s\n\nimport %q\n\nfunc Sum() int { return %s.N }\n", one, at+two,
+			two))
 		p.write(two+"/go.mod", fmt.Sprintf("module %s%s\n\ngo 1.21\n", at, two))
 		p.write(two+"/b.go", fmt.Sprintf("package %s\n\nconst N = %d\n", two, n.number()))
 		p.write("main.go", fmt.Sprintf("package main\n\nimport %q\n\nfunc main() { println(%s.Sum()) }\n", at+one, one))
@@ -32,14 +34,17 @@ var goFamilies = []family{
 	}},
 	{"go: no go.mod", []string{"go"}, func(p *place, n *names) failure {
 		p.write(n.word()+".go", fmt.Sprintf("package main\n\nfunc main() { println(%d) }\n", n.number()))
-		return failure{"go " + n.one("build ./...", "vet ./...", "test ./..."), plan{run("go mod init example.com/app")}}
+		return failure{"go " + n.one("build ./...", "vet ./...", "test ./..."),
+			plan{run("go mod init example.com/app")}}
 	}},
 	{"go: code not generated", []string{"go"}, func(p *place, n *names) failure {
 		constant, script := n.exported(), "gen_"+n.word()+".sh"
 		p.write("go.mod", "module example.com/"+n.dashed()+"\n\ngo 1.21\n")
-		p.write(script, fmt.Sprintf("#!/bin/sh\nprintf 'package main\\n\\nconst %s = %d\\n' > zz_generated.go\n", constant,
+		p.write(script, fmt.Sprintf("#!/bin/sh\nprintf 'package main\\n\\nconst %s = %d\\n' > zz_generated.go\n",
+			constant,
 			n.number()))
-		p.write(n.word()+".go", fmt.Sprintf("package main\n\n//go:generate ./%s\n\nfunc main() { println(%s) }\n", script,
+		p.write(n.word()+".go", fmt.Sprintf("package main\n\n//go:generate ./%s\n\nfunc main() { println(%s) }\n",
+			script,
 			constant))
 		return failure{"go build -o app .", plan{run("go generate ./...")}}
 	}},
@@ -63,7 +68,8 @@ var goFamilies = []family{
 			"replace %[1]s => ./%[2]s\n", module, lib, n.number()))
 		p.write(lib+"/go.mod", "module "+module+"\n\ngo 1.21\n")
 		p.write(lib+"/lib.go", fmt.Sprintf("package %s\n\nconst N = %d\n", lib, n.number()))
-		p.write(n.word()+".go", fmt.Sprintf("package main\n\nimport %q\n\nfunc main() { println(%s.N) }\n", module, lib))
+		p.write(n.word()+".go", fmt.Sprintf("package main\n\nimport %q\n\nfunc main() { println(%s.N) }\n", module,
+			lib))
 		p.write("vendor/modules.txt", "")
 		return failure{"go build -o app .", plan{run("go mod vendor")}}
 	}},

@@ -84,6 +84,7 @@ func (t tools) env() []string {
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0", // nothing in the background
 		"GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false",
 		"PYTHONDONTWRITEBYTECODE=1",
-		"npm_config_offline=true", "npm_config_update_notifier=false", "npm_config_audit=false", "npm_config_fund=false",
+		"npm_config_offline=true", "npm_config_update_notifier=false", "npm_config_audit=false",
+		"npm_config_fund=false",
 	}
 }

@@ -52,12 +52,15 @@ func measure(w io.Writer, c config) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(root) }()
-	named := slices.DeleteFunc(slices.Clone(sets[c.set]), func(f family) bool { return !strings.Contains(f.name, c.only) })
+	named := slices.DeleteFunc(slices.Clone(sets[c.set]), func(f family) bool {
+		return !strings.Contains(f.name, c.only)
+	})
 	families, left := present(named, root, on)
 	if len(families) == 0 {
 		return fmt.Errorf("no families %q in the set %q", c.only, c.set)
 	}
-	_, _ = fmt.Fprintf(w, "# tools: %d families of %s, %d occurrences each, seeds %s, %s/%s, %s\n", len(families), c.set,
+	_, _ = fmt.Fprintf(w, "# tools: %d families of %s, %d occurrences each, seeds %s, %s/%s, %s\n", len(families),
+		c.set,
 		c.times, c.seeds, runtime.GOOS, runtime.GOARCH, on)
 	for _, name := range left {
 		_, _ = fmt.Fprintf(w, "left out: %s\n", name)
@@ -107,7 +110,8 @@ func runArm(a arm, tasks []task, root string, on tools) (out []result, err error
 func wrong(w io.Writer, m measured) {
 	for _, r := range m.results {
 		if r.times > 0 && !r.first {
-			_, _ = fmt.Fprintf(w, "%s, %s, occurrence %d, proposed %v: %s\n", m.name, r.family, r.times+1, r.told, r.wrong)
+			_, _ = fmt.Fprintf(w, "%s, %s, occurrence %d, proposed %v: %s\n", m.name, r.family, r.times+1, r.told,
+				r.wrong)
 		}
 	}
 }

@@ -47,8 +47,9 @@ func newAdvised(o learner.Options) *advised {
 func (m *advised) propose(s situation, _ plan) ([]plan, error) {
 	m.now = s.at
 	var err error
-	m.answer, err = m.memory.Advise(context.Background(), api.AdviseRequest{Principal: ana, Task: s.task, Error: s.output,
-		Context: s.context, WorkingDir: s.dir})
+	m.answer, err = m.memory.Advise(context.Background(),
+		api.AdviseRequest{Principal: ana, Task: s.task, Error: s.output,
+			Context: s.context, WorkingDir: s.dir})
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,8 @@ var catalogue = []repair{
 	{forGo, func(s seen) (out []plan) { // a module of the repository
 		for _, p := range s.paths {
 			if host, _, ok := strings.Cut(p, "/"); ok && strings.Contains(strings.Trim(host, "."), ".") {
-				out = append(out, plan{run("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=./%[2]s", p, path.Base(p))})
+				out = append(out, plan{run("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=./%[2]s", p,
+					path.Base(p))})
 			}
 		}
 		return out

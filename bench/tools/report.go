@@ -48,7 +48,8 @@ func report(w io.Writer, families []family, all []measured) {
 			share(again.first, again.all), mean(again.tries, again.all), mean(again.steps, again.all),
 			m.took.Round(time.Second).String()})
 	}
-	table(w, "All families", []string{"arm", "tasks", "solved", "second and later: at the first repair", "repairs tried",
+	table(w, "All families", []string{"arm", "tasks", "solved", "second and later: at the first repair",
+		"repairs tried",
 		"steps", "took"}, rows)
 	rows = nil
 	header := []string{"family"}

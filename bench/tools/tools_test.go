@@ -13,7 +13,8 @@ import (
 
 // some are families whose tools are nearly everywhere, and that do not take long.
 func some(t *testing.T, root string, on tools) []family {
-	names := []string{"gcc: maths library not linked", "git: lock left behind", "python: package outside the search path",
+	names := []string{"gcc: maths library not linked", "git: lock left behind",
+		"python: package outside the search path",
 		"sh: script not executable"}
 	families := slices.DeleteFunc(slices.Clone(devFamilies), func(f family) bool {
 		return !slices.Contains(names, f.name)

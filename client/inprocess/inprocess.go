@@ -30,7 +30,8 @@ type Options struct {
 func New(o Options) *recall.Recaller {
 	embedder := o.Embedder
 	if o.Store != nil && o.Index != nil && embedder != nil {
-		embedder = &vector.Embedders{Configured: embedder, Other: o.Others, Store: o.Store, Index: o.Index.Name(), Now: o.Now}
+		embedder = &vector.Embedders{Configured: embedder, Other: o.Others, Store: o.Store, Index: o.Index.Name(),
+			Now: o.Now}
 	}
 	return &recall.Recaller{Store: o.Store, Index: o.Index, Embedder: embedder, Reranking: o.Reranking, Now: o.Now}
 }

@@ -19,9 +19,12 @@ import (
 func TestValuesCanBeAppended(t *testing.T) {
 	t.Parallel()
 	key := "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
-	leaf := rapid.OneOf(rapid.Just[any](key), rapid.Just[any](nil), rapid.Map(rapid.String(), func(s string) any { return s }),
+	leaf := rapid.OneOf(rapid.Just[any](key), rapid.Just[any](nil),
+		rapid.Map(rapid.String(), func(s string) any { return s }),
 		rapid.Map(rapid.Float64(), func(f float64) any { return f }),
-		rapid.Map(rapid.SampledFrom([]int{1, 50, 2_000, 70_000}), func(n int) any { return strings.Repeat("a<ä\x00\" ", n) }),
+		rapid.Map(rapid.SampledFrom([]int{1, 50, 2_000, 70_000}), func(n int) any {
+			return strings.Repeat("a<ä\x00\" ", n)
+		}),
 		rapid.Map(rapid.IntRange(0, 200), func(n int) any { return strings.Repeat("word ", n) + key }),
 		rapid.SampledFrom([]any{json.Number("1e999"), json.Number("1e-999"), json.RawMessage(`{"a":1,"a":2}`),
 			[]byte("binary"), make(chan int), "\xff", json.RawMessage(`"\ud800"`), math.Inf(1), &commonpb.Payload{}}))
@@ -81,7 +84,8 @@ func TestACutLeavesNoHalfSecret(t *testing.T) {
 	key := "ghp_" + "q7Rt2VbX9kLmZ4pW8sYc3NfH6jDg5TaE1uQo"
 	for at := maxRead - 60; at < maxRead+5; at++ {
 		text := "password: hunter2hunter2 " + strings.Repeat("x", at-36) + "\nkey: " + key + " end"
-		for _, out := range []string{textOf(text, highestBytes), string(valueOf(map[string]string{"a": text}, highestBytes))} {
+		for _, out := range []string{textOf(text, highestBytes),
+			string(valueOf(map[string]string{"a": text}, highestBytes))} {
 			require.NotContains(t, out, "ghp_", at)
 			require.NotContains(t, out, "hunter2")
 		}

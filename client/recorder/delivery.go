@@ -105,7 +105,8 @@ func (r *Recorder) Flush(ctx workflow.Context) bool {
 	if !delivered() {
 		whole, _ := workflow.NewDisconnectedContext(ctx)
 		if ok, _ := workflow.AwaitWithTimeout(whole, r.set.CloseWithin, delivered); !ok {
-			workflow.GetLogger(r.ctx).Error("events of the session were not delivered in time", "session", r.set.Session,
+			workflow.GetLogger(r.ctx).Error("events of the session were not delivered in time", "session",
+				r.set.Session,
 				"events", len(r.waiting))
 			return false
 		}

@@ -38,7 +38,9 @@ func plain(ctx workflow.Context) error {
 	var both [2]string
 	selector := workflow.NewSelector(ctx)
 	for i := range both {
-		selector.AddFuture(workflow.ExecuteActivity(act, "secret", "the word", i), func(f workflow.Future) { _ = f.Get(ctx, &both[i]) })
+		selector.AddFuture(workflow.ExecuteActivity(act, "secret", "the word", i), func(f workflow.Future) {
+			_ = f.Get(ctx, &both[i])
+		})
 	}
 	selector.Select(ctx)
 	selector.Select(ctx)
@@ -238,7 +240,8 @@ func TestRecordOnAnotherWorker(t *testing.T) {
 	stop()
 	d.work(d.recorded, recorder.Interceptor(recorder.InterceptorOptions{}))
 	require.NoError(t, d.goOn(run))
-	require.Equal(t, []string{"shell", "shell", "secret", "secret", "shell", "child", "shell"}, calls(d.events(run.GetID())))
+	require.Equal(t, []string{"shell", "shell", "secret", "secret", "shell", "child", "shell"},
+		calls(d.events(run.GetID())))
 }
 
 // The captured history of a run with recorder and interceptor replays. MNEME_UPDATE_HISTORIES records it if it is not

@@ -61,7 +61,8 @@ func TestTheExampleRecords(t *testing.T) {
 	require.Equal(t, "In Lisbon.", answer)
 	recorded, err := h.Store.Page(ctx, p.Tenant, ledger.StreamRun.Stream(id), 0, events.MaxPage)
 	require.NoError(t, err)
-	require.Equal(t, []string{"user.injected", "tool.called", "tool.returned", "agent.spoke", "run.ended"}, kinds(recorded))
+	require.Equal(t, []string{"user.injected", "tool.called", "tool.returned", "agent.spoke", "run.ended"},
+		kinds(recorded))
 
 	closed, err := mneme.CloseSession(ctx, h.Temporal, h.TaskQueue,
 		api.CloseRequest{SessionRef: api.SessionRef{Principal: p, Session: id}})

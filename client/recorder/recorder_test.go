@@ -34,7 +34,8 @@ func TestRecord(t *testing.T) {
 		rec.Working(ledger.WorkingUpdate{State: schema.TaskExecuting, NextActions: []string{"build"}})
 		var out output
 		require.NoError(t, workflow.ExecuteActivity(doing(ctx), "shell", command{Line: "cat go.mod"}).Get(ctx, &out))
-		require.Error(t, workflow.ExecuteActivity(doing(ctx), "shell", command{Line: out.Text, Fail: true}).Get(ctx, nil))
+		require.Error(t, workflow.ExecuteActivity(doing(ctx), "shell",
+			command{Line: out.Text, Fail: true}).Get(ctx, nil))
 		rec.Said("I could not.")
 		rec.Observed(map[string]any{"build": "red"})
 		rec.Event("market.closed", "late")
@@ -146,12 +147,14 @@ func TestRecordMoreThanMayWait(t *testing.T) {
 	run, err := d.run("many")
 	require.NoError(t, err)
 	events := d.events(run.GetID())
-	require.Equal(t, []string{"agent.spoke", "agent.spoke", "agent.spoke", "agent.spoke", "agent.spoke", "recorder.missed",
+	require.Equal(t, []string{"agent.spoke", "agent.spoke", "agent.spoke", "agent.spoke", "agent.spoke",
+		"recorder.missed",
 		"agent.spoke", "run.ended"}, kinds(events))
 	require.JSONEq(t, `{"events":3,"why":"not delivered"}`, string(events[5].Payload))
 }
 
-// An agent ends as it would without a recorder, whatever becomes of its events: refused, never taken, or of options that
+// An agent ends as it would without a recorder, whatever becomes of its events: refused, never taken, or of options
+// that
 // are wrong.
 func TestRecordNeverFailsTheAgent(t *testing.T) {
 	t.Parallel()
@@ -175,7 +178,8 @@ func TestRecordNeverFailsTheAgent(t *testing.T) {
 				for i := range 5 {
 					rec.Heard(fmt.Sprint("x", i))
 					var out output
-					require.NoError(t, workflow.ExecuteActivity(doing(ctx), "shell", command{Line: "go"}).Get(ctx, &out))
+					require.NoError(t, workflow.ExecuteActivity(doing(ctx), "shell",
+						command{Line: "go"}).Get(ctx, &out))
 					require.Equal(t, "did go", out.Text)
 				}
 				rec.Close(ctx, schema.OutcomeSuccess, "")
@@ -217,7 +221,8 @@ func TestRecordLongValues(t *testing.T) {
 		rec := recorder.Open(ctx, d.options(func(o *recorder.Options) { o.MaxBytes = 1_000_000 }))
 		for i := range 45 {
 			rec.Said(fmt.Sprint(i, strings.Repeat("\x01<word> ", 20_000)))
-			rec.Call("write", map[string]any{"lines": make([]int, 5_000), "n": i, "text": strings.Repeat("ä \n", 20_000)}).
+			rec.Call("write", map[string]any{"lines": make([]int, 5_000), "n": i,
+				"text": strings.Repeat("ä \n", 20_000)}).
 				Returned(strings.Repeat(`"`, 50_000))
 		}
 		require.True(t, rec.Close(ctx, schema.OutcomeSuccess, strings.Repeat("x", 100_000)))

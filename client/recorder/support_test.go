@@ -61,7 +61,8 @@ func (d *desk) append(ctx context.Context, req api.AppendRequest) (api.AppendRes
 			return api.AppendResult{}, err
 		}
 	}
-	out, err := d.store.Append(ctx, events.AppendInput{Tenant: req.Principal.Tenant, Events: req.Events, Now: time.Now()})
+	out, err := d.store.Append(ctx, events.AppendInput{Tenant: req.Principal.Tenant, Events: req.Events,
+		Now: time.Now()})
 	if invalid := new(schema.ValidationError); errors.As(err, &invalid) {
 		return api.AppendResult{}, temporal.NewNonRetryableApplicationError(err.Error(), "invalid_request", nil)
 	}

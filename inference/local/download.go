@@ -46,7 +46,8 @@ func download(ctx context.Context, c Config) (string, error) {
 	if !ok || owner == "" || base == "" || strings.Contains(base, "/") || strings.Contains(c.Model, "..") ||
 		strings.Contains(revision, "/") {
 		return "", errors.New(
-			"embedding model: its name must be of the form owner/model or owner/model@revision; a directory is given separately",
+			"embedding model: its name must be of the form owner/model or owner/model@revision; a directory is " +
+				"given separately",
 		)
 	}
 	root := c.CacheDir
@@ -87,7 +88,8 @@ func download(ctx context.Context, c Config) (string, error) {
 		case err := <-done:
 			if err != nil {
 				return "", fmt.Errorf(
-					"embedding model: %s cannot be downloaded (%w): without a network, put its directory on this machine and "+
+					"embedding model: %s cannot be downloaded (%w): without a network, put its directory on "+
+						"this machine and "+
 						"name it with MNEME_EMBED_MODEL_DIR, or leave MNEME_EMBEDDER at hash",
 					c.Model,
 					err,

@@ -169,12 +169,15 @@ func TestDownloadHonoursItsContext(t *testing.T) {
 
 func TestDownloadOfWhatIsNoModel(t *testing.T) {
 	t.Parallel()
-	_, err := local.New(t.Context(), local.Config{Model: "owner/tiny", CacheDir: t.TempDir(), Endpoint: newModelHub(t).URL})
+	_, err := local.New(t.Context(),
+		local.Config{Model: "owner/tiny", CacheDir: t.TempDir(), Endpoint: newModelHub(t).URL})
 	require.ErrorContains(t, err, "no ONNX file")
-	_, err = local.New(t.Context(), local.Config{Model: "owner/tiny", CacheDir: t.TempDir(), Endpoint: newModelHub(t, "onnx/a.onnx").URL})
+	_, err = local.New(t.Context(),
+		local.Config{Model: "owner/tiny", CacheDir: t.TempDir(), Endpoint: newModelHub(t, "onnx/a.onnx").URL})
 	require.ErrorContains(t, err, "onnx/a.onnx", "what there is to choose from")
 	for _, name := range []string{"tiny", "a/b/c", "/x", "../../etc", "owner/..", "owner/x@a/b"} {
-		_, err := local.New(t.Context(), local.Config{Model: name, CacheDir: t.TempDir(), Endpoint: "http://127.0.0.1:1"})
+		_, err := local.New(t.Context(),
+			local.Config{Model: name, CacheDir: t.TempDir(), Endpoint: "http://127.0.0.1:1"})
 		require.ErrorContains(t, err, "of the form owner/model", name)
 	}
 }

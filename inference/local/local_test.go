@@ -120,7 +120,8 @@ func TestOrderAndPaddingChangeNothing(t *testing.T) {
 func TestLongTextsAreCut(t *testing.T) {
 	t.Parallel()
 	e := load(t, local.Config{Dir: tiny})
-	for _, text := range []string{strings.Repeat("sun and rain ", 10_000), strings.Repeat("x", 100_000), strings.Repeat("猫", 40_000)} {
+	for _, text := range []string{strings.Repeat("sun and rain ", 10_000), strings.Repeat("x", 100_000),
+		strings.Repeat("猫", 40_000)} {
 		v, usage, err := e.EmbedQuery(t.Context(), text)
 		require.NoError(t, err)
 		require.LessOrEqual(t, usage.PromptTokens, int64(32), "max_seq_length")
@@ -145,12 +146,15 @@ func TestPrefixesOfFamilies(t *testing.T) {
 		config         local.Config
 		query, passage string
 	}{
-		"e5":               {local.Config{Dir: modelWith(t, "e5-small-v2", nil)}, "query: ", "passage: "},
-		"e5 by name":       {local.Config{Dir: modelWith(t, "snapshot", nil), Model: "intfloat/e5-base-v2"}, "query: ", "passage: "},
-		"bge":              {local.Config{Dir: modelWith(t, "bge-small-en-v1.5", nil)}, instruction, ""},
-		"by its files":     {local.Config{Dir: modelWith(t, "e5-tuned", prompts)}, "what: ", "in: "},
-		"by setting":       {local.Config{Dir: modelWith(t, "e5-small", prompts), QueryPrefix: "ask ", PassagePrefix: "tell "}, "ask ", "tell "},
-		"switched off":     {local.Config{Dir: modelWith(t, "e5-small", nil), QueryPrefix: "none", PassagePrefix: "none"}, "", ""},
+		"e5": {local.Config{Dir: modelWith(t, "e5-small-v2", nil)}, "query: ", "passage: "},
+		"e5 by name": {local.Config{Dir: modelWith(t, "snapshot", nil), Model: "intfloat/e5-base-v2"}, "query: ",
+			"passage: "},
+		"bge":          {local.Config{Dir: modelWith(t, "bge-small-en-v1.5", nil)}, instruction, ""},
+		"by its files": {local.Config{Dir: modelWith(t, "e5-tuned", prompts)}, "what: ", "in: "},
+		"by setting": {local.Config{Dir: modelWith(t, "e5-small", prompts), QueryPrefix: "ask ",
+			PassagePrefix: "tell "}, "ask ", "tell "},
+		"switched off": {local.Config{Dir: modelWith(t, "e5-small", nil), QueryPrefix: "none",
+			PassagePrefix: "none"}, "", ""},
 		"none of its kind": {local.Config{Dir: modelWith(t, "all-MiniLM-L6-v2", nil)}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +169,8 @@ func TestPoolingOfFamilies(t *testing.T) {
 	t.Parallel()
 	texts, mean, cls := golden(t, "testdata/golden.json")
 	for name, want := range map[string][]float32{"bge-small-en": cls[0], "something": mean[0]} {
-		e := load(t, local.Config{Dir: modelWith(t, name, map[string]string{"1_Pooling/config.json": ""}), QueryPrefix: "none"})
+		e := load(t, local.Config{Dir: modelWith(t, name, map[string]string{"1_Pooling/config.json": ""}),
+			QueryPrefix: "none"})
 		near(t, want, embed(t, e, texts[0])[0], name)
 	}
 	e := load(t, local.Config{Dir: modelWith(t, "bge-small-en", nil)})
@@ -177,14 +182,17 @@ func TestTheNameTellsSpacesApart(t *testing.T) {
 	name := func(c local.Config) string { return load(t, c).Model().Name }
 	base := name(local.Config{Dir: modelWith(t, "m", nil)})
 	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "m", nil)}), "the same files, the same name")
-	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "elsewhere", nil), Model: "owner/m@main"}), "a given name goes before the directory's")
-	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "m", nil), QueryPrefix: "q: "}), "stored vectors do not depend on the question's prefix")
+	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "elsewhere", nil), Model: "owner/m@main"}),
+		"a given name goes before the directory's")
+	require.Equal(t, base, name(local.Config{Dir: modelWith(t, "m", nil), QueryPrefix: "q: "}),
+		"stored vectors do not depend on the question's prefix")
 	require.True(t, strings.HasPrefix(base, "m:mean:"), base)
 	for what, c := range map[string]local.Config{
 		"pooling":        {Dir: modelWith(t, "m", nil), Pooling: "cls"},
 		"passage prefix": {Dir: modelWith(t, "m", nil), PassagePrefix: "p: "},
-		"length":         {Dir: modelWith(t, "m", map[string]string{"sentence_bert_config.json": `{"max_seq_length": 16}`})},
-		"model":          {Dir: modelWith(t, "n", nil)},
+		"length": {Dir: modelWith(t, "m",
+			map[string]string{"sentence_bert_config.json": `{"max_seq_length": 16}`})},
+		"model": {Dir: modelWith(t, "n", nil)},
 	} {
 		require.NotEqual(t, base, name(c), what)
 	}
@@ -202,20 +210,26 @@ func TestADirectoryThatIsNoModel(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"no graph":           {map[string]string{"model.onnx": ""}, "has no model.onnx"},
-		"graph is text":      {map[string]string{"model.onnx": "version https://git-lfs"}, "model.onnx"},
-		"graph cut off":      {map[string]string{"model.onnx": file("model.onnx")[:9000]}, "model.onnx"},
-		"no tokenizer":       {map[string]string{"tokenizer.json": ""}, "tokenizer.json"},
-		"tokenizer is text":  {map[string]string{"tokenizer.json": "x"}, "tokenizer.json is not the JSON"},
-		"unigram":            {map[string]string{"tokenizer.json": strings.Replace(tokenizer, `"type": "WordPiece",`+"\n  \"unk", `"type": "Unigram",`+"\n  \"unk", 1)}, `of kind "Unigram"`},
-		"other splitting":    {map[string]string{"tokenizer.json": strings.Replace(tokenizer, "BertPreTokenizer", "Metaspace", 1)}, "pre_tokenizer"},
-		"other normalizer":   {map[string]string{"tokenizer.json": strings.Replace(tokenizer, "BertNormalizer", "NFKC", 1)}, "normalizer"},
-		"lacks a token":      {map[string]string{"tokenizer.json": strings.Replace(tokenizer, `"[UNK]": 1,`, "", 1)}, "[UNK]"},
-		"no config":          {map[string]string{"config.json": ""}, "config.json"},
-		"config broken":      {map[string]string{"config.json": "{"}, "config.json"},
-		"max pooling":        {map[string]string{"1_Pooling/config.json": `{"pooling_mode_max_tokens": true}`}, "1_Pooling/config.json"},
-		"other dimensions":   {map[string]string{"1_Pooling/config.json": `{"pooling_mode_mean_tokens": true, "word_embedding_dimension": 8}`}, "says 8 dimensions, the graph gives 16"},
-		"a layer is missing": {map[string]string{"modules.json": `[{"type": "sentence_transformers.models.Dense"}]`}, "Dense"},
+		"no graph":          {map[string]string{"model.onnx": ""}, "has no model.onnx"},
+		"graph is text":     {map[string]string{"model.onnx": "version https://git-lfs"}, "model.onnx"},
+		"graph cut off":     {map[string]string{"model.onnx": file("model.onnx")[:9000]}, "model.onnx"},
+		"no tokenizer":      {map[string]string{"tokenizer.json": ""}, "tokenizer.json"},
+		"tokenizer is text": {map[string]string{"tokenizer.json": "x"}, "tokenizer.json is not the JSON"},
+		"unigram": {map[string]string{"tokenizer.json": strings.Replace(tokenizer,
+			`"type": "WordPiece",`+"\n  \"unk", `"type": "Unigram",`+"\n  \"unk", 1)}, `of kind "Unigram"`},
+		"other splitting": {map[string]string{"tokenizer.json": strings.Replace(tokenizer, "BertPreTokenizer",
+			"Metaspace", 1)}, "pre_tokenizer"},
+		"other normalizer": {map[string]string{"tokenizer.json": strings.Replace(tokenizer, "BertNormalizer", "NFKC",
+			1)}, "normalizer"},
+		"lacks a token": {map[string]string{"tokenizer.json": strings.Replace(tokenizer, `"[UNK]": 1,`, "", 1)},
+			"[UNK]"},
+		"no config":     {map[string]string{"config.json": ""}, "config.json"},
+		"config broken": {map[string]string{"config.json": "{"}, "config.json"},
+		"max pooling": {map[string]string{"1_Pooling/config.json": `{"pooling_mode_max_tokens": true}`},
+			"1_Pooling/config.json"},
+		"other dimensions": {map[string]string{"1_Pooling/config.json": `{"pooling_mode_mean_tokens": true, "word_embedding_dimension": 8}`}, "says 8 dimensions, the graph gives 16"},
+		"a layer is missing": {map[string]string{"modules.json": `[{"type": "sentence_transformers.models.Dense"}]`},
+			"Dense"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -290,7 +304,8 @@ func TestRealModel(t *testing.T) {
 	}
 	e := load(t, local.Config{Dir: dir})
 	v := embed(t, e, "The cat sat on the mat.", "Quarterly revenue rose by a tenth.", "She moved to Lisbon in 2021.")
-	for question, best := range map[string]int{"Where did the kitten sit?": 0, "How did sales develop?": 1, "In which city does she live now?": 2} {
+	for question, best := range map[string]int{"Where did the kitten sit?": 0, "How did sales develop?": 1,
+		"In which city does she live now?": 2} {
 		q := query(t, e, question)
 		for i := range v {
 			if i != best {

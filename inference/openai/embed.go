@@ -27,7 +27,8 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, infe
 	input := make([]string, len(texts))
 	for i, t := range texts {
 		if strings.TrimSpace(t) == "" {
-			return nil, usage, &inference.PermanentError{Reason: fmt.Sprintf("text %d of %d to embed is blank", i, len(texts))}
+			return nil, usage, &inference.PermanentError{Reason: fmt.Sprintf("text %d of %d to embed is blank", i,
+				len(texts))}
 		}
 		input[i] = firstChars(t, e.chars)
 	}

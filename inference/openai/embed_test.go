@@ -21,7 +21,9 @@ func embeddings(w http.ResponseWriter, r request) {
 	for i := len(r.Input) - 1; i >= 0; i-- {
 		data = append(data, fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":[%d,0,4]}`, i, len(r.Input[i])))
 	}
-	status(200, fmt.Sprintf(`{"object":"list","model":"embed-1","data":[%s],"usage":{"prompt_tokens":%d,"total_tokens":1}}`, strings.Join(data, ","), len(r.Input)))(w, r)
+	status(200,
+		fmt.Sprintf(`{"object":"list","model":"embed-1","data":[%s],"usage":{"prompt_tokens":%d,"total_tokens":1}}`,
+			strings.Join(data, ","), len(r.Input)))(w, r)
 }
 
 func TestEmbed(t *testing.T) {
@@ -62,7 +64,9 @@ func TestEmbed(t *testing.T) {
 	require.True(t, inference.IsPermanent(err))
 	require.ErrorContains(t, err, "text 1 of 2")
 
-	_, _, err = s.brain(t, func(c *openai.Config) { c.ShortenEmbeddings, c.EmbeddingChars = true, 5 }).Embedder.Embed(ctx, []string{"éééééééé"})
+	_, _, err = s.brain(t, func(c *openai.Config) {
+		c.ShortenEmbeddings, c.EmbeddingChars = true, 5
+	}).Embedder.Embed(ctx, []string{"éééééééé"})
 	require.NoError(t, err)
 	last := s.requests()[3]
 	require.Equal(t, 3, last.Dimensions)
@@ -87,33 +91,43 @@ func TestEmbedRefusesBadVectors(t *testing.T) {
 		err       string
 		permanent bool
 	}{
-		"good":               {[]string{vector(1, good), vector(0, good)}, "", false},
-		"good base64":        {[]string{vector(1, raw(3, 0, 4)), vector(0, raw(3, 0, 4))}, "", false},
-		"huge":               {[]string{vector(0, "[3e300,0,4e300]"), vector(1, good)}, "", false},
-		"tiny":               {[]string{vector(0, "[3e-300,0,4e-300]"), vector(1, good)}, "", false},
-		"too few":            {[]string{vector(0, good)}, "1 vectors for 2 texts", false},
-		"too many":           {[]string{vector(0, good), vector(1, good), vector(2, good)}, "3 vectors for 2 texts", false},
+		"good":        {[]string{vector(1, good), vector(0, good)}, "", false},
+		"good base64": {[]string{vector(1, raw(3, 0, 4)), vector(0, raw(3, 0, 4))}, "", false},
+		"huge":        {[]string{vector(0, "[3e300,0,4e300]"), vector(1, good)}, "", false},
+		"tiny":        {[]string{vector(0, "[3e-300,0,4e-300]"), vector(1, good)}, "", false},
+		"too few":     {[]string{vector(0, good)}, "1 vectors for 2 texts", false},
+		"too many": {[]string{vector(0, good), vector(1, good), vector(2, good)}, "3 vectors for 2 texts",
+			false},
 		"same index":         {[]string{vector(0, good), vector(0, good)}, "which texts", false},
 		"index out of range": {[]string{vector(1, good), vector(2, good)}, "which texts", false},
 		"negative index":     {[]string{vector(0, good), vector(-1, good)}, "which texts", false},
-		"other dimension":    {[]string{vector(0, good), vector(1, "[1,2,3,4]")}, "its vectors have 4 dimensions, configured are 3", true},
-		"empty vector":       {[]string{vector(0, "[]"), vector(1, good)}, "its vectors have 0 dimensions, configured are 3", true},
-		"null vector":        {[]string{vector(0, "null"), vector(1, good)}, "its vectors have 0 dimensions, configured are 3", true},
-		"NaN":                {[]string{vector(0, good), vector(1, raw(1, float32(math.NaN()), 1))}, "vector 1 of 2 is zero or not finite", false},
-		"infinity":           {[]string{vector(0, raw(1, float32(math.Inf(1)), 1)), vector(1, good)}, "vector 0 of 2 is zero or not finite", false},
-		"null number":        {[]string{vector(0, "[1,null,1]"), vector(1, good)}, "vector 0 of 2 is zero or not finite", false},
-		"NaN literal":        {[]string{vector(0, "[1,NaN,1]"), vector(1, good)}, "not the JSON asked for", false},
-		"zero":               {[]string{vector(0, "[0,0,0]"), vector(1, good)}, "vector 0 of 2 is zero or not finite", false},
+		"other dimension": {[]string{vector(0, good), vector(1, "[1,2,3,4]")},
+			"its vectors have 4 dimensions, configured are 3", true},
+		"empty vector": {[]string{vector(0, "[]"), vector(1, good)},
+			"its vectors have 0 dimensions, configured are 3", true},
+		"null vector": {[]string{vector(0, "null"), vector(1, good)},
+			"its vectors have 0 dimensions, configured are 3", true},
+		"NaN": {[]string{vector(0, good), vector(1, raw(1, float32(math.NaN()), 1))},
+			"vector 1 of 2 is zero or not finite", false},
+		"infinity": {[]string{vector(0, raw(1, float32(math.Inf(1)), 1)), vector(1, good)},
+			"vector 0 of 2 is zero or not finite", false},
+		"null number": {[]string{vector(0, "[1,null,1]"), vector(1, good)},
+			"vector 0 of 2 is zero or not finite", false},
+		"NaN literal": {[]string{vector(0, "[1,NaN,1]"), vector(1, good)}, "not the JSON asked for", false},
+		"zero": {[]string{vector(0, "[0,0,0]"), vector(1, good)}, "vector 0 of 2 is zero or not finite",
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, status(200, `{"object":"list","model":"m","data":[`+strings.Join(c.data, ",")+`],"usage":{"prompt_tokens":5,"total_tokens":5}}`))
+			s := serve(t, status(200, `{"object":"list","model":"m","data":[`+strings.Join(c.data,
+				",")+`],"usage":{"prompt_tokens":5,"total_tokens":5}}`))
 			vectors, usage, err := s.brain(t).Embedder.Embed(ctx, []string{"one " + canary, "two"})
 			require.Equal(t, 1, usage.Calls)
 			if c.err == "" {
 				require.NoError(t, err)
 				for _, v := range vectors {
-					require.InDeltaSlice(t, []float64{0.6, 0, 0.8}, []float64{float64(v[0]), float64(v[1]), float64(v[2])}, 1e-6)
+					require.InDeltaSlice(t, []float64{0.6, 0, 0.8},
+						[]float64{float64(v[0]), float64(v[1]), float64(v[2])}, 1e-6)
 				}
 				return
 			}

@@ -155,7 +155,8 @@ func TestDecide(t *testing.T) {
 	b := s.brain(t)
 	got, usage, err := b.Decider.Decide(ctx, fact, neighbors)
 	require.NoError(t, err)
-	require.Equal(t, memory.Proposal{Action: schema.ActionUpdate, TargetID: first, Confidence: 0.9, Reason: "The city has changed."}, got)
+	require.Equal(t, memory.Proposal{Action: schema.ActionUpdate, TargetID: first, Confidence: 0.9,
+		Reason: "The city has changed."}, got)
 	require.Equal(t, int64(11), usage.PromptTokens)
 	require.Less(t, strings.Index(s.requests()[0].Raw, `"reason":{`), strings.Index(s.requests()[0].Raw, `"action":{`),
 		"the schema keeps its order")
@@ -228,19 +229,25 @@ func TestFormatFallback(t *testing.T) {
 		plain   = `Response_Format is not known here`
 		groq    = `{"error":{"message":"Failed to generate JSON.","type":"invalid_request_error","code":"json_validate_failed","failed_generation":"` + canary + `"}}`
 		heat    = `{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model.","type":"invalid_request_error","param":"temperature","code":"unsupported_value"}}`
-		other   = `{"error":{"message":"json_schema? the context is too long: ` + canary + `","type":"invalid_request_error","code":"context_length_exceeded"}}`
+		other   = `{"error":{"message":"json_schema? the context is too long: ` + canary +
+			`","type":"invalid_request_error","code":"context_length_exceeded"}}`
 	)
 	for name, c := range map[string]struct {
 		refuse  func(r request) (int, string)
 		formats []any // of the first call's requests
 		later   any   // of the second call's first request
 	}{
-		"takes schemas":        {func(request) (int, string) { return 0, "" }, []any{"json_schema"}, "json_schema"},
-		"takes objects":        {refuseFormats(400, openAI, "json_schema"), []any{"json_schema", "json_object"}, "json_object"},
-		"takes neither":        {refuseFormats(400, vLLM, "json_schema", "json_object"), []any{"json_schema", "json_object", nil}, nil},
-		"says so with 422":     {refuseFormats(422, fastAPI, "json_schema", "json_object"), []any{"json_schema", "json_object", nil}, nil},
-		"says so without JSON": {refuseFormats(400, plain, "json_schema"), []any{"json_schema", "json_object"}, "json_object"},
-		"wrote bad JSON":       {refuseFormats(400, groq, "json_schema"), []any{"json_schema", "json_object"}, "json_schema"},
+		"takes schemas": {func(request) (int, string) { return 0, "" }, []any{"json_schema"}, "json_schema"},
+		"takes objects": {refuseFormats(400, openAI, "json_schema"), []any{"json_schema", "json_object"},
+			"json_object"},
+		"takes neither": {refuseFormats(400, vLLM, "json_schema", "json_object"),
+			[]any{"json_schema", "json_object", nil}, nil},
+		"says so with 422": {refuseFormats(422, fastAPI, "json_schema", "json_object"),
+			[]any{"json_schema", "json_object", nil}, nil},
+		"says so without JSON": {refuseFormats(400, plain, "json_schema"), []any{"json_schema", "json_object"},
+			"json_object"},
+		"wrote bad JSON": {refuseFormats(400, groq, "json_schema"), []any{"json_schema", "json_object"},
+			"json_schema"},
 		"takes no temperature": {func(r request) (int, string) {
 			if r.Temperature != nil {
 				return 400, heat
@@ -267,7 +274,8 @@ func TestFormatFallback(t *testing.T) {
 			_, usage, err := b.Extractor.Extract(ctx, source)
 			if name == "refuses for another reason" {
 				require.True(t, inference.IsPermanent(err))
-				require.EqualError(t, err, "model endpoint refused: status 400, invalid_request_error, context_length_exceeded")
+				require.EqualError(t, err,
+					"model endpoint refused: status 400, invalid_request_error, context_length_exceeded")
 			} else {
 				require.NoError(t, err)
 			}
@@ -303,7 +311,8 @@ func refuseFormats(code int, body string, formats ...any) func(request) (int, st
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	body := `{"error":{"message":"your text ` + canary + ` and key ` + apiKey + `","type":"some_error","param":"` + canary + `","code":"some_code"}}`
+	body := `{"error":{"message":"your text ` + canary + ` and key ` + apiKey + `","type":"some_error","param":"` +
+		canary + `","code":"some_code"}}`
 	limited := func(d time.Duration) func(*testing.T, error) {
 		return func(t *testing.T, err error) {
 			var r *inference.RateLimitError
@@ -328,41 +337,66 @@ func TestErrors(t *testing.T) {
 		answer func(http.ResponseWriter, request)
 		check  func(*testing.T, error)
 	}{
-		"400":                    {status(400, body), says(true, "model endpoint refused: status 400, some_error, some_code")},
-		"401":                    {status(401, body), says(true, "model endpoint refused: status 401, some_error, some_code")},
-		"402":                    {status(402, body), says(true, "model endpoint refused: status 402, some_error, some_code")},
-		"403":                    {status(403, body), says(true, "model endpoint refused: status 403, some_error, some_code")},
-		"404":                    {status(404, body), says(true, "model endpoint refused: status 404, some_error, some_code")},
-		"405":                    {status(405, ""), says(true, "model endpoint refused: status 405")},
-		"413":                    {status(413, body), says(true, "model endpoint refused: status 413, some_error, some_code")},
-		"422":                    {status(422, body), says(true, "model endpoint refused: status 422, some_error, some_code")},
-		"408":                    {status(408, body), says(false, "model endpoint failed: status 408, some_error, some_code")},
-		"409":                    {status(409, body), says(false, "model endpoint failed: status 409, some_error, some_code")},
-		"500":                    {status(500, body), says(false, "model endpoint failed: status 500, some_error, some_code")},
-		"502 in HTML":            {status(502, "<html>"+canary+"</html>", "Content-Type", "text/html"), says(false, "model endpoint failed: status 502")},
-		"503":                    {status(503, body), says(false, "model endpoint failed: status 503, some_error, some_code")},
-		"504 empty":              {status(504, ""), says(false, "model endpoint failed: status 504")},
-		"error is a string":      {status(400, `{"error":"`+canary+`"}`), says(true, "model endpoint refused: status 400")},
-		"fields at the top":      {status(400, `{"object":"error","message":"`+canary+`","type":"BadRequestError","code":400}`), says(true, "model endpoint refused: status 400, BadRequestError")},
-		"type is prose":          {status(400, `{"error":{"type":"the text `+canary+` is bad","code":"`+strings.Repeat("x", 99)+`"}}`), says(true, "model endpoint refused: status 400")},
-		"type holds the key":     {status(401, `{"error":{"type":"bad-`+apiKey+`"}}`), says(true, "model endpoint refused: status 401")},
-		"retry-after seconds":    {status(429, body, "Retry-After", "17"), limited(17 * time.Second)},
-		"retry-after fraction":   {status(429, body, "Retry-After", " 2.5 "), limited(2500 * time.Millisecond)},
-		"retry-after HTTP date":  {inAnHour(http.TimeFormat), limited(time.Hour)},
-		"retry-after RFC 850":    {inAnHour("Monday, 02-Jan-06 15:04:05 GMT"), limited(time.Hour)},
-		"retry-after past date":  {status(429, body, "Retry-After", "Wed, 18 Mar 2015 10:00:00 GMT"), limited(0)},
-		"retry-after-ms first":   {status(429, body, "Retry-After-Ms", "4000", "Retry-After", "60"), limited(4 * time.Second)},
-		"retry-after absurd":     {status(429, body, "Retry-After", "1e400"), limited(24 * time.Hour)},
-		"retry-after negative":   {status(429, body, "Retry-After", "-5"), limited(0)},
-		"retry-after NaN":        {status(429, body, "Retry-After", "NaN"), limited(0)},
-		"retry-after nonsense":   {status(429, body, "Retry-After", canary), limited(0)},
-		"429 without a wait":     {status(429, ""), limited(0)},
-		"503 with a wait":        {status(503, "", "Retry-After", "30"), limited(30 * time.Second)},
-		"503 with nonsense":      {status(503, "", "Retry-After", "soon"), says(false, "model endpoint failed: status 503")},
-		"200 with an error":      {status(200, `{"error":{"message":"`+canary+`","code":502,"type":"provider_error"},"choices":[],"data":[]}`), says(false, "model endpoint failed: status 200, provider_error, 502")},
-		"200 in HTML":            {status(200, "<html>"+canary+"</html>", "Content-Type", "text/html"), says(false, "model endpoint failed: status 200 with a body that is not the JSON asked for")},
-		"200 cut off":            {status(200, `{"choices":[{"message":{"content":"`+canary), says(false, "model endpoint failed: status 200 with a body that is not the JSON asked for")},
-		"200 with another shape": {status(200, `["`+canary+`"]`), says(false, "model endpoint failed: status 200 with a body that is not the JSON asked for")},
+		"400": {status(400, body),
+			says(true, "model endpoint refused: status 400, some_error, some_code")},
+		"401": {status(401, body),
+			says(true, "model endpoint refused: status 401, some_error, some_code")},
+		"402": {status(402, body),
+			says(true, "model endpoint refused: status 402, some_error, some_code")},
+		"403": {status(403, body),
+			says(true, "model endpoint refused: status 403, some_error, some_code")},
+		"404": {status(404, body),
+			says(true, "model endpoint refused: status 404, some_error, some_code")},
+		"405": {status(405, ""), says(true, "model endpoint refused: status 405")},
+		"413": {status(413, body),
+			says(true, "model endpoint refused: status 413, some_error, some_code")},
+		"422": {status(422, body),
+			says(true, "model endpoint refused: status 422, some_error, some_code")},
+		"408": {status(408, body),
+			says(false, "model endpoint failed: status 408, some_error, some_code")},
+		"409": {status(409, body),
+			says(false, "model endpoint failed: status 409, some_error, some_code")},
+		"500": {status(500, body),
+			says(false, "model endpoint failed: status 500, some_error, some_code")},
+		"502 in HTML": {status(502, "<html>"+canary+"</html>", "Content-Type", "text/html"),
+			says(false, "model endpoint failed: status 502")},
+		"503": {status(503, body),
+			says(false, "model endpoint failed: status 503, some_error, some_code")},
+		"504 empty": {status(504, ""), says(false, "model endpoint failed: status 504")},
+		"error is a string": {status(400, `{"error":"`+canary+`"}`),
+			says(true, "model endpoint refused: status 400")},
+		"fields at the top": {status(400,
+			`{"object":"error","message":"`+canary+`","type":"BadRequestError","code":400}`),
+			says(true, "model endpoint refused: status 400, BadRequestError")},
+		"type is prose": {status(400,
+			`{"error":{"type":"the text `+canary+` is bad","code":"`+strings.Repeat("x", 99)+`"}}`),
+			says(true, "model endpoint refused: status 400")},
+		"type holds the key": {status(401, `{"error":{"type":"bad-`+apiKey+`"}}`),
+			says(true, "model endpoint refused: status 401")},
+		"retry-after seconds":   {status(429, body, "Retry-After", "17"), limited(17 * time.Second)},
+		"retry-after fraction":  {status(429, body, "Retry-After", " 2.5 "), limited(2500 * time.Millisecond)},
+		"retry-after HTTP date": {inAnHour(http.TimeFormat), limited(time.Hour)},
+		"retry-after RFC 850":   {inAnHour("Monday, 02-Jan-06 15:04:05 GMT"), limited(time.Hour)},
+		"retry-after past date": {status(429, body, "Retry-After", "Wed, 18 Mar 2015 10:00:00 GMT"), limited(0)},
+		"retry-after-ms first": {status(429, body, "Retry-After-Ms", "4000", "Retry-After", "60"),
+			limited(4 * time.Second)},
+		"retry-after absurd":   {status(429, body, "Retry-After", "1e400"), limited(24 * time.Hour)},
+		"retry-after negative": {status(429, body, "Retry-After", "-5"), limited(0)},
+		"retry-after NaN":      {status(429, body, "Retry-After", "NaN"), limited(0)},
+		"retry-after nonsense": {status(429, body, "Retry-After", canary), limited(0)},
+		"429 without a wait":   {status(429, ""), limited(0)},
+		"503 with a wait":      {status(503, "", "Retry-After", "30"), limited(30 * time.Second)},
+		"503 with nonsense": {status(503, "", "Retry-After", "soon"),
+			says(false, "model endpoint failed: status 503")},
+		"200 with an error": {status(200,
+			`{"error":{"message":"`+canary+`","code":502,"type":"provider_error"},"choices":[],"data":[]}`),
+			says(false, "model endpoint failed: status 200, provider_error, 502")},
+		"200 in HTML": {status(200, "<html>"+canary+"</html>", "Content-Type", "text/html"),
+			says(false, "model endpoint failed: status 200 with a body that is not the JSON asked for")},
+		"200 cut off": {status(200, `{"choices":[{"message":{"content":"`+canary),
+			says(false, "model endpoint failed: status 200 with a body that is not the JSON asked for")},
+		"200 with another shape": {status(200, `["`+canary+`"]`),
+			says(false, "model endpoint failed: status 200 with a body that is not the JSON asked for")},
 		"connection closed": {func(w http.ResponseWriter, _ request) {
 			conn, _, _ := w.(http.Hijacker).Hijack()
 			_ = conn.Close()
@@ -486,12 +520,14 @@ func TestAnswersThatSayNothing(t *testing.T) {
 		"refusal":      {`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":null,"refusal":"I will not touch ` + canary + `"}}],` + counts + `}`, "answer: the model refused"},
 		"no choices":   {`{"choices":[],` + counts + `}`, "answer: has no choices"},
 		"null choices": {`{"choices":null,` + counts + `}`, "answer: has no choices"},
-		"null content": {`{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":null}}],` + counts + `}`, "answer: is empty"},
-		"no message":   {`{"choices":[{"finish_reason":"stop"}],` + counts + `}`, "answer: is empty"},
-		"blank":        {completion(" \n", "stop"), "answer: is empty"},
-		"all thought":  {completion("<think>"+goodDecision+goodExtraction, "length"), "answer: cut off at the endpoint's token limit"},
-		"filtered":     {completion("", "content_filter"), "answer: cut off by the endpoint's content filter"},
-		"prose":        {completion(canary, "stop"), "answer: holds no JSON object with"},
+		"null content": {`{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":null}}],` +
+			counts + `}`, "answer: is empty"},
+		"no message": {`{"choices":[{"finish_reason":"stop"}],` + counts + `}`, "answer: is empty"},
+		"blank":      {completion(" \n", "stop"), "answer: is empty"},
+		"all thought": {completion("<think>"+goodDecision+goodExtraction, "length"),
+			"answer: cut off at the endpoint's token limit"},
+		"filtered": {completion("", "content_filter"), "answer: cut off by the endpoint's content filter"},
+		"prose":    {completion(canary, "stop"), "answer: holds no JSON object with"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -534,7 +570,9 @@ func TestAnswersCutOff(t *testing.T) {
 func TestMalformedAnswers(t *testing.T) {
 	t.Parallel()
 	var text atomic.Value
-	s := serve(t, func(w http.ResponseWriter, r request) { status(200, completion(text.Load().(string), "stop"))(w, r) })
+	s := serve(t, func(w http.ResponseWriter, r request) {
+		status(200, completion(text.Load().(string), "stop"))(w, r)
+	})
 	b := s.brain(t)
 	for _, kind := range []string{"extraction", "decision"} {
 		paths, err := filepath.Glob(filepath.Join("..", "reply", "testdata", "malformed", kind, "*.txt"))
@@ -598,17 +636,21 @@ func TestConfig(t *testing.T) {
 		change func(*openai.Config)
 		fields []string
 	}{
-		"good":                  {func(*openai.Config) {}, nil},
-		"not a URL":             {func(c *openai.Config) { c.BaseURL = "http://[" + canary }, []string{"BaseURL"}},
-		"no scheme":             {func(c *openai.Config) { c.BaseURL = "localhost:11434" }, []string{"BaseURL"}},
-		"no host":               {func(c *openai.Config) { c.BaseURL = "http:///v1" }, []string{"BaseURL"}},
-		"another scheme":        {func(c *openai.Config) { c.BaseURL = "ftp://localhost" }, []string{"BaseURL"}},
-		"password in URL":       {func(c *openai.Config) { c.BaseURL = "http://me:" + canary + "@localhost" }, []string{"BaseURL"}},
-		"query in URL":          {func(c *openai.Config) { c.BaseURL += "?key=" + canary }, []string{"BaseURL"}},
-		"OpenAI without key":    {func(c *openai.Config) { c.BaseURL = "" }, []string{"APIKey"}},
-		"key with line end":     {func(c *openai.Config) { c.APIKey = apiKey + "\n" }, []string{"APIKey"}},
-		"no model":              {func(c *openai.Config) { c.ChatModel, c.EmbeddingModel, c.EmbeddingDimensions = "", "", 0 }, []string{"ChatModel"}},
-		"no dimensions":         {func(c *openai.Config) { c.EmbeddingDimensions = 0 }, []string{"EmbeddingDimensions"}},
+		"good":           {func(*openai.Config) {}, nil},
+		"not a URL":      {func(c *openai.Config) { c.BaseURL = "http://[" + canary }, []string{"BaseURL"}},
+		"no scheme":      {func(c *openai.Config) { c.BaseURL = "localhost:11434" }, []string{"BaseURL"}},
+		"no host":        {func(c *openai.Config) { c.BaseURL = "http:///v1" }, []string{"BaseURL"}},
+		"another scheme": {func(c *openai.Config) { c.BaseURL = "ftp://localhost" }, []string{"BaseURL"}},
+		"password in URL": {func(c *openai.Config) { c.BaseURL = "http://me:" + canary + "@localhost" },
+			[]string{"BaseURL"}},
+		"query in URL":       {func(c *openai.Config) { c.BaseURL += "?key=" + canary }, []string{"BaseURL"}},
+		"OpenAI without key": {func(c *openai.Config) { c.BaseURL = "" }, []string{"APIKey"}},
+		"key with line end":  {func(c *openai.Config) { c.APIKey = apiKey + "\n" }, []string{"APIKey"}},
+		"no model": {func(c *openai.Config) {
+			c.ChatModel, c.EmbeddingModel, c.EmbeddingDimensions = "", "", 0
+		}, []string{"ChatModel"}},
+		"no dimensions": {func(c *openai.Config) { c.EmbeddingDimensions = 0 },
+			[]string{"EmbeddingDimensions"}},
 		"dimensions of nothing": {func(c *openai.Config) { c.EmbeddingModel = "" }, []string{"EmbeddingDimensions"}},
 		"all wrong": {func(c *openai.Config) {
 			*c = openai.Config{BaseURL: "x", EmbeddingBatch: 5000, EmbeddingChars: -1, Timeout: -1}

@@ -34,7 +34,9 @@ func withoutExample(e memory.Extraction, src inference.Source) memory.Extraction
 	}
 	copied := func(texts ...string) bool {
 		return slices.ContainsFunc(
-			strings.FieldsFunc(strings.ToLower(strings.Join(texts, " ")), func(r rune) bool { return !unicode.IsLetter(r) }),
+			strings.FieldsFunc(strings.ToLower(strings.Join(texts, " ")), func(r rune) bool {
+				return !unicode.IsLetter(r)
+			}),
 			func(word string) bool { return slices.Contains(foreign, word) },
 		)
 	}
@@ -45,7 +47,8 @@ func withoutExample(e memory.Extraction, src inference.Source) memory.Extraction
 	}
 	e.Triples = slices.DeleteFunc(e.Triples, func(t memory.Triple) bool { return copied(t.Source, t.Target) })
 	if n := all - len(e.Facts) - len(e.Triples); n > 0 {
-		e.Warnings = append(e.Warnings, fmt.Sprintf("answer: %d elements copied from the example of the prompt, dropped", n))
+		e.Warnings = append(e.Warnings,
+			fmt.Sprintf("answer: %d elements copied from the example of the prompt, dropped", n))
 	}
 	return e
 }
@@ -139,8 +142,9 @@ func decisionPrompt(fact memory.Fact, neighbors []memory.Neighbor) prompt {
 		Candidates []candidate `json:"candidates"`
 	}{Fact: news{state(fact.Content, string(fact.Category), fact.Claim, fact.Speaker, fact.SaidAt), fact.Cue}}
 	for i, n := range neighbors {
-		c := candidate{Number: i + 1, ID: n.ID, statement: state(n.Content, string(n.Category), n.Claim, n.Who, n.OccurredAt),
-			Status: n.Status, Pinned: n.Pinned}
+		c := candidate{Number: i + 1, ID: n.ID,
+			statement: state(n.Content, string(n.Category), n.Claim, n.Who, n.OccurredAt),
+			Status:    n.Status, Pinned: n.Pinned}
 		if n.Type == schema.TypeEpisodic {
 			c.Kind = "episode"
 		}

@@ -22,8 +22,9 @@ func TestDecisionsKnowTimesAndSpeakers(t *testing.T) {
 	said := fact
 	said.Speaker, said.SaidAt, said.Cue = "Ana", time.Date(2026, 3, 18, 10, 0, 0, 0, time.UTC), "actually"
 	known := []memory.Neighbor{
-		{ID: first, Content: "Ana lives in Lyon.", Category: schema.CategoryFact, Type: schema.TypeSemantic, Status: schema.StatusContested,
-			Who: "Ben", OccurredAt: time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC), Claim: memory.Claim{Subject: "Ana",
+		{ID: first, Content: "Ana lives in Lyon.", Category: schema.CategoryFact, Type: schema.TypeSemantic,
+			Status: schema.StatusContested,
+			Who:    "Ben", OccurredAt: time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC), Claim: memory.Claim{Subject: "Ana",
 				Predicate: "lives_in", Object: "Lyon"}},
 		{ID: second, Content: "I live in Lyon.", Type: schema.TypeEpisodic},
 	}
@@ -31,9 +32,11 @@ func TestDecisionsKnowTimesAndSpeakers(t *testing.T) {
 	require.NoError(t, err)
 	data, rest, _ := enclosed(t, s.requests()[0].Messages[1].Content)
 	require.JSONEq(t, `{
-		"fact": {"content": "Ana lives in Oslo. `+canary+`", "category": "fact", "said_by": "Ana", "said_at": "Wednesday 2026-03-18T10:00:00Z", "cue": "actually"},
+		"fact": {"content": "Ana lives in Oslo. `+canary+
+		`", "category": "fact", "said_by": "Ana", "said_at": "Wednesday 2026-03-18T10:00:00Z", "cue": "actually"},
 		"candidates": [
-			{"number": 1, "id": "`+first+`", "content": "Ana lives in Lyon.", "category": "fact", "said_by": "Ben", "said_at": "Thursday 2025-01-02T00:00:00Z",
+			{"number": 1, "id": "`+first+
+		`", "content": "Ana lives in Lyon.", "category": "fact", "said_by": "Ben", "said_at": "Thursday 2025-01-02T00:00:00Z",
 			 "status": "contested", "claim": {"subject": "Ana", "predicate": "lives_in", "object": "Lyon"}},
 			{"number": 2, "id": "`+second+`", "content": "I live in Lyon.", "kind": "episode"}]}`, data)
 	require.NotContains(t, rest, "Ben")
@@ -50,13 +53,15 @@ func TestDecisionsKnowTimesAndSpeakers(t *testing.T) {
 // What a model says of its certainty, and of what is taken back, is read from its answers.
 func TestAnswersTellChangesAndRetractions(t *testing.T) {
 	t.Parallel()
-	b := serve(t, status(200, completion(strings.Replace(goodDecision, `"action"`, `"change":"supersede","action"`, 1), "stop"))).brain(t)
+	b := serve(t, status(200, completion(strings.Replace(goodDecision, `"action"`, `"change":"supersede","action"`, 1),
+		"stop"))).brain(t)
 	p, _, err := b.Decider.Decide(ctx, fact, neighbors)
 	require.NoError(t, err)
 	require.Equal(t, memory.ChangeSupersede, p.Change)
 	require.False(t, p.Own, "whose statement it is, no model tells")
 
-	b = serve(t, status(200, completion(strings.Replace(goodExtraction, `"claim"`, `"retracts":true,"cue":"Forget that","claim"`, 1), "stop"))).brain(t)
+	b = serve(t, status(200, completion(strings.Replace(goodExtraction, `"claim"`,
+		`"retracts":true,"cue":"Forget that","claim"`, 1), "stop"))).brain(t)
 	e, _, err := b.Extractor.Extract(ctx, source)
 	require.NoError(t, err)
 	require.True(t, e.Facts[0].Retracts)
@@ -66,7 +71,8 @@ func TestAnswersTellChangesAndRetractions(t *testing.T) {
 // Small models answer with the example of the prompt. What the source does not name is not taken from it.
 func TestTheExampleIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	mixed := serve(t, status(200, completion(`{"facts":[{"content":"Maya hates cilantro.","category":"preference","confidence":0.9,
+	mixed := serve(t, status(200,
+		completion(`{"facts":[{"content":"Maya hates cilantro.","category":"preference","confidence":0.9,
 		"hints":["What is the home town of Ilse?","What does Maya not eat?"]}],"entities":[{"source":"ilse","relationship":"lives_in","target":"Oslo","confidence":0.9}]}`, "stop")))
 	got, _, err := mixed.brain(t).Extractor.Extract(ctx, inference.Source{Content: "I hate cilantro.", Speaker: "Maya"})
 	require.NoError(t, err)
@@ -92,7 +98,8 @@ func TestTheExampleIsNoAnswer(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, got.Facts, c.facts)
 			require.Len(t, got.Triples, c.triples)
-			require.Equal(t, []string{fmt.Sprintf("answer: %d elements copied from the example of the prompt, dropped", 3-c.facts-c.triples)}, got.Warnings)
+			require.Equal(t, []string{fmt.Sprintf("answer: %d elements copied from the example of the prompt, dropped",
+				3-c.facts-c.triples)}, got.Warnings)
 		})
 	}
 }

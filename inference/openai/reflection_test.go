@@ -16,8 +16,10 @@ import (
 func TestReflect(t *testing.T) {
 	t.Parallel()
 	span := []ledger.Event{
-		{ID: "a", Agent: "ann", Kind: ledger.KindAgentSpoke, Turn: 1, Payload: json.RawMessage(`{"text":"The cache is stale ` + canary + `"}`)},
-		{ID: "b", Agent: "bob", Kind: ledger.KindAgentSpoke, Turn: 2, Payload: json.RawMessage(`{"text":"` + strings.Repeat("long ", 1000) + `"}`)},
+		{ID: "a", Agent: "ann", Kind: ledger.KindAgentSpoke, Turn: 1,
+			Payload: json.RawMessage(`{"text":"The cache is stale ` + canary + `"}`)},
+		{ID: "b", Agent: "bob", Kind: ledger.KindAgentSpoke, Turn: 2,
+			Payload: json.RawMessage(`{"text":"` + strings.Repeat("long ", 1000) + `"}`)},
 	}
 	s := serve(t, status(200, completion(`{"belief":"The cache lies.","based_on":[2,1]}`, "stop")))
 	got, usage, err := s.brain(t).Reasoner.Reflect(ctx, "ann", span)

@@ -10,7 +10,8 @@ func TestSummarize(t *testing.T) {
 	t.Parallel()
 	s := serve(t, status(200, completion(`{"summary":"She lives in Oslo."}`, "stop")))
 	summarizer := s.brain(t).Reranking.Summarizer
-	got, usage, err := summarizer.Summarize(ctx, "where does Ana live? "+canary, []string{"Ana moved to Oslo " + canary})
+	got, usage, err := summarizer.Summarize(ctx, "where does Ana live? "+canary,
+		[]string{"Ana moved to Oslo " + canary})
 	require.NoError(t, err)
 	require.Equal(t, "She lives in Oslo.", got)
 	require.Equal(t, 1, usage.Calls)

@@ -21,7 +21,8 @@ var _ inference.TopicWriter = (*chat)(nil)
 
 // WriteTopic implements inference.TopicWriter. An answer that was cut off is an error: its last sentence may lack what
 // turns its meaning round.
-func (c *chat) WriteTopic(ctx context.Context, question string, texts []string) ([]topics.Cited, inference.Usage, error) {
+func (c *chat) WriteTopic(ctx context.Context, question string,
+	texts []string) ([]topics.Cited, inference.Usage, error) {
 	if len(texts) == 0 {
 		return nil, inference.Usage{}, nil
 	}

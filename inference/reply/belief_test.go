@@ -12,7 +12,8 @@ import (
 // A belief is read with the events that it cites, or refused as a whole without a word of it in the error.
 func TestBelief(t *testing.T) {
 	t.Parallel()
-	text, places, err := reply.Belief("<think>{\"belief\":\"draft\",\"based_on\":[1]}</think>```json\n{\"belief\":\" The cache\\n lies. \",\"based_on\":[3,1,3]}\n```", 3)
+	text, places, err := reply.Belief("<think>{\"belief\":\"draft\",\"based_on\":[1]}</think>```json\n{\"belief\":\" "+
+		"The cache\\n lies. \",\"based_on\":[3,1,3]}\n```", 3)
 	require.NoError(t, err)
 	require.Equal(t, "The cache lies.", text)
 	require.Equal(t, []int{0, 2}, places)

@@ -32,10 +32,12 @@ func TestChangeOfDecisions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			answer := func(action string) string {
-				return `{"reason":"The city has changed.","action":"` + action + `"` + c.field + `,"target_id":"` + first + `","confidence":0.9}`
+				return `{"reason":"The city has changed.","action":"` + action + `"` + c.field + `,"target_id":"` +
+					first + `","confidence":0.9}`
 			}
 			got := reply.Decision(answer("update"), neighbors)
-			require.Equal(t, memory.Proposal{Action: update, TargetID: first, Confidence: 0.9, Reason: "The city has changed.", Change: c.change}, got)
+			require.Equal(t, memory.Proposal{Action: update, TargetID: first, Confidence: 0.9,
+				Reason: "The city has changed.", Change: c.change}, got)
 			got = reply.Decision(answer("update")+answer("update"), neighbors)
 			require.Equal(t, c.change, got.Change)
 			for _, other := range []string{"delete", "none"} {
@@ -73,7 +75,8 @@ func TestRetractionsAndCues(t *testing.T) {
 		"a retraction in text": {`,"retracts":"true","cue":"forget that"`, false, "", true},
 		"a retraction as one":  {`,"retracts":1`, false, "", true},
 		"a bad cue":            {`,"retracts":false,"cue":{"x":1}`, false, "", false},
-		"a long cue":           {`,"cue":"` + strings.Repeat("é", 200) + `"`, false, strings.Repeat("é", intake.MaxCueLength), false},
+		"a long cue": {`,"cue":"` + strings.Repeat("é", 200) + `"`, false,
+			strings.Repeat("é", intake.MaxCueLength), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +87,8 @@ func TestRetractionsAndCues(t *testing.T) {
 				return
 			}
 			require.Empty(t, got.Warnings)
-			require.Equal(t, []memory.Fact{{Content: "Maya likes tabs.", Category: schema.CategoryPreference, Confidence: 0.9, Retracts: c.retracts, Cue: c.cue}}, got.Facts)
+			require.Equal(t, []memory.Fact{{Content: "Maya likes tabs.", Category: schema.CategoryPreference,
+				Confidence: 0.9, Retracts: c.retracts, Cue: c.cue}}, got.Facts)
 		})
 	}
 }

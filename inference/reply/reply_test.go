@@ -82,20 +82,25 @@ var extractions = []extractionCase{
 	{"04-null", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"05-number", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"06-json-string", facts(), 0, warn("answer: ends too early", "answer: holds no JSON object with facts")},
-	{"07-bare-array", facts(), 0, warn("answer: an array instead of an object; ignored", "answer: holds no JSON object with facts")},
+	{"07-bare-array", facts(), 0, warn("answer: an array instead of an object; ignored",
+		"answer: holds no JSON object with facts")},
 	{"08-empty-object", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"09-wrong-key", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"10-wrapped-in-result", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"11-facts-null", facts(), 0, warn("answer.facts: must be an array")},
 	{"12-facts-object", facts(), 1, warn("answer.facts: must be an array")},
 	{"13-facts-string", facts(), 0, warn("answer.facts: must be an array")},
-	{"14-elements-not-objects", facts(team), 0, warn("answer.facts[0]: must be an object", "answer.facts[1]: must be an object", "answer.facts[2]: must be an object", "answer.facts[3]: must be an object", "answer.facts[4]: must be an object")},
+	{"14-elements-not-objects", facts(team), 0,
+		warn("answer.facts[0]: must be an object", "answer.facts[1]: must be an object",
+			"answer.facts[2]: must be an object", "answer.facts[3]: must be an object",
+			"answer.facts[4]: must be an object")},
 	{"15-content-missing", facts(ana), 0, warn("answer.facts[0].content: missing")},
 	{"16-content-number", facts(ana), 0, warn("answer.facts[0].content: must be a string")},
 	{"17-content-null", facts(ana), 0, warn("answer.facts[0].content: missing")},
 	{"18-content-too-short", facts(ana), 0, warn("facts[0]: content shorter than 10 characters, dropped")},
 	{"19-content-too-long", facts(ana), 0, warn("facts[0]: content longer than 2000 characters, dropped")},
-	{"20-content-nul-character", facts("Ana lives in Oslo.", ana), 0, warn("facts[0].content: invalid characters removed")},
+	{"20-content-nul-character", facts("Ana lives in Oslo.", ana), 0,
+		warn("facts[0].content: invalid characters removed")},
 	{"21-category-missing", facts(ben, ana), 0, warn("facts[0]: unknown category, read as preference")},
 	{"22-category-unknown", facts(ben, ana), 0, warn("facts[0]: unknown category, read as preference")},
 	{"23-category-array", facts(ana), 0, warn("answer.facts[0].category: must be a string")},
@@ -106,23 +111,28 @@ var extractions = []extractionCase{
 	{"28-confidence-nan", facts(ana), 0, warn("answer.facts[0]: is not valid JSON")},
 	{"29-confidence-overflow", facts(ana), 0, warn("answer.facts[0].confidence: must be a number")},
 	{"30-confidence-missing", facts(ana), 0, warn("answer.facts[0].confidence: missing")},
-	{"31-truncated-in-second-fact", facts(ana), 0, warn("answer: ends too early", "answer.facts[1]: is not valid JSON")},
+	{"31-truncated-in-second-fact", facts(ana), 0,
+		warn("answer: ends too early", "answer.facts[1]: is not valid JSON")},
 	{"32-truncated-between-facts", facts(ana, team), 0, warn("answer: ends too early")},
 	{"33-truncated-before-first-fact", facts(), 0, warn("answer: ends too early")},
-	{"34-truncated-in-entities", facts(ana), 1, warn("answer: ends too early", "answer.entities[1]: is not valid JSON")},
+	{"34-truncated-in-entities", facts(ana), 1,
+		warn("answer: ends too early", "answer.entities[1]: is not valid JSON")},
 	{"35-truncated-in-escape", facts(ana), 0, warn("answer: ends too early", "answer.facts[1]: is not valid JSON")},
-	{"36-trailing-comma", facts(ana, team), 1, warn("answer.facts[2]: is empty", "answer.entities[1]: is empty", "answer: is not valid JSON in places")},
+	{"36-trailing-comma", facts(ana, team), 1,
+		warn("answer.facts[2]: is empty", "answer.entities[1]: is empty", "answer: is not valid JSON in places")},
 	{"37-single-quotes", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"38-one-fact-single-quotes", facts(ana, team), 0, warn("answer.facts[1]: is not valid JSON")},
 	{"39-unquoted-keys", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"40-comment", facts(ana, ben), 0, warn("answer.facts[1]: is not valid JSON")},
 	{"41-raw-line-break-in-string", facts(ana), 0, warn("answer.facts[0]: is not valid JSON")},
-	{"42-python-literals", facts(ana), 0, warn("answer.facts[0]: is not valid JSON", "answer.entities: must be an array")},
+	{"42-python-literals", facts(ana), 0,
+		warn("answer.facts[0]: is not valid JSON", "answer.entities: must be an array")},
 	{"43-missing-comma", facts(ben), 0, warn("answer.facts[0]: is not valid JSON")},
 	{"44-stray-bracket", facts(ana), 0, warn("answer: an array instead of an object; ignored")},
 	{"45-duplicate-facts-key", facts(ana), 0, warn("answer.facts: given twice; the first is used")},
 	{"46-duplicate-content-key", facts(ana), 0, warn("answer.facts[0]: has the same field twice")},
-	{"47-two-objects", facts(ana), 0, warn("answer: holds more than one object with facts; all but the first are ignored")},
+	{"47-two-objects", facts(ana), 0,
+		warn("answer: holds more than one object with facts; all but the first are ignored")},
 	{"48-ndjson-facts", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"49-fenced", facts(ana, team), 1, warn()},
 	{"50-fence-never-closed", facts(ana, team), 1, warn()},
@@ -131,15 +141,18 @@ var extractions = []extractionCase{
 	{"53-think-block", facts(ana, team), 1, warn()},
 	{"54-think-nested", facts(ana, team), 1, warn()},
 	{"55-think-upper-case", facts(ana, team), 1, warn()},
-	{"56-think-never-closed", facts(), 0, warn("answer: its reasoning never ends", "answer: holds no JSON object with facts")},
+	{"56-think-never-closed", facts(), 0,
+		warn("answer: its reasoning never ends", "answer: holds no JSON object with facts")},
 	{"57-think-opening-tag-missing", facts(ana, team), 1, warn()},
 	{"58-think-after", facts(ana, team), 1, warn("answer: its reasoning never ends")},
 	{"59-think-stray-brace", facts(ana, team), 1, warn()},
 	{"60-think-in-content", facts("The qwen3 model writes <think> before it answers.", ana), 0, warn()},
-	{"61-invalid-utf8", facts("Ana lives in � Oslo.", ana), 0, warn("answer: is not valid UTF-8; bad bytes were replaced")},
+	{"61-invalid-utf8", facts("Ana lives in � Oslo.", ana), 0,
+		warn("answer: is not valid UTF-8; bad bytes were replaced")},
 	{"62-lone-surrogate", facts("Ana lives in � Oslo.", ana), 0, warn()},
 	{"63-deep-nesting", facts(), 1, warn("answer.facts[0]: is nested too deeply")},
-	{"64-deep-nesting-never-closed", facts(ana), 0, warn("answer: ends too early", "answer.facts[1]: is nested too deeply")},
+	{"64-deep-nesting-never-closed", facts(ana), 0,
+		warn("answer: ends too early", "answer.facts[1]: is nested too deeply")},
 	{"65-deep-nesting-in-fact", facts(ana), 0, warn("answer.facts[0]: is nested too deeply")},
 	{"66-three-hundred-facts", numbered(20), 0, warn("facts: 280 after the first 20 dropped")},
 	{"67-hundred-entities", facts(ana), 50, warn("triples: 50 after the first 50 dropped")},
@@ -150,13 +163,17 @@ var extractions = []extractionCase{
 	{"72-claim-string", facts(ana), 0, warn("answer.facts[0].claim: must be an object")},
 	{"73-claim-half", facts(ana), 0, warn("answer.facts[0].claim.object: missing")},
 	{"74-claim-functional-string", facts(ana), 0, warn("answer.facts[0].claim.functional: must be a boolean")},
-	{"75-entity-fields-wrong", facts(ana), 1, warn("answer.entities[0].target: must be a string", "answer.entities[1].relationship: missing", "answer.entities[1].target: missing", "answer.entities[1].confidence: missing", "answer.entities[2]: must be an object")},
+	{"75-entity-fields-wrong", facts(ana), 1,
+		warn("answer.entities[0].target: must be a string", "answer.entities[1].relationship: missing",
+			"answer.entities[1].target: missing", "answer.entities[1].confidence: missing",
+			"answer.entities[2]: must be an object")},
 	{"76-decision-instead", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"77-injection", facts(ana), 0, warn()},
 	{"78-html-error-page", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"79-yaml", facts(), 0, warn("answer: holds no JSON object with facts")},
 	{"80-tool-call", facts(), 0, warn("answer: holds no JSON object with facts")},
-	{"81-repeated-until-cut", facts(ana, team), 1, warn("answer: ends too early", "answer: holds more than one object with facts; all but the first are ignored")},
+	{"81-repeated-until-cut", facts(ana, team), 1,
+		warn("answer: ends too early", "answer: holds more than one object with facts; all but the first are ignored")},
 	{"82-only-brackets", facts(), 0, warn("answer: ends too early", "answer: holds no JSON object with facts")},
 	{"83-think-draft-then-stray-brace", facts(ana, team), 1, warn()},
 }
@@ -169,8 +186,10 @@ var decisions = []decisionCase{
 	{"05-bare-word", none, "", warn("answer: holds no JSON object with an action")},
 	{"06-json-string", none, "", warn("answer: ends too early", "answer: holds no JSON object with an action")},
 	{"07-empty-object", none, "", warn("answer: holds no JSON object with an action")},
-	{"08-array-of-decisions", none, "", warn("answer: an array instead of an object; ignored", "answer: holds no JSON object with an action")},
-	{"09-array-never-closed", none, "", warn("answer: an array instead of an object; ignored", "answer: holds no JSON object with an action")},
+	{"08-array-of-decisions", none, "",
+		warn("answer: an array instead of an object; ignored", "answer: holds no JSON object with an action")},
+	{"09-array-never-closed", none, "",
+		warn("answer: an array instead of an object; ignored", "answer: holds no JSON object with an action")},
 	{"10-wrapped-in-decision", none, "", warn("answer: holds no JSON object with an action")},
 	{"11-list-under-key", none, "", warn("answer: holds no JSON object with an action")},
 	{"12-action-missing", none, "", warn("answer: holds no JSON object with an action")},
@@ -219,7 +238,8 @@ var decisions = []decisionCase{
 	{"55-two-decisions-disagree", none, "", warn("answer: holds decisions that disagree")},
 	{"56-two-targets-disagree", none, "", warn("answer: holds decisions that disagree")},
 	{"57-second-decision-truncated", none, "", warn("answer: ends too early", "answer: holds decisions that disagree")},
-	{"58-think-never-closed", none, "", warn("answer: its reasoning never ends", "answer: holds no JSON object with an action")},
+	{"58-think-never-closed", none, "",
+		warn("answer: its reasoning never ends", "answer: holds no JSON object with an action")},
 	{"59-think-only", none, "", warn("answer: holds no JSON object with an action")},
 	{"60-think-nested-only", none, "", warn("answer: holds no JSON object with an action")},
 	{"61-think-opening-tag-missing", none, "", warn("answer: holds no JSON object with an action")},
@@ -231,7 +251,8 @@ var decisions = []decisionCase{
 	{"67-tool-call", none, "", warn("answer: holds no JSON object with an action")},
 	{"68-injection-prose", none, "", warn("answer: holds no JSON object with an action")},
 	{"69-only-brackets", none, "", warn("answer: ends too early", "answer: holds no JSON object with an action")},
-	{"70-binary", none, "", warn("answer: is not valid UTF-8; bad bytes were replaced", "answer: holds no JSON object with an action")},
+	{"70-binary", none, "", warn("answer: is not valid UTF-8; bad bytes were replaced",
+		"answer: holds no JSON object with an action")},
 	{"71-ok-action-upper-case", remove, first, warn()},
 	{"72-ok-action-padded", remove, first, warn()},
 	{"73-ok-target-padded", remove, first, warn()},
@@ -290,7 +311,8 @@ const goodExtraction = `{"facts":[
 	{"content":"The team deploys on Tuesdays only.","category":"rule","confidence":0.9,"claim":null}],
  "entities":[{"source":"Ana","relationship":"lives_in","target":"Oslo","confidence":0.9}]}`
 
-const goodDecision = `{"reason":"The city \"Oslo\" {changed}.","action":"delete","target_id":"` + first + `","confidence":0.75}`
+const goodDecision = `{"reason":"The city \"Oslo\" {changed}.","action":"delete","target_id":"` + first +
+	`","confidence":0.75}`
 
 func TestWellFormedAnswers(t *testing.T) {
 	t.Parallel()
@@ -338,7 +360,8 @@ func TestEveryPrefix(t *testing.T) {
 func TestSurroundings(t *testing.T) {
 	t.Parallel()
 	around := rapid.SampledFrom([]string{
-		"", "\n", "\ufeff", "```json\n", "\n```", "Here you are: ", "<think>a draft: " + goodDecision + goodExtraction + "</think>",
+		"", "\n", "\ufeff", "```json\n", "\n```", "Here you are: ",
+		"<think>a draft: " + goodDecision + goodExtraction + "</think>",
 		"<thinking>x <think>y</think> {z</thinking>", "[1]", "{}", "{note}", "\"quoted\"", "<b>", "</b>", "\xff",
 	})
 	extraction, decision := reply.Extraction(goodExtraction), reply.Decision(goodDecision, neighbors)
@@ -374,13 +397,16 @@ func TestHugeAnswers(t *testing.T) {
 			"facts: 980 after the first 20 dropped"), got.Warnings)
 	})
 	t.Run("over the limit", func(t *testing.T) {
-		got := reply.Extraction(`{"facts":[{"content":"` + ana + `","category":"fact","confidence":0.9},{"content":"` + strings.Repeat("é", reply.MaxLength))
+		got := reply.Extraction(`{"facts":[{"content":"` + ana + `","category":"fact","confidence":0.9},{"content":"` +
+			strings.Repeat("é", reply.MaxLength))
 		require.Len(t, got.Facts, 1)
-		require.Equal(t, warn("answer: cut to 1048576 bytes", "answer: ends too early", "answer.facts[1]: is not valid JSON"), got.Warnings)
+		require.Equal(t, warn("answer: cut to 1048576 bytes", "answer: ends too early",
+			"answer.facts[1]: is not valid JSON"), got.Warnings)
 		require.Equal(t, none, reply.Decision(strings.Repeat(" ", reply.MaxLength)+goodDecision, neighbors).Action)
 	})
 	for _, unit := range []string{
-		"{", "[", "{}", "[]", "[{", "[{}]", "{\"a\":", "[ ", "{</think>", "<think>", "</think>", "<think></think>", "<", "</", "\\", "\"", "{\"", "{\"action\":",
+		"{", "[", "{}", "[]", "[{", "[{}]", "{\"a\":", "[ ", "{</think>", "<think>", "</think>", "<think></think>", "<",
+		"</", "\\", "\"", "{\"", "{\"action\":",
 		"{\"facts\":[", "{\"facts\":[]}", goodDecision, goodExtraction, "\xff", "\x00", "{\"facts\":[1,", "[ [ ",
 	} {
 		t.Run(fmt.Sprintf("repeated %.12q", unit), func(t *testing.T) {

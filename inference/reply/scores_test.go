@@ -16,7 +16,8 @@ func TestScores(t *testing.T) {
 		want map[int]float64
 		err  string // a part of it; empty for none
 	}{
-		"every text":          {`{"scores":[{"n":1,"score":0.9},{"n":2,"score":0},{"n":3,"score":1}]}`, map[int]float64{0: 0.9, 1: 0, 2: 1}, ""},
+		"every text": {`{"scores":[{"n":1,"score":0.9},{"n":2,"score":0},{"n":3,"score":1}]}`,
+			map[int]float64{0: 0.9, 1: 0, 2: 1}, ""},
 		"some texts":          {`{"scores":[{"n":3,"score":0.5}]}`, map[int]float64{2: 0.5}, ""},
 		"fenced, with prose":  {"<think>{\"scores\":[]}</think>Here:\n```json\n{\"scores\":[{\"n\":1,\"score\":0.9}]}\n```", map[int]float64{0: 0.9}, ""},
 		"more fields":         {`{"why":"x","scores":[{"n":1,"score":0.9,"why":"y"}]}`, map[int]float64{0: 0.9}, ""},
@@ -39,10 +40,11 @@ func TestScores(t *testing.T) {
 		"an object of scores": {`{"scores":{"1":0.9}}`, nil, "answer.scores"},
 		"no scores":           {`{"scores":[]}`, nil, "empty"},
 		"something else":      {`{"ranking":[1,2,3]}`, nil, "holds 0 objects"},
-		"two answers":         {`{"scores":[{"n":1,"score":0.9}]} {"scores":[{"n":1,"score":0.1}]}`, nil, "holds 2 objects"},
-		"cut off":             {`{"scores":[{"n":1,"score":0.9},{"n":2,"sco`, nil, "cut off"},
-		"nothing":             {``, nil, "holds 0 objects"},
-		"an array":            {`[{"n":1,"score":0.9}]`, nil, "holds 0 objects"},
+		"two answers": {`{"scores":[{"n":1,"score":0.9}]} {"scores":[{"n":1,"score":0.1}]}`, nil,
+			"holds 2 objects"},
+		"cut off":  {`{"scores":[{"n":1,"score":0.9},{"n":2,"sco`, nil, "cut off"},
+		"nothing":  {``, nil, "holds 0 objects"},
+		"an array": {`[{"n":1,"score":0.9}]`, nil, "holds 0 objects"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

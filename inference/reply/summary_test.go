@@ -21,7 +21,8 @@ func TestSummary(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 	for text, problem := range map[string]string{
-		``: "holds 0 objects", `{"answer":"x"}`: "holds 0 objects", `{"summary":7}`: "answer.summary", `{"summary":"CANARY`: "cut off",
+		``: "holds 0 objects", `{"answer":"x"}`: "holds 0 objects", `{"summary":7}`: "answer.summary",
+		`{"summary":"CANARY`:              "cut off",
 		`{"summary":"a"} {"summary":"b"}`: "holds 2 objects", `{"summary":null}`: "answer.summary",
 	} {
 		_, err := reply.Summary(text)

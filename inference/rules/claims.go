@@ -417,7 +417,8 @@ func slugOf(ws []word) string {
 		return ""
 	}
 	for i, w := range ws {
-		if pronouns.has(w.low) || boundaries.has(w.low) || i < len(ws)-1 && w.ends() || w.low == "now" || w.low == "example" {
+		if pronouns.has(w.low) || boundaries.has(w.low) || i < len(ws)-1 && w.ends() || w.low == "now" ||
+			w.low == "example" {
 			return ""
 		}
 	}

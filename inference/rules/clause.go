@@ -37,7 +37,8 @@ func endsSomething(ws []word) bool {
 	for i, w := range ws {
 		if w.low == "anymore" ||
 			i > 0 &&
-				(ws[i-1].low == "no" && w.low == "longer" || ws[i-1].low == "any" && (w.low == "more" || w.low == "longer")) {
+				(ws[i-1].low == "no" && w.low == "longer" || ws[i-1].low == "any" && (w.low == "more" ||
+					w.low == "longer")) {
 			return true
 		}
 	}

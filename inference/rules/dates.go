@@ -42,7 +42,8 @@ func resolveDates(ws []word, at time.Time) ([]word, bool) {
 		dated := false
 		if last+1 < len(ws) {
 			next := ws[last+1]
-			dated = strings.HasPrefix(next.pre, "(") && (hasDigit(next.core) || next.low == "week" || next.low == "weekend") ||
+			dated = strings.HasPrefix(next.pre, "(") && (hasDigit(next.core) || next.low == "week" ||
+				next.low == "weekend") ||
 				next.low == "of"
 		}
 		if dated || strings.HasPrefix(ws[last].post, " (") || strings.Contains(ws[last].core, "(") {

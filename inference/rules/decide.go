@@ -187,7 +187,8 @@ func viewOf(content string, claim memory.Claim) view {
 	v := view{content: content, claim: claim, ended: -1, single: len(splitSentences(content)) < 2}
 	ws := splitWords(content)
 	if !claim.Functional && v.single && !isHedged(ws) && !isImperative(ws) {
-		if c := parseClaim(ws); claim.IsZero() || v.claim.Predicate == c.Predicate && sameName(v.claim.Subject, c.Subject) {
+		if c := parseClaim(ws); claim.IsZero() || v.claim.Predicate == c.Predicate && sameName(v.claim.Subject,
+			c.Subject) {
 			v.claim = c // the store may not know that a predicate is functional
 		}
 	}
@@ -297,7 +298,9 @@ func singular(low string) string {
 // sameWords reports whether two contents say the same in the same words. Order counts: "Alice likes
 // Bob" is not "Bob likes Alice".
 func (v view) sameWords(o view) bool {
-	return len(v.tokens) > 0 && slices.EqualFunc(v.tokens, o.tokens, func(a, b token) bool { return a.exact == b.exact })
+	return len(v.tokens) > 0 && slices.EqualFunc(v.tokens, o.tokens, func(a, b token) bool {
+		return a.exact == b.exact
+	})
 }
 
 // sameKey reports whether both claim something under one functional predicate of one subject.
@@ -333,7 +336,8 @@ func (v view) beyond(o view, claim memory.Claim) int {
 	names := strings.Fields(claimed)
 	n := 0
 	for _, t := range v.tokens {
-		if stopWords.has(t.exact) || onlyNow.has(t.exact) || claimVerb(t.exact) != nil || claimVerb(t.exact+"s") != nil {
+		if stopWords.has(t.exact) || onlyNow.has(t.exact) || claimVerb(t.exact) != nil ||
+			claimVerb(t.exact+"s") != nil {
 			continue
 		}
 		if slices.ContainsFunc(o.tokens, func(x token) bool { return x.stem == t.stem }) ||

@@ -19,7 +19,8 @@ import (
 func decideOn(t require.TestingT, fact string, known ...string) memory.Proposal {
 	var neighbors []memory.Neighbor
 	for i, k := range known {
-		neighbors = append(neighbors, memory.Neighbor{ID: fmt.Sprintf("n%d", i), Version: 1, Content: k, Hash: normalize.Normalize(k).Hash, Score: 0.5})
+		neighbors = append(neighbors, memory.Neighbor{ID: fmt.Sprintf("n%d", i), Version: 1, Content: k,
+			Hash: normalize.Normalize(k).Hash, Score: 0.5})
 	}
 	p, usage, err := Decider{}.Decide(context.Background(),
 		memory.Fact{Content: fact, Category: schema.CategoryFact, Confidence: 0.8}, neighbors)
@@ -42,27 +43,36 @@ func TestDecide(t *testing.T) {
 		{"Caroline doesn't like tea.", "Caroline does not like tea", schema.ActionNone, ReasonNearDuplicate},
 		{"Caroline lives in Oslo.", "Caroline currently resides in Oslo.", schema.ActionNone, ReasonSameClaim},
 
-		{"Caroline lives in Oslo but doesn't like the rain.", "Caroline lives in Oslo.", schema.ActionNone, ReasonSameClaim},
+		{"Caroline lives in Oslo but doesn't like the rain.", "Caroline lives in Oslo.", schema.ActionNone,
+			ReasonSameClaim},
 
 		{"Caroline lives in Oslo.", "Caroline lives in Berlin.", schema.ActionUpdate, changed(frame.WhySingle)},
-		{"The default branch is master.", "the default branch is main now", schema.ActionUpdate, changed(frame.WhySingle)},
-		{"The port of the API server is 8080.", "The API server runs on port 9090.", schema.ActionUpdate, changed(frame.WhySingle)},
-		{"Caroline prefers Go for backend services.", "Caroline prefers Rust for backend services.", schema.ActionUpdate, ReasonNewValue},
-		{"Caroline's favorite color is blue.", "Caroline's favorite color is green.", schema.ActionUpdate, changed(frame.WhySingle)},
+		{"The default branch is master.", "the default branch is main now", schema.ActionUpdate,
+			changed(frame.WhySingle)},
+		{"The port of the API server is 8080.", "The API server runs on port 9090.", schema.ActionUpdate,
+			changed(frame.WhySingle)},
+		{"Caroline prefers Go for backend services.", "Caroline prefers Rust for backend services.",
+			schema.ActionUpdate, ReasonNewValue},
+		{"Caroline's favorite color is blue.", "Caroline's favorite color is green.", schema.ActionUpdate,
+			changed(frame.WhySingle)},
 
 		{"Caroline lives in Oslo.", "Caroline no longer lives in Oslo.", schema.ActionUpdate, changed(frame.WhyEnded)},
 		{"Caroline uses Vim.", "Caroline stopped using Vim.", schema.ActionUpdate, changed(frame.WhyNamed)},
 		{"Caroline eats meat.", "Caroline doesn't eat meat anymore.", schema.ActionUpdate, changed(frame.WhyEnded)},
-		{"Caroline lives in Oslo.", "Caroline moved to Berlin and no longer lives in Oslo.", schema.ActionUpdate, changed(frame.WhySingle)},
+		{"Caroline lives in Oslo.", "Caroline moved to Berlin and no longer lives in Oslo.", schema.ActionUpdate,
+			changed(frame.WhySingle)},
 		{"Caroline lives in Oslo.", "Caroline used to live in Oslo.", schema.ActionUpdate, changed(frame.WhyEnded)},
-		{"Caroline prefers Go over Rust.", "Caroline prefers Rust over Go.", schema.ActionUpdate, changed(frame.WhyNamed)},
+		{"Caroline prefers Go over Rust.", "Caroline prefers Rust over Go.", schema.ActionUpdate,
+			changed(frame.WhyNamed)},
 		{"Caroline works at Google.", "Caroline works at Acme.", schema.ActionUpdate, changed(frame.WhyRestated)},
 		{"Caroline no longer uses Vim.", "Caroline uses Vim.", schema.ActionUpdate, ReasonResumed},
 
-		{"Caching is enabled for the API.", "Caching is disabled for the API.", schema.ActionUpdate, changed(frame.WhyOpposite)},
+		{"Caching is enabled for the API.", "Caching is disabled for the API.", schema.ActionUpdate,
+			changed(frame.WhyOpposite)},
 		{"Always squash commits.", "Never squash commits.", schema.ActionUpdate, ReasonAntonyms},
 		{"Caroline likes tea.", "Caroline doesn't like tea.", schema.ActionUpdate, changed(frame.WhyOpposite)},
-		{"The build supports Windows.", "The build does not support Windows because of the linker.", schema.ActionUpdate, changed(frame.WhyOpposite)},
+		{"The build supports Windows.", "The build does not support Windows because of the linker.",
+			schema.ActionUpdate, changed(frame.WhyOpposite)},
 	} {
 		p := decideOn(t, tc.fact, "The weather in Rome was mild in spring.", tc.known)
 		assert.Equal(t, tc.action, p.Action, "%s → %s", tc.known, tc.fact)
@@ -107,10 +117,13 @@ func TestDecideAddsWhatIsDistinct(t *testing.T) {
 // Twenty distinct facts about one subject were merged into one elsewhere.
 func TestDecideNeverMergesDistinctFacts(t *testing.T) {
 	facts := []string{
-		"Caroline likes tea.", "Caroline likes coffee.", "Caroline likes climbing.", "Caroline loves climbing in Spain.",
-		"Caroline lives in Oslo.", "Caroline was born in Bergen.", "Caroline was born in 1990.", "Caroline works at Google.",
+		"Caroline likes tea.", "Caroline likes coffee.", "Caroline likes climbing.",
+		"Caroline loves climbing in Spain.",
+		"Caroline lives in Oslo.", "Caroline was born in Bergen.", "Caroline was born in 1990.",
+		"Caroline works at Google.",
 		"Caroline works as a nurse.", "Caroline has a dog.", "Caroline has a cat.", "Caroline speaks Norwegian.",
-		"Caroline speaks French.", "Caroline uses Vim.", "Caroline uses Go 1.26.", "Caroline's brother lives in Berlin.",
+		"Caroline speaks French.", "Caroline uses Vim.", "Caroline uses Go 1.26.",
+		"Caroline's brother lives in Berlin.",
 		"Caroline's sister lives in Rome.", "Caroline prefers Go for servers.", "Caroline prefers Python for scripts.",
 		"Caroline's favorite color is blue.", "Caroline's favorite band is Abba.", "Caroline never eats meat.",
 		"Caroline always runs tests.", "Caroline moved to Oslo in 2019.", "Caroline is allergic to peanuts.",
@@ -122,7 +135,8 @@ func TestDecideNeverMergesDistinctFacts(t *testing.T) {
 		p := decideOn(r, facts[i], known...)
 		require.Equal(r, schema.ActionAdd, p.Action, "%s: %s", facts[i], p.Reason)
 	})
-	templates := rapid.SampledFrom([]string{"Caroline likes item %d.", "Service %d runs on port 80.", "Ticket %d was closed by Bob.", "The limit of queue %d is 10.", "Rule %d is enabled."})
+	templates := rapid.SampledFrom([]string{"Caroline likes item %d.", "Service %d runs on port 80.",
+		"Ticket %d was closed by Bob.", "The limit of queue %d is 10.", "Rule %d is enabled."})
 	rapid.Check(t, func(r *rapid.T) {
 		template := templates.Draw(r, "template")
 		var known []string
@@ -134,7 +148,8 @@ func TestDecideNeverMergesDistinctFacts(t *testing.T) {
 }
 
 func TestDecideIsSymmetricAndDeterministic(t *testing.T) {
-	word := rapid.SampledFrom([]string{"Caroline", "Bob", "likes", "doesn't", "lives", "in", "Oslo", "Berlin", "tea", "never", "always", "the", "port", "is", "80", "443", "enabled", "disabled", "not", "and", "no longer", "Rust"})
+	word := rapid.SampledFrom([]string{"Caroline", "Bob", "likes", "doesn't", "lives", "in", "Oslo", "Berlin", "tea",
+		"never", "always", "the", "port", "is", "80", "443", "enabled", "disabled", "not", "and", "no longer", "Rust"})
 	sentence := rapid.Custom(func(r *rapid.T) string {
 		out := "It"
 		for _, w := range rapid.SliceOfN(word, 1, 7).Draw(r, "w") {
@@ -147,7 +162,8 @@ func TestDecideIsSymmetricAndDeterministic(t *testing.T) {
 		there, back := decideOn(r, a, b), decideOn(r, b, a)
 		require.Equal(r, there, decideOn(r, a, b))
 		for _, reason := range []string{ReasonIdentical, ReasonNearDuplicate, ReasonAntonyms} {
-			require.Equal(r, there.Reason == reason, back.Reason == reason, "%q %q: %s, %s", a, b, there.Reason, back.Reason)
+			require.Equal(r, there.Reason == reason, back.Reason == reason, "%q %q: %s, %s", a, b, there.Reason,
+				back.Reason)
 		}
 		if there.Action == schema.ActionNone && there.Reason != ReasonSameClaim {
 			require.Equal(r, schema.ActionNone, back.Action)
@@ -161,8 +177,10 @@ func TestDecideKeepsRefinements(t *testing.T) {
 }
 
 func TestDecidePrefersTheFirstNeighbour(t *testing.T) {
-	assert.Equal(t, "n0", decideOn(t, "Caroline lives in Berlin.", "Caroline lives in Oslo.", "Caroline lives in Rome.").TargetID)
-	assert.Equal(t, "n1", decideOn(t, "Caroline lives in Berlin.", "Caroline lives in Oslo.", "Caroline lives in Berlin").TargetID, "identical comes before all")
+	assert.Equal(t, "n0", decideOn(t, "Caroline lives in Berlin.", "Caroline lives in Oslo.",
+		"Caroline lives in Rome.").TargetID)
+	assert.Equal(t, "n1", decideOn(t, "Caroline lives in Berlin.", "Caroline lives in Oslo.",
+		"Caroline lives in Berlin").TargetID, "identical comes before all")
 	p, _, err := Decider{}.Decide(context.Background(), memory.Fact{Content: "Caroline lives in Berlin."}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, memory.Proposal{Action: schema.ActionAdd, Confidence: 0.8, Reason: ReasonNew}, p)

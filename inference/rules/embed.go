@@ -29,7 +29,8 @@ const (
 	weightBigram = 150  // two neighbouring content words
 	weightGrams  = 500  // all character n-grams of one word together
 
-	// Short words are frequent words. There are no document frequencies here, so length is the only sign of a rare word.
+	// Short words are frequent words. There are no document frequencies here, so length is the only sign of a rare
+	// word.
 	// Each letter below lengthPrior costs weightLetter.
 	lengthPrior  = 8
 	weightLetter = 70

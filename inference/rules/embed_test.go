@@ -62,7 +62,8 @@ func TestEmbedPutsRelatedTextsTogether(t *testing.T) {
 	assert.InDelta(t, 1, cosine(embed("Caroline’s dogs"), embed("caroline's DOGS")), 1e-6, "case and apostrophes")
 	assert.Greater(t, cosine(embed("the port is 5432"), embed("the port is 5432 now")),
 		cosine(embed("the port is 5432"), embed("the port is 5433")))
-	assert.Less(t, cosine(embed("bread bread bread bread butter"), embed("bread")), 0.95, "repetition does not drown the rest")
+	assert.Less(t, cosine(embed("bread bread bread bread butter"), embed("bread")), 0.95,
+		"repetition does not drown the rest")
 }
 
 func TestEmbedManyAtOnce(t *testing.T) {
@@ -89,8 +90,10 @@ func TestEmbedManyAtOnce(t *testing.T) {
 
 func TestLightStem(t *testing.T) {
 	for _, group := range []string{
-		"run runs running", "party parties", "prefer prefers preferred preferring", "cat cats", "deploy deploys deployed deploying",
-		"make makes making", "watch watches watched", "try tries tried trying", "class classes", "bus", "news", "this", "need", "sing", "red",
+		"run runs running", "party parties", "prefer prefers preferred preferring", "cat cats",
+		"deploy deploys deployed deploying",
+		"make makes making", "watch watches watched", "try tries tried trying", "class classes", "bus", "news", "this",
+		"need", "sing", "red",
 	} {
 		words := strings.Fields(group)
 		want := string(lightStem([]byte(words[0])))
@@ -103,7 +106,8 @@ func TestLightStem(t *testing.T) {
 
 // BenchmarkEmbed embeds a text of 30 words.
 func BenchmarkEmbed(b *testing.B) {
-	text := "Caroline went to a support group yesterday and it was so powerful that she decided to start a career in counseling and mental health, working with people who need help."
+	text := "Caroline went to a support group yesterday and it was so powerful that she decided to start a career in " +
+		"counseling and mental health, working with people who need help."
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = embed(text)

@@ -31,7 +31,8 @@ func triplesOf(ws []word, c memory.Claim, s speaker) []memory.Triple {
 	if !c.IsZero() {
 		if c.Predicate != "is" && nameable(c.Subject) && strings.Count(c.Object, " ") < 4 &&
 			strings.ContainsFunc(c.Object, unicode.IsLetter) {
-			return []memory.Triple{{Source: c.Subject, Relationship: c.Predicate, Target: c.Object, Confidence: edgeFromClaim}}
+			return []memory.Triple{{Source: c.Subject, Relationship: c.Predicate, Target: c.Object,
+				Confidence: edgeFromClaim}}
 		}
 		return nil
 	}
@@ -97,7 +98,8 @@ func namesIn(ws []word, s speaker) []string {
 				j++
 			}
 			low := fold(core)
-			plain := stopWords.has(low) || commonWords.has(low) || chatterWords.has(low) || leadIns.has(low) || whWords.has(low)
+			plain := stopWords.has(low) || commonWords.has(low) || chatterWords.has(low) || leadIns.has(low) ||
+				whWords.has(low)
 			if plain && len(run) > 1 && start {
 				run, plain, start = run[1:], false, false
 			}
@@ -120,7 +122,8 @@ func nameAtStart(ws []word, i int) bool {
 	if _, ok := stripPossessive(ws[i].core); ok {
 		return true
 	}
-	if i+1 >= len(ws) || howToVerbs.has(ws[i].low) || requestVerbs.has(ws[i].low) || strings.HasSuffix(ws[i].low, "ing") ||
+	if i+1 >= len(ws) || howToVerbs.has(ws[i].low) || requestVerbs.has(ws[i].low) || strings.HasSuffix(ws[i].low,
+		"ing") ||
 		strings.HasSuffix(ws[i].low, "ly") {
 		return false
 	}

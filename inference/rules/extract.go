@@ -248,7 +248,8 @@ func isDefinition(ws []word) bool {
 			return false
 		}
 		core := ws[i-1].core
-		term := identifier(core) || strings.ToUpper(core) == core || !capital(core) || ws[0].low == "a" || ws[0].low == "an"
+		term := identifier(core) || strings.ToUpper(core) == core || !capital(core) || ws[0].low == "a" ||
+			ws[0].low == "an"
 		for _, w := range ws[i+2:] {
 			if definers.has(w.low) {
 				return true // "Temporal is a workflow engine": a person is not

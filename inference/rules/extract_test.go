@@ -34,7 +34,8 @@ func extractFrom(t interface {
 }
 
 func said(speaker, content string) inference.Source {
-	return inference.Source{Content: content, Kind: schema.SourceUserInput, Speaker: speaker, Category: schema.CategoryFact}
+	return inference.Source{Content: content, Kind: schema.SourceUserInput, Speaker: speaker,
+		Category: schema.CategoryFact}
 }
 
 func contents(ex memory.Extraction) []string {
@@ -50,38 +51,60 @@ func TestExtractKeepsWhatStandsAlone(t *testing.T) {
 		text string
 		want []string
 	}{
-		"plain":                 {"Signet stores data in SQLite.", []string{"Signet stores data in SQLite."}},
-		"questions":             {"What is the port? The port is 5432. Do you know why", []string{"The port is 5432."}},
-		"greetings and thanks":  {"Hey Mel! Good to see you! Thanks so much. The build is green on CI.", []string{"The build is green on CI."}},
-		"acknowledgements":      {"Ok, got it. Sounds good! Sure, will do.", []string{}},
-		"requests":              {"Can you fix main.go? Please show me the logs. Fix the login bug. Could you run the tests before lunch.", []string{}},
-		"rules":                 {"Never deploy on Fridays. Always run tests before merging.", []string{"Never deploy on Fridays.", "Always run tests before merging."}},
-		"how-to":                {"Run bun install before building. Use tabs for indentation.", []string{"Run bun install before building.", "Use tabs for indentation."}},
-		"rule with please":      {"Please never push to main.", []string{"Please never push to main."}},
-		"standing request":      {"I want you to always answer in Norwegian. I want you to fix this now.", []string{"I want you to always answer in Norwegian."}},
-		"policy":                {"Please use tabs, not spaces. Please use it.", []string{"Please use tabs, not spaces."}},
-		"rule to you":           {"You must never expose tokens. You look great today.", []string{"You must never expose tokens."}},
-		"remember":              {"Please remember that the deploy key rotates monthly.", []string{"The deploy key rotates monthly."}},
-		"pronoun resolved":      {"The build server runs on port 8080. It uses Docker 24.0.", []string{"The build server runs on port 8080.", "The build server uses Docker 24.0."}},
-		"possessive resolved":   {"The staging cluster is in Oslo. Its nodes run Debian.", []string{"The staging cluster is in Oslo.", "The staging cluster's nodes run Debian."}},
-		"pronoun unresolved":    {"It works now. They said so yesterday.", []string{}},
-		"person is no thing":    {"Caroline is a nurse. It rains a lot there.", []string{"Caroline is a nurse."}},
-		"not this way round":    {"Alice and Bob met Carol. She was late for dinner.", []string{"Alice and Bob met Carol."}},
-		"empty it":              {"It is important to rotate the keys monthly.", []string{"It is important to rotate the keys monthly."}},
-		"abbreviations":         {"Dr. Smith uses e.g. Go v1.2.3 at approx. 3.5 GHz. See docs.example.com for more.", []string{"Dr. Smith uses e.g. Go v1.2.3 at approx. 3.5 GHz.", "See docs.example.com for more."}},
-		"code left out":         {"The parser is in parse.go.\n```go\nfunc main() {}\n```\nTests live next to it.", []string{"The parser is in parse.go.", "Tests live next to it."}},
-		"short list joined":     {"Deploy steps:\n- run make\n- push the tag", []string{"Deploy steps: run make; push the tag"}},
-		"list of sentences":     {"Notes:\n1. The API listens on port 80.\n2. The cache is Redis.", []string{"The API listens on port 80.", "The cache is Redis."}},
-		"wrapped lines":         {"The API server listens\non port 80 in production.", []string{"The API server listens on port 80 in production."}},
-		"lines":                 {"Alice owns the parser\nBob owns the lexer", []string{"Alice owns the parser", "Bob owns the lexer"}},
-		"heading, ruler, quote": {"# Release notes\n-----\n> someone said this before\nVersion 2 dropped Python 2.", []string{"Version 2 dropped Python 2."}},
-		"quotes kept whole":     {`Bob said "Go is nice. I use it." and left.`, []string{`Bob said "Go is nice. I use it." and left.`}},
-		"chat without capitals": {"i like postgres. the build is slow on windows", []string{"i like postgres.", "the build is slow on windows"}},
-		"no words":              {"d41d8cd98f00b204e9800998ecf8427e. 12345 67890 1234.", []string{}},
-		"too short":             {"Go wins.", []string{}},
-		"said twice":            {"The build is slow. the build is slow!", []string{"The build is slow."}},
-		"truncated":             {"The cache is Redis. The data base is Postg [truncated]", []string{"The cache is Redis."}},
-		"other languages":       {"東京の小さな家に住んでいます。猫が二匹います、名前はタマです。", []string{"東京の小さな家に住んでいます。", "猫が二匹います、名前はタマです。"}},
+		"plain":     {"Signet stores data in SQLite.", []string{"Signet stores data in SQLite."}},
+		"questions": {"What is the port? The port is 5432. Do you know why", []string{"The port is 5432."}},
+		"greetings and thanks": {"Hey Mel! Good to see you! Thanks so much. The build is green on CI.",
+			[]string{"The build is green on CI."}},
+		"acknowledgements": {"Ok, got it. Sounds good! Sure, will do.", []string{}},
+		"requests": {"Can you fix main.go? Please show me the logs. Fix the login bug. Could you run " +
+			"the tests before lunch.", []string{}},
+		"rules": {"Never deploy on Fridays. Always run tests before merging.",
+			[]string{"Never deploy on Fridays.", "Always run tests before merging."}},
+		"how-to": {"Run bun install before building. Use tabs for indentation.",
+			[]string{"Run bun install before building.", "Use tabs for indentation."}},
+		"rule with please": {"Please never push to main.", []string{"Please never push to main."}},
+		"standing request": {"I want you to always answer in Norwegian. I want you to fix this now.",
+			[]string{"I want you to always answer in Norwegian."}},
+		"policy": {"Please use tabs, not spaces. Please use it.",
+			[]string{"Please use tabs, not spaces."}},
+		"rule to you": {"You must never expose tokens. You look great today.",
+			[]string{"You must never expose tokens."}},
+		"remember": {"Please remember that the deploy key rotates monthly.",
+			[]string{"The deploy key rotates monthly."}},
+		"pronoun resolved": {"The build server runs on port 8080. It uses Docker 24.0.",
+			[]string{"The build server runs on port 8080.", "The build server uses Docker 24.0."}},
+		"possessive resolved": {"The staging cluster is in Oslo. Its nodes run Debian.",
+			[]string{"The staging cluster is in Oslo.", "The staging cluster's nodes run Debian."}},
+		"pronoun unresolved": {"It works now. They said so yesterday.", []string{}},
+		"person is no thing": {"Caroline is a nurse. It rains a lot there.", []string{"Caroline is a nurse."}},
+		"not this way round": {"Alice and Bob met Carol. She was late for dinner.",
+			[]string{"Alice and Bob met Carol."}},
+		"empty it": {"It is important to rotate the keys monthly.",
+			[]string{"It is important to rotate the keys monthly."}},
+		"abbreviations": {"Dr. Smith uses e.g. Go v1.2.3 at approx. 3.5 GHz. See docs.example.com for more.",
+			[]string{"Dr. Smith uses e.g. Go v1.2.3 at approx. 3.5 GHz.", "See docs.example.com for more."}},
+		"code left out": {"The parser is in parse.go.\n```go\nfunc main() {}\n```\nTests live next to it.",
+			[]string{"The parser is in parse.go.", "Tests live next to it."}},
+		"short list joined": {"Deploy steps:\n- run make\n- push the tag",
+			[]string{"Deploy steps: run make; push the tag"}},
+		"list of sentences": {"Notes:\n1. The API listens on port 80.\n2. The cache is Redis.",
+			[]string{"The API listens on port 80.", "The cache is Redis."}},
+		"wrapped lines": {"The API server listens\non port 80 in production.",
+			[]string{"The API server listens on port 80 in production."}},
+		"lines": {"Alice owns the parser\nBob owns the lexer",
+			[]string{"Alice owns the parser", "Bob owns the lexer"}},
+		"heading, ruler, quote": {"# Release notes\n-----\n> someone said this before\nVersion 2 dropped Python 2.",
+			[]string{"Version 2 dropped Python 2."}},
+		"quotes kept whole": {`Bob said "Go is nice. I use it." and left.`,
+			[]string{`Bob said "Go is nice. I use it." and left.`}},
+		"chat without capitals": {"i like postgres. the build is slow on windows",
+			[]string{"i like postgres.", "the build is slow on windows"}},
+		"no words":   {"d41d8cd98f00b204e9800998ecf8427e. 12345 67890 1234.", []string{}},
+		"too short":  {"Go wins.", []string{}},
+		"said twice": {"The build is slow. the build is slow!", []string{"The build is slow."}},
+		"truncated": {"The cache is Redis. The data base is Postg [truncated]",
+			[]string{"The cache is Redis."}},
+		"other languages": {"東京の小さな家に住んでいます。猫が二匹います、名前はタマです。", []string{"東京の小さな家に住んでいます。", "猫が二匹います、名前はタマです。"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := contents(extractFrom(t, said("", tc.text)))
@@ -92,29 +115,30 @@ func TestExtractKeepsWhatStandsAlone(t *testing.T) {
 
 func TestExtractResolvesTheSpeaker(t *testing.T) {
 	for text, want := range map[string]string{
-		"I prefer Go for servers.":                         "Caroline prefers Go for servers.",
-		"i use vim for everything":                         "Caroline uses vim for everything",
-		"I'm allergic to peanuts.":                         "Caroline is allergic to peanuts.",
-		"I’ve moved to Oslo.":                              "Caroline has moved to Oslo.",
-		"I'll join the team in May.":                       "Caroline will join the team in May.",
-		"I'd rather write Go than Java.":                   "Caroline would rather write Go than Java.",
-		"I'd been living in Rome.":                         "Caroline had been living in Rome.",
-		"I don't eat meat.":                                "Caroline doesn't eat meat.",
-		"I have two cats.":                                 "Caroline has two cats.",
-		"I can play the violin.":                           "Caroline can play the violin.",
-		"I went hiking and took photos.":                   "Caroline went hiking and took photos.",
-		"I run tests and write docs.":                      "Caroline runs tests and writes docs.",
-		"I want to sing and write songs.":                  "Caroline wants to sing and write songs.",
-		"I study physics and teach maths.":                 "Caroline studies physics and teaches maths.",
-		"I really miss the mountains.":                     "Caroline really misses the mountains.",
-		"My brother gave me a guitar.":                     "Caroline's brother gave Caroline a guitar.",
-		"Steve and I work on the parser.":                  "Steve and Caroline work on the parser.",
-		"Yeah, I painted the fence myself.":                "Caroline painted the fence themselves.",
-		"Hey Mel, I bought a house.":                       "Caroline bought a house.",
-		"We deploy with Argo.":                             "We deploy with Argo.",
-		"World War I ended in 1918.":                       "World War I ended in 1918.",
-		`Bob told everyone "I am tired" again.`:            `Bob told everyone "I am tired" again.`,
-		"The cat is mine and the dog is a friend of mine.": "The cat is Caroline's and the dog is a friend of Caroline's.",
+		"I prefer Go for servers.":              "Caroline prefers Go for servers.",
+		"i use vim for everything":              "Caroline uses vim for everything",
+		"I'm allergic to peanuts.":              "Caroline is allergic to peanuts.",
+		"I’ve moved to Oslo.":                   "Caroline has moved to Oslo.",
+		"I'll join the team in May.":            "Caroline will join the team in May.",
+		"I'd rather write Go than Java.":        "Caroline would rather write Go than Java.",
+		"I'd been living in Rome.":              "Caroline had been living in Rome.",
+		"I don't eat meat.":                     "Caroline doesn't eat meat.",
+		"I have two cats.":                      "Caroline has two cats.",
+		"I can play the violin.":                "Caroline can play the violin.",
+		"I went hiking and took photos.":        "Caroline went hiking and took photos.",
+		"I run tests and write docs.":           "Caroline runs tests and writes docs.",
+		"I want to sing and write songs.":       "Caroline wants to sing and write songs.",
+		"I study physics and teach maths.":      "Caroline studies physics and teaches maths.",
+		"I really miss the mountains.":          "Caroline really misses the mountains.",
+		"My brother gave me a guitar.":          "Caroline's brother gave Caroline a guitar.",
+		"Steve and I work on the parser.":       "Steve and Caroline work on the parser.",
+		"Yeah, I painted the fence myself.":     "Caroline painted the fence themselves.",
+		"Hey Mel, I bought a house.":            "Caroline bought a house.",
+		"We deploy with Argo.":                  "We deploy with Argo.",
+		"World War I ended in 1918.":            "World War I ended in 1918.",
+		`Bob told everyone "I am tired" again.`: `Bob told everyone "I am tired" again.`,
+		"The cat is mine and the dog is a friend of mine.": "The cat is Caroline's and the dog is a friend " +
+			"of Caroline's.",
 	} {
 		got := contents(extractFrom(t, said("Caroline", text)))
 		assert.Equal(t, []string{want}, got, text)
@@ -122,7 +146,8 @@ func TestExtractResolvesTheSpeaker(t *testing.T) {
 	}
 	assert.Equal(t, []string{"User prefers dark mode.", "The app greets the user by name."},
 		contents(extractFrom(t, said("User", "I prefer dark mode. The app greets me by name."))))
-	assert.Equal(t, []string{"James's dog is a beagle."}, contents(extractFrom(t, said("James", "My dog is a beagle."))))
+	assert.Equal(t, []string{"James's dog is a beagle."},
+		contents(extractFrom(t, said("James", "My dog is a beagle."))))
 	assert.Equal(t, []string{"Caroline's brother works at Google.", "Caroline's brother lives in Berlin."},
 		contents(extractFrom(t, said("Caroline", "My brother works at Google. He lives in Berlin."))))
 	assert.Equal(t, []string{"Caroline works at Google."},
@@ -239,46 +264,50 @@ func TestClaims(t *testing.T) {
 	}
 	none := memory.Claim{}
 	for text, want := range map[string]memory.Claim{
-		"Caroline prefers Go over Rust.":                         claim("Caroline", "prefers", "Go", false),
-		"Caroline prefers Go for backend services.":              claim("Caroline", "prefers_for_backend_services", "Go", true),
-		"Caroline prefers Go over Rust for backend services.":    claim("Caroline", "prefers_for_backend_services", "Go", true),
-		"Caroline likes tea and coffee.":                         claim("Caroline", "likes", "tea and coffee", false),
-		"The user likes to hike.":                                claim("user", "likes", "hike", false),
-		"Caroline lives in Oslo.":                                claim("Caroline", "lives_in", "Oslo", true),
-		"Caroline lives in Oslo and works at Google.":            claim("Caroline", "lives_in", "Oslo", true),
-		"Caroline lives in Oslo during the winter.":              claim("Caroline", "lives_in", "Oslo", false),
-		"In winter, Caroline lives in Oslo.":                     claim("Caroline", "lives_in", "Oslo", false),
-		"Caroline lives in constant fear.":                       none,
-		"Caroline's brother works at Google.":                    claim("Caroline's brother", "works_at", "Google", false),
-		"The cat's name is Tom.":                                 claim("cat", "name", "Tom", true),
-		"Caroline's favorite color is blue.":                     claim("Caroline", "favorite_color", "blue", true),
-		"Caroline's favorite books are long.":                    claim("Caroline", "favorite_books", "long", false),
-		"The default branch is main.":                            claim("default branch", "is", "main", true),
-		"The default branch is main for old repositories.":       claim("default branch", "is", "main", false),
-		"The port of the API server is 8080.":                    claim("API server", "port", "8080", true),
-		"The API server runs on port 8080.":                      claim("API server", "port", "8080", true),
-		"The API server runs on port 8080 for metrics.":          claim("API server", "port", "8080", false),
-		"Caroline was born on 3 May 1990.":                       claim("Caroline", "born_on", "3 May 1990", true),
-		"Caroline was born in Oslo.":                             claim("Caroline", "born_in", "Oslo", false),
-		"Caroline moved to Berlin in 2020.":                      claim("Caroline", "moved_to", "Berlin", false),
-		"The team decided to use PostgreSQL for the ledger.":     claim("team", "decided_to_use", "PostgreSQL", false),
-		"Signet uses SQLite.":                                    claim("Signet", "uses", "SQLite", false),
-		"Caroline is a nurse.":                                   claim("Caroline", "is_a", "nurse", false),
-		"Caroline speaks Norwegian because her mother does.":     claim("Caroline", "speaks", "Norwegian", false),
-		"Caroline doesn't like tea.":                             none,
-		"Caroline never uses Vim.":                               none,
-		"Bob says Caroline lives in Oslo.":                       none,
-		"Bob thinks Alice lives in Oslo.":                        none,
-		"If Caroline lives in Oslo, she skis.":                   none,
-		"She lives in Oslo.":                                     none,
-		"We use Postgres.":                                       none,
-		"Maybe Caroline lives in Oslo.":                          none,
-		"Never deploy on Fridays.":                               none,
-		"The weather is nice.":                                   none,
-		"Caroline loves that you came.":                          none,
-		"Caroline lived in Oslo.":                                none,
-		"We'll use Temporal for retries.":                        none,
-		"Caroline's wife Kari is a teacher.":                     claim("Caroline's wife Kari", "is_a", "teacher", false),
+		"Caroline prefers Go over Rust.": claim("Caroline", "prefers", "Go", false),
+		"Caroline prefers Go for backend services.": claim("Caroline", "prefers_for_backend_services",
+			"Go", true),
+		"Caroline prefers Go over Rust for backend services.": claim("Caroline", "prefers_for_backend_services",
+			"Go", true),
+		"Caroline likes tea and coffee.":              claim("Caroline", "likes", "tea and coffee", false),
+		"The user likes to hike.":                     claim("user", "likes", "hike", false),
+		"Caroline lives in Oslo.":                     claim("Caroline", "lives_in", "Oslo", true),
+		"Caroline lives in Oslo and works at Google.": claim("Caroline", "lives_in", "Oslo", true),
+		"Caroline lives in Oslo during the winter.":   claim("Caroline", "lives_in", "Oslo", false),
+		"In winter, Caroline lives in Oslo.":          claim("Caroline", "lives_in", "Oslo", false),
+		"Caroline lives in constant fear.":            none,
+		"Caroline's brother works at Google.": claim("Caroline's brother", "works_at", "Google",
+			false),
+		"The cat's name is Tom.":                             claim("cat", "name", "Tom", true),
+		"Caroline's favorite color is blue.":                 claim("Caroline", "favorite_color", "blue", true),
+		"Caroline's favorite books are long.":                claim("Caroline", "favorite_books", "long", false),
+		"The default branch is main.":                        claim("default branch", "is", "main", true),
+		"The default branch is main for old repositories.":   claim("default branch", "is", "main", false),
+		"The port of the API server is 8080.":                claim("API server", "port", "8080", true),
+		"The API server runs on port 8080.":                  claim("API server", "port", "8080", true),
+		"The API server runs on port 8080 for metrics.":      claim("API server", "port", "8080", false),
+		"Caroline was born on 3 May 1990.":                   claim("Caroline", "born_on", "3 May 1990", true),
+		"Caroline was born in Oslo.":                         claim("Caroline", "born_in", "Oslo", false),
+		"Caroline moved to Berlin in 2020.":                  claim("Caroline", "moved_to", "Berlin", false),
+		"The team decided to use PostgreSQL for the ledger.": claim("team", "decided_to_use", "PostgreSQL", false),
+		"Signet uses SQLite.":                                claim("Signet", "uses", "SQLite", false),
+		"Caroline is a nurse.":                               claim("Caroline", "is_a", "nurse", false),
+		"Caroline speaks Norwegian because her mother does.": claim("Caroline", "speaks", "Norwegian", false),
+		"Caroline doesn't like tea.":                         none,
+		"Caroline never uses Vim.":                           none,
+		"Bob says Caroline lives in Oslo.":                   none,
+		"Bob thinks Alice lives in Oslo.":                    none,
+		"If Caroline lives in Oslo, she skis.":               none,
+		"She lives in Oslo.":                                 none,
+		"We use Postgres.":                                   none,
+		"Maybe Caroline lives in Oslo.":                      none,
+		"Never deploy on Fridays.":                           none,
+		"The weather is nice.":                               none,
+		"Caroline loves that you came.":                      none,
+		"Caroline lived in Oslo.":                            none,
+		"We'll use Temporal for retries.":                    none,
+		"Caroline's wife Kari is a teacher.": claim("Caroline's wife Kari", "is_a", "teacher",
+			false),
 		"The staging database and the cache live in Frankfurt.":  none,
 		"Caroline's goal is to give kids a loving home in peace": none,
 	} {
@@ -298,9 +327,11 @@ func TestTriples(t *testing.T) {
 	for text, want := range map[string][]string{
 		"Caroline prefers Go over Rust.":                     {"Caroline prefers Go"},
 		"Yesterday the release of PostgreSQL broke pgvector": {},
-		"Caroline met Ed Sheeran at the University of Oslo.": {"Caroline mentioned_with Ed Sheeran", "Caroline mentioned_with University of Oslo"},
-		"The WorkflowClient calls @alice and main.go":        {"WorkflowClient mentioned_with @alice", "WorkflowClient mentioned_with main.go"},
-		"The weather was nice on Monday in May.":             {},
+		"Caroline met Ed Sheeran at the University of Oslo.": {"Caroline mentioned_with Ed Sheeran",
+			"Caroline mentioned_with University of Oslo"},
+		"The WorkflowClient calls @alice and main.go": {"WorkflowClient mentioned_with @alice",
+			"WorkflowClient mentioned_with main.go"},
+		"The weather was nice on Monday in May.": {},
 	} {
 		got := []string{}
 		for _, triple := range extractFrom(t, said("Caroline", text)).Triples {
@@ -380,8 +411,10 @@ func checkLimits(t interface {
 func TestExtractLimitsHoldForAnything(t *testing.T) {
 	words := rapid.SampledFrom(strings.Fields(`I my me Caroline it It she the The port is 5432 yesterday last week two days ago never
 		always don't prefers Go over for and , . ! ? " ( ) ''' ... - * # > 1. lives in Oslo Its was born on https://x.y/z v1.2 main.go
-		@bob no longer maybe please run before [truncated] “ ” ` + "`code` ```" + ` 東京 é 's I'm I'd mine am that's you of error exit code 1`))
-	kinds := rapid.SampledFrom([]schema.SourceKind{"", schema.SourceUserInput, schema.SourceToolOutput, schema.SourceMemory, schema.SourceOutcome})
+		@bob no longer maybe please run before [truncated] “ ” ` + "`code` ```" +
+		` 東京 é 's I'm I'd mine am that's you of error exit code 1`))
+	kinds := rapid.SampledFrom([]schema.SourceKind{"", schema.SourceUserInput, schema.SourceToolOutput,
+		schema.SourceMemory, schema.SourceOutcome})
 	rapid.Check(t, func(r *rapid.T) {
 		content := strings.Join(rapid.SliceOfN(words, 0, 60).Draw(r, "words"),
 			rapid.SampledFrom([]string{" ", "\n", "  ", ". "}).Draw(r, "between"))
@@ -421,13 +454,16 @@ func FuzzExtract(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content, speaker, kind string) {
 		src := inference.Source{Content: content, Speaker: speaker, Kind: schema.SourceKind(kind), OccurredAt: monday}
 		checkLimits(t, src)
-		decide(memory.Fact{Content: content}, []memory.Neighbor{{ID: "a", Content: speaker}, {ID: "b", Content: content + "."}})
+		decide(memory.Fact{Content: content},
+			[]memory.Neighbor{{ID: "a", Content: speaker}, {ID: "b", Content: content + "."}})
 		embed(content)
 	})
 }
 
 func BenchmarkExtract(b *testing.B) {
-	src := said("Caroline", "I prefer Go over Rust for backend services. I went to a support group yesterday and it was so powerful. My brother works at Google.")
+	src := said("Caroline",
+		"I prefer Go over Rust for backend services. I went to a support group yesterday and it was so powerful. My "+
+			"brother works at Google.")
 	src.OccurredAt = monday
 	b.ReportAllocs()
 	for b.Loop() {

@@ -350,7 +350,8 @@ func (r *resolver) newClause(i int) bool {
 		if low == "and" || low == "or" || r.in[k-1].ends() || low == "to" {
 			return false
 		}
-		if auxiliaries.has(low) || (singularVerb(low) || verbs.has(low)) && !nounVerbs.has(strings.TrimSuffix(low, "s")) {
+		if auxiliaries.has(low) || (singularVerb(low) || verbs.has(low)) &&
+			!nounVerbs.has(strings.TrimSuffix(low, "s")) {
 			return true
 		}
 	}

@@ -231,7 +231,8 @@ func leadsIn(ws []word) bool {
 
 // labelEnds returns how many words a longer label has: "Update 2:", "Correction to my last note:".
 func labelEnds(ws []word, n int) int {
-	if n >= len(ws) || ws[n-1].post != "" || strings.Trim(ws[n].core, "0123456789") != "" && !labelTopics.has(ws[n].low) {
+	if n >= len(ws) || ws[n-1].post != "" || strings.Trim(ws[n].core, "0123456789") != "" &&
+		!labelTopics.has(ws[n].low) {
 		return 0
 	}
 	for i := n; i+1 < len(ws) && i < n+6; i++ {

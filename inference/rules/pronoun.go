@@ -124,7 +124,8 @@ func topicOf(ws []word) antecedent {
 // subjectOf finds the subject of a resolved sentence, when there is exactly one candidate.
 func subjectOf(ws []word, s speaker) antecedent {
 	ws = skipLeadIns(ws)
-	if s.known() && len(ws) > 0 && hasPrefixFold(joinWords(ws), s.first) && !hasPrefixFold(joinWords(ws), s.first+"'s ") {
+	if s.known() && len(ws) > 0 && hasPrefixFold(joinWords(ws), s.first) && !hasPrefixFold(joinWords(ws),
+		s.first+"'s ") {
 		return antecedent{} // no one calls themselves "he"
 	}
 	for i := 1; i < len(ws) && i <= 5; i++ {

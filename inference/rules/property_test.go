@@ -16,40 +16,59 @@ import (
 // thirdForms are verbs that somebody says of themselves, with what is said of another. They are written
 // out here so that the rules are not tested by themselves.
 var thirdForms = map[string]string{
-	"live in Lyon": "lives in Lyon", "work at Acme": "works at Acme", "own a boat": "owns a boat", "have two cats": "has two cats",
-	"do yoga": "does yoga", "go to the gym": "goes to the gym", "watch birds": "watches birds", "wash the car": "washes the car",
-	"fix bikes": "fixes bikes", "study physics": "studies physics", "play chess": "plays chess", "miss the sea": "misses the sea",
-	"fly to Rome": "flies to Rome", "don't eat meat": "doesn't eat meat", "haven't slept": "hasn't slept", "am a nurse": "is a nurse",
-	"can swim": "can swim", "will move": "will move", "moved to Oslo": "moved to Oslo", "was ill": "was ill", "had a dog": "had a dog",
-	"used to smoke": "used to smoke", "need glasses": "needs glasses", "teach yoga": "teaches yoga", "carry an umbrella": "carries an umbrella",
-	"prefer tea": "prefers tea", "write poems": "writes poems", "cook dinner": "cooks dinner", "try to sleep": "tries to sleep",
+	"live in Lyon": "lives in Lyon", "work at Acme": "works at Acme", "own a boat": "owns a boat",
+	"have two cats": "has two cats",
+	"do yoga":       "does yoga", "go to the gym": "goes to the gym", "watch birds": "watches birds",
+	"wash the car": "washes the car",
+	"fix bikes":    "fixes bikes", "study physics": "studies physics", "play chess": "plays chess",
+	"miss the sea": "misses the sea",
+	"fly to Rome":  "flies to Rome", "don't eat meat": "doesn't eat meat", "haven't slept": "hasn't slept",
+	"am a nurse": "is a nurse",
+	"can swim":   "can swim", "will move": "will move", "moved to Oslo": "moved to Oslo", "was ill": "was ill",
+	"had a dog":     "had a dog",
+	"used to smoke": "used to smoke", "need glasses": "needs glasses", "teach yoga": "teaches yoga",
+	"carry an umbrella": "carries an umbrella",
+	"prefer tea":        "prefers tea", "write poems": "writes poems", "cook dinner": "cooks dinner",
+	"try to sleep": "tries to sleep",
 }
 
 var (
 	predicates = rapid.SampledFrom(sortedKeys(thirdForms))
-	between    = rapid.SampledFrom([]string{"", "", "always ", "no longer ", "hardly ever ", "now ", "really ", "also still ", "usually ", "kind of "})
-	speakers   = rapid.SampledFrom([]string{"Maya", "James", "Ed Sheeran", "Anne-Marie", "maya", "user"})
+	between    = rapid.SampledFrom([]string{"", "", "always ", "no longer ", "hardly ever ", "now ", "really ",
+		"also still ", "usually ", "kind of "})
+	speakers = rapid.SampledFrom([]string{"Maya", "James", "Ed Sheeran", "Anne-Marie", "maya", "user"})
 
 	// presentVerbs can be joined by "and": nothing in them takes another verb.
-	presentVerbs = rapid.SampledFrom([]string{"live in Lyon", "own a boat", "have two cats", "do yoga", "watch birds", "fix bikes", "study physics",
+	presentVerbs = rapid.SampledFrom([]string{"live in Lyon", "own a boat", "have two cats", "do yoga", "watch birds",
+		"fix bikes", "study physics",
 		"teach yoga", "carry an umbrella", "prefer tea", "write poems", "play chess"})
 
 	// leadsWithCues are lead-ins, with the cue that a fact keeps of them.
 	leadsWithCues = map[string]string{
-		"Actually, ": "actually", "Actually ": "actually", "Correction: ": "correction", "FYI, ": "", "By the way, ": "", "So, ": "", "So ": "",
-		"Well, ": "", "Oh, and ": "", "Yeah, ": "", "Hey Sam, ": "", "Hi all! ": "", "Scratch that, ": "scratch that", "No, ": "no", "Wait, ": "wait",
-		"On second thought, ": "on second thought", "Update: ": "update", "To be honest, ": "", "Anyway, ": "", "Also, ": "", "In fact, ": "",
-		"Turns out ": "turns out", "Turns out that ": "turns out that", "Okay, so ": "", "Sorry, ": "sorry", "My mistake: ": "my mistake",
-		"Just so you know, ": "", "Heads up: ": "", "Note that ": "", "Remember that ": "", "Well, actually, ": "actually", "But ": "", "And ": "",
-		"I forgot to mention that ": "", "As I said, ": "", "Good news: ": "", "That's wrong: ": "that's wrong", "I changed my mind: ": "i changed my mind",
-		"Actually – ": "actually", "Oops, ": "oops", "P.S. ": "", "Reminder: ": "", "As it turns out, ": "as it turns out",
+		"Actually, ": "actually", "Actually ": "actually", "Correction: ": "correction", "FYI, ": "",
+		"By the way, ": "", "So, ": "", "So ": "",
+		"Well, ": "", "Oh, and ": "", "Yeah, ": "", "Hey Sam, ": "", "Hi all! ": "", "Scratch that, ": "scratch that",
+		"No, ": "no", "Wait, ": "wait",
+		"On second thought, ": "on second thought", "Update: ": "update", "To be honest, ": "", "Anyway, ": "",
+		"Also, ": "", "In fact, ": "",
+		"Turns out ": "turns out", "Turns out that ": "turns out that", "Okay, so ": "", "Sorry, ": "sorry",
+		"My mistake: ":       "my mistake",
+		"Just so you know, ": "", "Heads up: ": "", "Note that ": "", "Remember that ": "",
+		"Well, actually, ": "actually", "But ": "", "And ": "",
+		"I forgot to mention that ": "", "As I said, ": "", "Good news: ": "", "That's wrong: ": "that's wrong",
+		"I changed my mind: ": "i changed my mind",
+		"Actually – ":         "actually", "Oops, ": "oops", "P.S. ": "", "Reminder: ": "",
+		"As it turns out, ": "as it turns out",
 	}
 	leadTexts = rapid.SampledFrom(sortedKeys(leadsWithCues))
 
 	// plainStatements stand alone and lead in to nothing.
-	plainStatements = rapid.SampledFrom([]string{"the port is 8080.", "we deploy with Argo.", "my dog is a beagle.", "I live in Lyon.", "I don't eat meat.",
-		"my sister works at Acme.", "the deadline moved to March 28.", "I own the ledger service.", "there is no lift.", "our office is in Graz.",
-		"I no longer work at Acme.", "my flight leaves at 9 a.m. on Friday.", "I'm allergic to nuts.", "the plan costs 1.250 EUR per month.",
+	plainStatements = rapid.SampledFrom([]string{"the port is 8080.", "we deploy with Argo.", "my dog is a beagle.",
+		"I live in Lyon.", "I don't eat meat.",
+		"my sister works at Acme.", "the deadline moved to March 28.", "I own the ledger service.", "there is no lift.",
+		"our office is in Graz.",
+		"I no longer work at Acme.", "my flight leaves at 9 a.m. on Friday.", "I'm allergic to nuts.",
+		"the plan costs 1.250 EUR per month.",
 		"I switched from Jira to Linear.", "Priya owns the parser.", "I've moved to Oslo."})
 )
 
@@ -92,7 +111,8 @@ func TestCoordinatedVerbsAgreeWithTheSpeaker(t *testing.T) {
 
 func TestNoLeadInIsLeft(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		speaker, text, lead := speakers.Draw(r, "speaker"), plainStatements.Draw(r, "statement"), leadTexts.Draw(r, "lead")
+		speaker, text, lead := speakers.Draw(r, "speaker"), plainStatements.Draw(r, "statement"), leadTexts.Draw(r,
+			"lead")
 		plain := extractFrom(r, said(speaker, capitalize(text)))
 		if strings.ContainsAny(lead, "!") {
 			text = capitalize(text)
@@ -148,7 +168,8 @@ func TestNoFirstPersonIsLeftWhereASentenceWasRewritten(t *testing.T) {
 		for _, f := range ex.Facts {
 			require.True(r, utf8.ValidString(f.Content))
 			if doubled.MatchString(f.Content) {
-				require.True(r, doubled.MatchString(text) || strings.Contains(text, f.Content[1:]), "%q from %q", f.Content, text)
+				require.True(r, doubled.MatchString(text) || strings.Contains(text, f.Content[1:]), "%q from %q",
+					f.Content, text)
 			}
 			rewritten := strings.Count(f.Content, "Maya") > strings.Count(text, "Maya")
 			if rewritten && ofSelf.MatchString(unquoted(f.Content)) {
@@ -160,7 +181,8 @@ func TestNoFirstPersonIsLeftWhereASentenceWasRewritten(t *testing.T) {
 
 func TestAnyTextYieldsValidFacts(t *testing.T) {
 	piece := rapid.OneOf(rapid.String(), leadTexts, plainStatements, predicates,
-		rapid.SampledFrom([]string{"Forget that ", "I never said ", "It is not true that ", "Scratch that.", "I'm Maya", ", ", " – ",
+		rapid.SampledFrom([]string{"Forget that ", "I never said ", "It is not true that ", "Scratch that.", "I'm Maya",
+			", ", " – ",
 			"\xff", "“", "'", "’s", "No, ", "I, "}))
 	rapid.Check(t, func(r *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 1, 6).Draw(r, "pieces"),

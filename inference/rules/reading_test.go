@@ -91,7 +91,8 @@ func TestCuesAreKeptBesideTheFact(t *testing.T) {
 		assert.Equal(t, "The cache is Redis.", ex.Facts[0].Content, text)
 		assert.Equal(t, cue, ex.Facts[0].Cue, text)
 	}
-	for _, text := range []string{"We no longer use Redis.", "Now the cache is Redis.", "We use Redis instead of Valkey.",
+	for _, text := range []string{"We no longer use Redis.", "Now the cache is Redis.",
+		"We use Redis instead of Valkey.",
 		"We moved from Valkey to Redis.", "No deploys on Fridays."} {
 		ex := extractFrom(t, said("Maya", text))
 		require.Equal(t, []string{text}, contents(ex), "words within the sentence stay")

@@ -104,7 +104,8 @@ func forgetMine(ws []word) (retraction, bool) {
 // cutClause removes a clause after a comma from ws[from:], whose topic begins at topic.
 func cutClause(ws []word, from, topic int) (what, rest []word) {
 	for i := topic; i+2 < len(ws); i++ {
-		if post := ws[i].post; strings.HasSuffix(post, ",") || strings.HasSuffix(post, ";") || strings.HasSuffix(post, ":") {
+		if post := ws[i].post; strings.HasSuffix(post, ",") || strings.HasSuffix(post, ";") || strings.HasSuffix(post,
+			":") {
 			if next := ws[i+1:]; statesClause(next) {
 				what = append([]word(nil), ws[from:i+1]...)
 				what[len(what)-1].post = ""

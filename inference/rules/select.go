@@ -196,7 +196,8 @@ func asks(ws []word) bool {
 		}
 		return false
 	case first == "any":
-		return second == "idea" || second == "ideas" || second == "tips" || second == "advice" || second == "suggestions"
+		return second == "idea" || second == "ideas" || second == "tips" || second == "advice" ||
+			second == "suggestions"
 	}
 	return inverse.has(first) && (nominative.has(second) || determiners.has(second) || second == "there")
 }
@@ -390,7 +391,8 @@ func skipLeadIns(ws []word) []word {
 			ws = ws[1:]
 		case len(ws) > 2 && capital(ws[1].core) && ws[1].core != "I" && strings.ContainsAny(ws[1].post, ",!"):
 			ws = ws[2:] // "Hey Mel, …"
-		case (ws[0].low == "and" || ws[0].low == "but" || ws[0].low == "so" || ws[0].low == "also" || ws[0].low == "plus") &&
+		case (ws[0].low == "and" || ws[0].low == "but" || ws[0].low == "so" || ws[0].low == "also" ||
+			ws[0].low == "plus") &&
 			firstPerson(ws[1].low):
 			ws = ws[1:]
 		default:

@@ -286,7 +286,8 @@ func sentenceEnd(p string, start, at, end int, r rune, run int, closed bool) boo
 		return false
 	case numberAbbreviations.has(low) && unicode.IsDigit(next):
 		return false
-	case (lowerAbbreviations.has(low) || capital(token) && dayAbbreviations.has(low)) && (lower || unicode.IsDigit(next)):
+	case (lowerAbbreviations.has(low) || capital(token) && dayAbbreviations.has(low)) && (lower ||
+		unicode.IsDigit(next)):
 		return false
 	case len(token) == 1 && token != "I" && token[0] >= 'A' && token[0] <= 'Z':
 		return false // an initial
@@ -294,7 +295,8 @@ func sentenceEnd(p string, start, at, end int, r rune, run int, closed bool) boo
 		return false // the number of a list item
 	case low == "a.m" || low == "p.m":
 		return timeEnds(rest, lower)
-	case len(low) >= 3 && len(low) <= 5 && strings.Trim(low[1:], ".") != "" && low[1] == '.' && !hasDigit(low): // U.S, p.s
+	// U.S, p.s
+	case len(low) >= 3 && len(low) <= 5 && strings.Trim(low[1:], ".") != "" && low[1] == '.' && !hasDigit(low):
 		word, _, _ := strings.Cut(rest, " ")
 		return !lower && sentenceStarters.has(strings.ToLower(word))
 	case lower && initials(low):

@@ -115,9 +115,10 @@ func TestTablesOfOtherKindsSayTheSame(t *testing.T) {
 	want := embed(t, load(t, model(t, nil)), "cats tea")
 	halves := []uint16{0, 0, 0x4880, 0x3c00, 0, 0, 0x3c00, 0x3c00, 0, 0, 0x3800, 0, 0, 0, 0x3c00}
 	for name, file := range map[string]map[string]entry{
-		"F16":  {"embedding.weight": of("F16", []int{5, 3}, halves)},
-		"BF16": {"x": of("BF16", []int{5, 3}, []uint16{0, 0, 0x4110, 0x3f80, 0, 0, 0x3f80, 0x3f80, 0, 0, 0x3f00, 0, 0, 0, 0x3f80})},
-		"I8":   {"x": of("I8", []int{5, 3}, []int8{0, 0, 18, 2, 0, 0, 2, 2, 0, 0, 1, 0, 0, 0, 2})},
+		"F16": {"embedding.weight": of("F16", []int{5, 3}, halves)},
+		"BF16": {"x": of("BF16", []int{5, 3},
+			[]uint16{0, 0, 0x4110, 0x3f80, 0, 0, 0x3f80, 0x3f80, 0, 0, 0x3f00, 0, 0, 0, 0x3f80})},
+		"I8": {"x": of("I8", []int{5, 3}, []int8{0, 0, 18, 2, 0, 0, 2, 2, 0, 0, 1, 0, 0, 0, 2})},
 		"mapped and weighed": {
 			"embeddings": of("F32", []int{4, 3}, []float32{0, 1, 0, 2, 0, 0, 1, 1, 0, 0, 0, 1}),
 			"mapping":    of("I64", []int{5}, []int64{3, 1, 2, 0, 3}),
@@ -188,25 +189,36 @@ func TestAFaultyTableIsNamed(t *testing.T) {
 		files map[string][]byte
 		says  []string
 	}{
-		"no table":        {map[string][]byte{"model.safetensors": nil}, []string{"there is no", "model.safetensors"}},
-		"no tokenizer":    {map[string][]byte{"tokenizer.json": nil}, []string{"there is no", "tokenizer.json"}},
-		"empty":           {map[string][]byte{"model.safetensors": {}}, []string{"model.safetensors is truncated"}},
-		"half a header":   {map[string][]byte{"model.safetensors": good[:20]}, []string{"header is not complete"}},
-		"cut off":         {map[string][]byte{"model.safetensors": good[:len(good)-1]}, []string{"truncated", `"embeddings"`}},
-		"another format":  {map[string][]byte{"model.safetensors": []byte("PK\x03\x04 not a table")}, []string{"not in the safetensors format"}},
-		"doubles":         {table(map[string]entry{"e": of("F64", []int{5, 3}, make([]float64, 15))}), []string{"dtype F64", `"e"`}},
-		"integers":        {table(map[string]entry{"e": of("I32", []int{5, 3}, make([]int32, 15))}), []string{"dtype I32", `"e"`}},
-		"shape":           {table(map[string]entry{"e": of("F32", []int{5, 4}, rows)}), []string{`60 bytes for "e"`, "takes 80"}},
-		"too few rows":    {table(map[string]entry{"e": of("F32", []int{4, 3}, rows[:12])}), []string{"4 rows for 5 tokens"}},
-		"no number":       {table(map[string]entry{"e": of("F32", []int{5, 3}, nan)}), []string{`"e"`, "no number"}},
-		"only a vector":   {table(map[string]entry{"weights": of("F32", []int{5}, rows[:5])}), []string{"no table"}},
-		"too few weights": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows), "weights": of("F32", []int{3}, rows[:3])}), []string{"3 weights for 5"}},
-		"mapped outside":  {table(map[string]entry{"e": of("F32", []int{5, 3}, rows), "mapping": of("I64", []int{5}, []int64{0, 1, 2, 3, 5})}), []string{"token 4 to row 5 of 5"}},
-		"a layer more":    {table(map[string]entry{"e": of("F32", []int{5, 3}, rows), "f": of("F32", []int{5, 3}, rows)}), []string{`"f"`, "all that is supported"}},
-		"unigram":         {words(`"type": "WordPiece"`, `"type": "Unigram"`), []string{"tokenizer.json", `"Unigram"`}},
-		"no vocabulary":   {map[string][]byte{"tokenizer.json": []byte(`{"model": {"type": "BPE"}}`)}, []string{"tokenizer.json", "normalizer"}},
-		"negative id":     {words(`"dog": 2`, `"dog": -2`), []string{"tokenizer.json", "-2", `"dog"`}},
-		"not JSON":        {map[string][]byte{"tokenizer.json": []byte("x")}, []string{"tokenizer.json is not the JSON"}},
+		"no table":      {map[string][]byte{"model.safetensors": nil}, []string{"there is no", "model.safetensors"}},
+		"no tokenizer":  {map[string][]byte{"tokenizer.json": nil}, []string{"there is no", "tokenizer.json"}},
+		"empty":         {map[string][]byte{"model.safetensors": {}}, []string{"model.safetensors is truncated"}},
+		"half a header": {map[string][]byte{"model.safetensors": good[:20]}, []string{"header is not complete"}},
+		"cut off": {map[string][]byte{"model.safetensors": good[:len(good)-1]},
+			[]string{"truncated", `"embeddings"`}},
+		"another format": {map[string][]byte{"model.safetensors": []byte("PK\x03\x04 not a table")},
+			[]string{"not in the safetensors format"}},
+		"doubles": {table(map[string]entry{"e": of("F64", []int{5, 3}, make([]float64, 15))}),
+			[]string{"dtype F64", `"e"`}},
+		"integers": {table(map[string]entry{"e": of("I32", []int{5, 3}, make([]int32, 15))}),
+			[]string{"dtype I32", `"e"`}},
+		"shape": {table(map[string]entry{"e": of("F32", []int{5, 4}, rows)}),
+			[]string{`60 bytes for "e"`, "takes 80"}},
+		"too few rows": {table(map[string]entry{"e": of("F32", []int{4, 3}, rows[:12])}),
+			[]string{"4 rows for 5 tokens"}},
+		"no number":     {table(map[string]entry{"e": of("F32", []int{5, 3}, nan)}), []string{`"e"`, "no number"}},
+		"only a vector": {table(map[string]entry{"weights": of("F32", []int{5}, rows[:5])}), []string{"no table"}},
+		"too few weights": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
+			"weights": of("F32", []int{3}, rows[:3])}), []string{"3 weights for 5"}},
+		"mapped outside": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
+			"mapping": of("I64", []int{5}, []int64{0, 1, 2, 3, 5})}), []string{"token 4 to row 5 of 5"}},
+		"a layer more": {table(map[string]entry{"e": of("F32", []int{5, 3}, rows),
+			"f": of("F32", []int{5, 3}, rows)}), []string{`"f"`, "all that is supported"}},
+		"unigram": {words(`"type": "WordPiece"`, `"type": "Unigram"`), []string{"tokenizer.json", `"Unigram"`}},
+		"no vocabulary": {map[string][]byte{"tokenizer.json": []byte(`{"model": {"type": "BPE"}}`)},
+			[]string{"tokenizer.json", "normalizer"}},
+		"negative id": {words(`"dog": 2`, `"dog": -2`), []string{"tokenizer.json", "-2", `"dog"`}},
+		"not JSON": {map[string][]byte{"tokenizer.json": []byte("x")},
+			[]string{"tokenizer.json is not the JSON"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -277,7 +289,8 @@ func BenchmarkEmbed(b *testing.B) {
 	e, err := static.New(static.Config{Dir: dir})
 	require.NoError(b, err)
 	text := []string{
-		"I went to the lake with my sister last weekend, and we rented a small boat for two hours before the rain came.",
+		"I went to the lake with my sister last weekend, and we rented a small boat for two hours before " +
+			"the rain came.",
 	}
 	for b.Loop() {
 		if _, _, err := e.Embed(b.Context(), text); err != nil {
@@ -290,7 +303,8 @@ func FuzzTable(f *testing.F) {
 	f.Add([]byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"))
 	f.Add(
 		[]byte(
-			"\x48\x00\x00\x00\x00\x00\x00\x00" + `{"e":{"dtype":"F32","shape":[5,1],"data_offsets":[0,20]}}               ` + strings.Repeat(
+			"\x48\x00\x00\x00\x00\x00\x00\x00" +
+				`{"e":{"dtype":"F32","shape":[5,1],"data_offsets":[0,20]}}               ` + strings.Repeat(
 				"\x00",
 				20,
 			),

@@ -132,7 +132,8 @@ func readWordPiece(raw []byte, lower bool) (*WordPiece, []special, error) {
 		case p.Type == "BertProcessing" && len(p.Cls) > 0 && len(p.Sep) > 0:
 			start, end = fmt.Sprint(p.Cls[0]), fmt.Sprint(p.Sep[0])
 		default:
-			return nil, nil, errors.New("has a post_processor that does not put one token before and one after the text")
+			return nil, nil,
+				errors.New("has a post_processor that does not put one token before and one after the text")
 		}
 	}
 	var err error

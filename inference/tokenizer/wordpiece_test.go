@@ -34,7 +34,8 @@ func TestALongRunEndsAtTheNextSign(t *testing.T) {
 	require.NoError(t, err)
 	w, err := NewWordPiece(raw, false)
 	require.NoError(t, err)
-	for _, run := range []string{strings.Repeat("x", 3000), strings.Repeat("あ", 1000), strings.Repeat("e\u0301", 2000)} {
+	for _, run := range []string{strings.Repeat("x", 3000), strings.Repeat("あ", 1000),
+		strings.Repeat("e\u0301", 2000)} {
 		for _, sign := range []string{",", "。", "/"} {
 			short := w.Framed(string([]rune(run)[:400])+sign+"the cat", 32)
 			require.Equal(t, short, w.Framed(run+sign+"the cat", 32), "%.10q %q", run, sign)

@@ -40,8 +40,10 @@ func TestAdviseCommand(t *testing.T) {
 	c.run("advise").is(app.ExitUsage)
 
 	var out api.AdviseResponse
-	c.run("advise", "build", "--error", "ld: cache mismatch", "--context", "os=linux", "--json").is(app.ExitOK).json(&out)
-	report := []string{"advise", "report", out.AdviceID, "--used", out.Best.MemoryID, "--context", "os=linux", "--outcome"}
+	c.run("advise", "build", "--error", "ld: cache mismatch", "--context", "os=linux",
+		"--json").is(app.ExitOK).json(&out)
+	report := []string{"advise", "report", out.AdviceID, "--used", out.Best.MemoryID, "--context", "os=linux",
+		"--outcome"}
 	require.Contains(t, c.run(append(report, "success")...).is(app.ExitOK).out, "counted for "+out.Best.MemoryID)
 	require.Contains(t, c.run(append(report, "success")...).is(app.ExitOK).out, "counted for "+out.Best.MemoryID)
 	c.run("advise", "report", uuid.NewString(), "--outcome", "success").is(app.ExitFailure)

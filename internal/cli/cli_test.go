@@ -29,8 +29,9 @@ func newCLI(t *testing.T, h *testkit.Harness) *cli {
 	// The worker that these tests ask is there; on a busy machine it may take long to say so.
 	return &cli{t: t, probe: 30 * time.Second, cfg: config.Config{
 		TemporalEnv: temporalAt(testkit.TemporalAddress(t), testkit.Namespace),
-		DatabaseURL: h.DatabaseURL, MaxConns: 4, TaskQueue: h.TaskQueue, Namespace: testkit.Namespace, TemporalUI: "http://ui.test",
-		Principal: testkit.Principal(), Brain: "rules", Embedder: "hash",
+		DatabaseURL: h.DatabaseURL, MaxConns: 4, TaskQueue: h.TaskQueue, Namespace: testkit.Namespace,
+		TemporalUI: "http://ui.test",
+		Principal:  testkit.Principal(), Brain: "rules", Embedder: "hash",
 	}}
 }
 

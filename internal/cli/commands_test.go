@@ -61,7 +61,8 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 	require.Empty(t, texts("--scope", "elsewhere"))
 	require.Len(t, c.recall("deploy", "--limit", "1").Results, 1)
 
-	o := c.runWith(t.Context(), "when may we deploy\n\nwhat does Dana prefer\n", "recall", "--batch", "-").is(app.ExitPartial)
+	o := c.runWith(t.Context(), "when may we deploy\n\nwhat does Dana prefer\n", "recall", "--batch",
+		"-").is(app.ExitPartial)
 	lines := strings.Split(strings.TrimSpace(o.out), "\n")
 	require.Len(t, lines, 3)
 	var answers [3]struct {
@@ -83,10 +84,13 @@ func TestRecallFiltersAndBatch(t *testing.T) {
 
 	for field, args := range map[string][]string{
 		"query": {""}, "types": {"x", "--type", "dream"}, "categories": {"x", "--category", "dream"},
-		"read_policy": {"x", "--read-policy", "all"}, "since": {"x", "--since", "noon"}, "importance_min": {"x", "--importance-min", "3"},
-		"format": {"x", "--format", "xml"}, "batch": {"--batch", "file"}, "max_sensitivity": {"x", "--max-sensitivity", "none"},
+		"read_policy": {"x", "--read-policy", "all"}, "since": {"x", "--since", "noon"},
+		"importance_min": {"x", "--importance-min", "3"},
+		"format":         {"x", "--format", "xml"}, "batch": {"--batch", "file"},
+		"max_sensitivity": {"x", "--max-sensitivity", "none"},
 	} {
-		require.Equal(t, field, c.run(append([]string{"recall", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"recall", "--json"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	require.Contains(t, c.run("recall", "when may we deploy", "--limit", "-1").is(app.ExitOK).out, "found 1 in",
 		"clamped, as too many are")
@@ -98,7 +102,8 @@ func TestListPagesAndFilters(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var lines strings.Builder
 	for i := range 5 {
-		fmt.Fprintf(&lines, `{"content":"Machine %d stands in hall %d.","source_kind":"memory","tags":["t%d"]}`+"\n", i, i, i%2)
+		fmt.Fprintf(&lines, `{"content":"Machine %d stands in hall %d.","source_kind":"memory","tags":["t%d"]}`+"\n", i,
+			i, i%2)
 	}
 	c.importFile(app.ExitOK, writeFile(t, lines.String()), "--mode", "frozen", "--wait")
 	var all []string
@@ -118,7 +123,8 @@ func TestListPagesAndFilters(t *testing.T) {
 	require.Equal(t, "before", c.run("list", "--before", "x", "--json").is(app.ExitUsage).problem().Fields[0].Field)
 	for _, command := range []string{"get", "history"} {
 		require.Equal(t, "id", c.run(command, "x", "--json").is(app.ExitUsage).problem().Fields[0].Field)
-		require.Contains(t, c.run(command, uuid.NewString(), "--json").is(app.ExitNotFound).problem().Message, "not found")
+		require.Contains(t, c.run(command, uuid.NewString(), "--json").is(app.ExitNotFound).problem().Message,
+			"not found")
 	}
 }
 
@@ -145,7 +151,8 @@ func TestJobs(t *testing.T) {
 	var r exchange.Remembered
 	o.json(&r)
 	require.Len(t, r.DeadJobs, 1)
-	path := writeFile(t, `{"content":"The poison is gone by noon."}`+"\n"+`{"content":"Dana prefers tabs over spaces."}`)
+	path := writeFile(t, `{"content":"The poison is gone by noon."}`+"\n"+
+		`{"content":"Dana prefers tabs over spaces."}`)
 	report := c.importFile(app.ExitPartial, path, "--wait")
 	require.Equal(t, 1, *report.DeadJobs)
 	require.Equal(t, 2, report.Added)
@@ -160,7 +167,8 @@ func TestJobs(t *testing.T) {
 	require.Contains(t, c.run("jobs", "show", second).is(app.ExitOK).out, "no appetite")
 
 	c.run("jobs", "retry", second, "--wait").is(app.ExitPartial)
-	require.Contains(t, c.run("jobs", "retry", "--all", "--wait").is(app.ExitPartial).out, "dead again", "each is replayed once")
+	require.Contains(t, c.run("jobs", "retry", "--all", "--wait").is(app.ExitPartial).out, "dead again",
+		"each is replayed once")
 	cured.Store(true)
 	require.Contains(t, c.run("jobs", "retry", second, "--wait").is(app.ExitOK).out, "1 facts")
 	var replayed app.Page[operate.Retried]
@@ -262,7 +270,8 @@ func TestMigrate(t *testing.T) {
 	c.run("list").is(app.ExitOK)
 
 	// A database of the former series of migrations: the commands say what leads out.
-	_, err = owner.Exec(t.Context(), "UPDATE "+name+".goose_db_version SET version_id = version_id - 100 WHERE version_id > 0")
+	_, err = owner.Exec(t.Context(),
+		"UPDATE "+name+".goose_db_version SET version_id = version_id - 100 WHERE version_id > 0")
 	require.NoError(t, err)
 	for _, action := range []string{"up", "status"} {
 		require.Contains(t, c.run("migrate", action).is(app.ExitFailure).err, "create a new database")
@@ -331,10 +340,13 @@ func TestTemporalRefusesCredentials(t *testing.T) {
 	for _, code := range []codes.Code{codes.Unauthenticated, codes.PermissionDenied} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return status.Error(code, "who are you") }))
+		server := grpc.NewServer(grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+			return status.Error(code, "who are you")
+		}))
 		go func() { _ = server.Serve(listener) }()
 		t.Cleanup(server.Stop)
-		c := &cli{t: t, cfg: config.Config{TemporalEnv: temporalAt(listener.Addr().String(), "default"), Principal: testkit.Principal(), TaskQueue: "any", Namespace: "default"}}
+		c := &cli{t: t, cfg: config.Config{TemporalEnv: temporalAt(listener.Addr().String(), "default"),
+			Principal: testkit.Principal(), TaskQueue: "any", Namespace: "default"}}
 		o := c.run("remember", "x", "--timeout", "5s").is(app.ExitUnavailable)
 		require.Contains(t, o.err, "Temporal refuses the connection", code)
 		require.Contains(t, o.err, "TEMPORAL_API_KEY")
@@ -349,7 +361,8 @@ func TestUsage(t *testing.T) {
 		o := c.run(args...).is(app.ExitUsage)
 		require.Contains(t, o.err, "mneme: ", args)
 	}
-	require.Equal(t, "unknown flag: --nonsense", c.run("list", "--nonsense", "--json").is(app.ExitUsage).problem().Message)
+	require.Equal(t, "unknown flag: --nonsense",
+		c.run("list", "--nonsense", "--json").is(app.ExitUsage).problem().Message)
 	require.Contains(t, c.run("version").is(app.ExitOK).out, "mneme ")
 	require.Contains(t, c.run("--help").is(app.ExitOK).out, "Exit codes")
 	require.Contains(t, c.run("recal").err, "did you mean recall")
@@ -371,7 +384,9 @@ func TestExitCodes(t *testing.T) {
 		{nil, fmt.Errorf("deep: %w", pg.ErrNotFound), app.ExitNotFound},
 		{nil, fmt.Errorf("deep: %w", pg.ErrNotMigrated), app.ExitUnavailable},
 		{nil, pipeline.ErrNotDead, app.ExitFailure},
-		{nil, fmt.Errorf("deep: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: &pgconn.PgError{Code: "57014"}}), app.ExitFailure}, // Postgres is there
+		// Postgres is there
+		{nil, fmt.Errorf("deep: %w", &pg.TimeoutError{Class: pg.ClassPipeline, Err: &pgconn.PgError{Code: "57014"}}),
+			app.ExitFailure},
 		{nil, app.DatabaseError(&pgconn.PgError{Code: "55P03"}), app.ExitFailure},
 		{nil, app.Unavailable("gone"), app.ExitUnavailable},
 		{nil, fmt.Errorf("slow: %w", context.DeadlineExceeded), app.ExitUnavailable},

@@ -76,11 +76,13 @@ func newPatient(t *testing.T) *patient {
 	p.specs, err = mneme.ParseSchedules([]byte(quietSchedules))
 	require.NoError(t, err)
 	require.NoError(t, p.schedules.Ensure(ctx, p.specs))
-	h.Ingest(t, testkit.Request(p.cli.cfg.Principal, schema.SourceMemory, "The doctor sees everybody.", "Patience is needed."))
+	h.Ingest(t, testkit.Request(p.cli.cfg.Principal, schema.SourceMemory, "The doctor sees everybody.",
+		"Patience is needed."))
 	run, err := p.schedules.Trigger(ctx, mneme.ScheduleSyncIndex)
 	require.NoError(t, err)
 	require.NoError(t, c.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
-	require.NoError(t, p.db.QueryRow(ctx, `SELECT id::text FROM memories WHERE live ORDER BY id LIMIT 1`).Scan(&p.memory))
+	require.NoError(t, p.db.QueryRow(ctx,
+		`SELECT id::text FROM memories WHERE live ORDER BY id LIMIT 1`).Scan(&p.memory))
 	return p
 }
 
@@ -121,7 +123,8 @@ func (p *patient) handle(id string) client.ScheduleHandle {
 func (p *patient) keepHistories(d time.Duration) {
 	p.t.Helper()
 	_, err := p.temporal.WorkflowService().UpdateNamespace(p.t.Context(), &workflowservice.UpdateNamespaceRequest{
-		Namespace: p.cli.cfg.Namespace, Config: &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(d)}})
+		Namespace: p.cli.cfg.Namespace,
+		Config:    &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(d)}})
 	require.NoError(p.t, err)
 }
 
@@ -166,8 +169,10 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			if at := ago(age); state == "dead" {
 				finished = &at
 			}
-			p.exec(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id, max_attempts, created_at, updated_at, finished_at)
-				VALUES ($1, $2, 'ingest', $3, 'extract', $2, $2, $2, $4, 3, $5, $5, $6)`, tenant, uuid.New(), state, workflow, ago(age), finished)
+			p.exec(`INSERT INTO jobs (tenant, id, kind, state, phase, batch_id, candidate_id, memory_id, workflow_id,
+				max_attempts, created_at, updated_at, finished_at)
+				VALUES ($1, $2, 'ingest', $3, 'extract', $2, $2, $2, $4, 3, $5, $5, $6)`, tenant, uuid.New(), state,
+				workflow, ago(age), finished)
 		}
 	}
 	noJobs := func() { p.exec(`DELETE FROM jobs WHERE state <> 'completed'`) }
@@ -181,13 +186,16 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	well := func() { onto(p.schedules.TaskQueue, p.specs...) }
 	// What the doctor advises for a job without a run helps.
 	principal := p.cli.cfg.Principal
-	ack, err := p.st.Stage(ctx, pipeline.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
+	ack, err := p.st.Stage(ctx, pipeline.StageInput{OperationID: none, WorkflowID: none, MaxAttempts: 3,
+		Now: time.Now(), Policy: proposals.DefaultWritePolicy(),
 		Request: schema.IngestRequest{Principal: principal, Visibility: schema.VisibilityPrivate,
 			Candidates: []schema.Candidate{{Content: "Nobody works on this.", SourceKind: schema.SourceMemory}}}})
 	require.NoError(t, err)
 	var left string
-	require.NoError(t, p.db.QueryRow(ctx, `SELECT id::text FROM jobs WHERE batch_id::text = $1`, ack.BatchID).Scan(&left))
-	require.Contains(t, p.cli.run("jobs", "retry", left).is(app.ExitFailure).err, "only a dead job", "its run may be to begin")
+	require.NoError(t, p.db.QueryRow(ctx, `SELECT id::text FROM jobs WHERE batch_id::text = $1`,
+		ack.BatchID).Scan(&left))
+	require.Contains(t, p.cli.run("jobs", "retry", left).is(app.ExitFailure).err, "only a dead job",
+		"its run may be to begin")
 	p.exec(`UPDATE jobs SET created_at = $1 WHERE id::text = $2`, ago(10*time.Minute), left)
 	require.Contains(t, complaints(p.examine()), "jobs_orphaned")
 	p.cli.run("jobs", "retry", left, "--wait").is(app.ExitOK)
@@ -203,29 +211,40 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			"configuration", doctor.CheckFail, "MNEME_MODE", "Correct"},
 		{"rules that are not valid", func() { p.cli.cfg.PolicyFile = writeFile(t, "rules: [{name: x}]") }, healed,
 			"policy_file", doctor.CheckFail, "rules[0] (x).when", "policy check"},
-		{"Postgres away", func() { p.cli.cfg.DatabaseURL = "postgres://u:secret@127.0.0.1:1/x" }, healed, "postgres", doctor.CheckFail, "does not answer", "make up"},
+		{"Postgres away", func() { p.cli.cfg.DatabaseURL = "postgres://u:secret@127.0.0.1:1/x" }, healed, "postgres",
+			doctor.CheckFail, "does not answer", "make up"},
 		{"a migration missing", sql(`DELETE FROM goose_db_version WHERE version_id = $1`, migrations.Latest()),
 			sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`,
 				migrations.Latest()), "migrations", doctor.CheckFail, fmt.Sprintf("of %d",
 				migrations.Latest()), "migrate up"},
-		{"a schema from the future", sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, migrations.Latest()+1),
+		{"a schema from the future", sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`,
+			migrations.Latest()+1),
 			sql(`DELETE FROM goose_db_version WHERE version_id > $1`,
 				migrations.Latest()), "migrations", doctor.CheckWarn, "this program knows", "up to date"},
-		{"a clock that is ahead", func() { p.since = 10 * time.Second }, healed, "clock", doctor.CheckWarn, "behind this machine", "NTP"},
-		{"a clock far behind", func() { p.since = -2 * time.Minute }, healed, "clock", doctor.CheckFail, "ahead of this machine", "NTP"},
-		{"a table of the application's own", sql(`ALTER TABLE proposals OWNER TO mneme_app`), sql(`ALTER TABLE proposals OWNER TO CURRENT_USER`),
+		{"a clock that is ahead", func() { p.since = 10 * time.Second }, healed, "clock", doctor.CheckWarn,
+			"behind this machine", "NTP"},
+		{"a clock far behind", func() { p.since = -2 * time.Minute }, healed, "clock", doctor.CheckFail,
+			"ahead of this machine", "NTP"},
+		{"a table of the application's own", sql(`ALTER TABLE proposals OWNER TO mneme_app`),
+			sql(`ALTER TABLE proposals OWNER TO CURRENT_USER`),
 			"database_role", doctor.CheckFail, "owns 1 tables", "OWNER TO"},
-		{"an old extension", sql(`UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'`), sql(`UPDATE pg_extension SET extversion = '0.8.0' WHERE extname = 'vector'`),
+		{"an old extension", sql(`UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'`),
+			sql(`UPDATE pg_extension SET extversion = '0.8.0' WHERE extname = 'vector'`),
 			"extensions", doctor.CheckFail, "vector 0.7.4 (needs 0.8.0)", "ALTER EXTENSION"},
-		{"tenants not kept apart", sql(`ALTER TABLE entities DISABLE ROW LEVEL SECURITY`), sql(`ALTER TABLE entities ENABLE ROW LEVEL SECURITY`),
+		{"tenants not kept apart", sql(`ALTER TABLE entities DISABLE ROW LEVEL SECURITY`),
+			sql(`ALTER TABLE entities ENABLE ROW LEVEL SECURITY`),
 			"row_level_security", doctor.CheckFail, "entities", "ENABLE ROW LEVEL SECURITY"},
-		{"a history that can be written over", sql(`ALTER TABLE memory_history DISABLE TRIGGER memory_history_append_only`),
-			sql(`ALTER TABLE memory_history ENABLE TRIGGER memory_history_append_only`), "append_only", doctor.CheckFail, "memory_history_append_only", "ENABLE TRIGGER"},
+		{"a history that can be written over",
+			sql(`ALTER TABLE memory_history DISABLE TRIGGER memory_history_append_only`),
+			sql(`ALTER TABLE memory_history ENABLE TRIGGER memory_history_append_only`), "append_only",
+			doctor.CheckFail, "memory_history_append_only", "ENABLE TRIGGER"},
 		{"an index half built", sql(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'jobs_dead'::regclass`),
-			sql(`UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'jobs_dead'::regclass`), "invalid_indexes", doctor.CheckFail, "jobs_dead", "REINDEX"},
+			sql(`UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'jobs_dead'::regclass`), "invalid_indexes",
+			doctor.CheckFail, "jobs_dead", "REINDEX"},
 		{"a planner that guesses", func() {
 			p.exec(`ALTER TABLE lexeme_stats SET (autovacuum_enabled = false)`) // which would analyse it meanwhile
-			p.exec(`INSERT INTO lexeme_stats (tenant, lexeme, docs) SELECT 'nobody', n::text, 1 FROM generate_series(1, 1500) n`)
+			p.exec(`INSERT INTO lexeme_stats (tenant, lexeme, docs) SELECT 'nobody', n::text, 1
+				FROM generate_series(1, 1500) n`)
 			p.exec(`SELECT pg_stat_force_next_flush()`)
 			p.exec(`SELECT 1`)
 		}, func() {
@@ -238,13 +257,17 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			p.cli.cfg.TemporalEnv = noTemporal()
 			p.adjust = func(a *app.App) { a.Timeout = time.Second }
 		}, healed, "temporal", doctor.CheckFail, "Temporal", "make up"},
-		{"histories that outlast a purge", func() { p.keepHistories(60 * 24 * time.Hour) }, func() { p.keepHistories(24 * time.Hour) },
-			"namespace_retention", doctor.CheckWarn, "60 days", "namespace update --namespace " + p.cli.cfg.Namespace + " --retention 720h"},
+		{"histories that outlast a purge", func() { p.keepHistories(60 * 24 * time.Hour) }, func() {
+			p.keepHistories(24 * time.Hour)
+		},
+			"namespace_retention", doctor.CheckWarn, "60 days",
+			"namespace update --namespace " + p.cli.cfg.Namespace + " --retention 720h"},
 		{"no worker", func() {
 			p.cli.cfg.TaskQueue = "nobody-" + uuid.NewString()
 			onto(p.cli.cfg.TaskQueue, p.specs...)
 		}, func() { healed(); well() }, "worker", doctor.CheckFail, "no worker asks", "make worker"},
-		{"a worker without the key", func() { p.cli.cfg.PayloadKey = []byte(strings.Repeat("k", 32)) }, healed, "payload_key", doctor.CheckWarn, "does not encrypt", "MNEME_PAYLOAD_KEY"},
+		{"a worker without the key", func() { p.cli.cfg.PayloadKey = []byte(strings.Repeat("k", 32)) }, healed,
+			"payload_key", doctor.CheckWarn, "does not encrypt", "MNEME_PAYLOAD_KEY"},
 		{"callers that are believed", func() {
 			var err error
 			endpoint, _, err = mneme.EnsureNexusEndpoint(ctx, p.temporal,
@@ -256,12 +279,18 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 				&operatorservice.DeleteNexusEndpointRequest{Id: endpoint.ID, Version: endpoint.Version})
 			require.NoError(t, err)
 		}, "trust_key", doctor.CheckWarn, "are believed", "MNEME_TRUST_KEY"},
-		{"a schedule missing", func() { require.NoError(t, p.handle("drift/pgvector").Delete(ctx)) }, well, "schedules_missing", doctor.CheckFail, "drift", "schedules apply"},
+		{"a schedule missing", func() { require.NoError(t, p.handle("drift/pgvector").Delete(ctx)) }, well,
+			"schedules_missing", doctor.CheckFail, "drift", "schedules apply"},
 		{"a schedule paused by a failure", func() {
-			require.NoError(t, p.handle("retention-purge").Pause(ctx, client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
-		}, func() { require.NoError(t, p.schedules.Resume(ctx, mneme.ScheduleRetention, "")) }, "schedules_failed", doctor.CheckFail, "retention (paused due to workflow failure", "schedules resume"},
-		{"a schedule paused by a person", func() { require.NoError(t, p.schedules.Pause(ctx, mneme.ScheduleDecay, "for the audit")) },
-			func() { require.NoError(t, p.schedules.Resume(ctx, mneme.ScheduleDecay, "")) }, "schedules_paused", doctor.CheckWarn, "decay (for the audit)", "schedules resume"},
+			require.NoError(t, p.handle("retention-purge").Pause(ctx,
+				client.SchedulePauseOptions{Note: "paused due to workflow failure: retention-purge-1: a wall"}))
+		}, func() { require.NoError(t, p.schedules.Resume(ctx, mneme.ScheduleRetention, "")) }, "schedules_failed",
+			doctor.CheckFail, "retention (paused due to workflow failure", "schedules resume"},
+		{"a schedule paused by a person", func() {
+			require.NoError(t, p.schedules.Pause(ctx, mneme.ScheduleDecay, "for the audit"))
+		},
+			func() { require.NoError(t, p.schedules.Resume(ctx, mneme.ScheduleDecay, "")) }, "schedules_paused",
+			doctor.CheckWarn, "decay (for the audit)", "schedules resume"},
 		{"a schedule that was changed", func() {
 			changed := append([]mneme.ScheduleSpec{}, p.specs...)
 			changed[3].Every = time.Hour
@@ -269,43 +298,72 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 			require.NoError(t, err)
 		}, well, "schedules_differ", doctor.CheckWarn, "drift (every", "schedules apply"},
 
-		{"a schedule of another task queue", func() { onto("elsewhere", p.specs[3]) }, well, "schedules_differ", doctor.CheckWarn, "drift (belongs to task queue elsewhere)", "correct MNEME_TASK_QUEUE"},
+		{"a schedule of another task queue", func() { onto("elsewhere", p.specs[3]) }, well, "schedules_differ",
+			doctor.CheckWarn, "drift (belongs to task queue elsewhere)", "correct MNEME_TASK_QUEUE"},
 		{"a schedule of another task queue, and one that was changed", func() {
 			changed := append([]mneme.ScheduleSpec{}, p.specs[0])
 			changed[0].Every = time.Hour
 			onto(p.schedules.TaskQueue, changed...)
 			onto("elsewhere", p.specs[3])
-		}, well, "schedules_differ", doctor.CheckWarn, "drift (belongs to task queue elsewhere)", "a file that names decay alone"},
-		{"a job that waits for long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", doctor.CheckFail, "of tenant " + tenant, "jobs show ID --tenant T"},
-		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", doctor.CheckWarn, "1 jobs are dead, such as 1 of tenant " + tenant, "`mneme jobs retry ID --tenant T`"},
-		{"a job that no one works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", doctor.CheckFail, "1 open jobs have no run", "jobs retry"},
-		{"no generation of the index", sql(`CREATE TEMP TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
-			sql(`INSERT INTO index_generations SELECT * FROM kept; DROP TABLE kept`), "index_generation", doctor.CheckFail, "no generation", "reindex"},
+		}, well, "schedules_differ", doctor.CheckWarn, "drift (belongs to task queue elsewhere)",
+			"a file that names decay alone"},
+		{"a job that waits for long", job("leased", open, 20*time.Minute), noJobs, "jobs_waiting", doctor.CheckFail,
+			"of tenant " + tenant, "jobs show ID --tenant T"},
+		{"a dead job", job("dead", open, time.Hour), noJobs, "jobs_dead", doctor.CheckWarn,
+			"1 jobs are dead, such as 1 of tenant " + tenant, "`mneme jobs retry ID --tenant T`"},
+		{"a job that no one works on", job("leased", none, 10*time.Minute), noJobs, "jobs_orphaned", doctor.CheckFail,
+			"1 open jobs have no run", "jobs retry"},
+		{"no generation of the index",
+			sql(`CREATE TEMP TABLE kept AS SELECT * FROM index_generations; DELETE FROM index_generations`),
+			sql(`INSERT INTO index_generations SELECT * FROM kept; DROP TABLE kept`), "index_generation",
+			doctor.CheckFail, "no generation", "reindex"},
 		{"another embedder than the index's", func() {
 			p.cli.cfg.Embedder = "openai"
-			p.cli.cfg.OpenAI = openai.Config{BaseURL: "http://127.0.0.1:1/v1", EmbeddingModel: "other", EmbeddingDimensions: 8}
+			p.cli.cfg.OpenAI = openai.Config{BaseURL: "http://127.0.0.1:1/v1", EmbeddingModel: "other",
+				EmbeddingDimensions: 8}
 		}, healed, "index_generation", doctor.CheckWarn, "other with 8 dimensions", "reindex"},
-		{"a rebuild left hanging", sql(`INSERT INTO index_generations (id, index_name, model, dims, state, created_at) VALUES ($1, 'pgvector', 'next', 8, 'building', $2)`, uuid.New(), ago(time.Hour)),
-			sql(`DELETE FROM index_generations WHERE state = 'building'`), "index_rebuild", doctor.CheckWarn, "no one works on it", "takes it up"},
-		{"an index far behind", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ($1, $2, 1, 'upsert', now() - interval '20 minutes')`, tenant, uuid.New()),
+		{"a rebuild left hanging",
+			sql(`INSERT INTO index_generations (id, index_name, model, dims, state, created_at)
+				VALUES ($1, 'pgvector', 'next', 8, 'building', $2)`, uuid.New(), ago(time.Hour)),
+			sql(`DELETE FROM index_generations WHERE state = 'building'`), "index_rebuild", doctor.CheckWarn,
+			"no one works on it", "takes it up"},
+		{"an index far behind",
+			sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+				VALUES ($1, $2, 1, 'upsert', now() - interval '20 minutes')`, tenant, uuid.New()),
 			sql(`DELETE FROM index_outbox`), "index_lag", doctor.CheckFail, "the oldest for 20m", "index status"},
-		{"a change given up", sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, parked_at) VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
-			sql(`DELETE FROM index_outbox`), "index_parked", doctor.CheckWarn, "such as 1 memories of tenant " + tenant, "`mneme index retry --tenant T`"},
-		{"points that are lost", sql(`CREATE TEMP TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
-			sql(`INSERT INTO memory_embeddings SELECT * FROM kept; DROP TABLE kept`), "index_drift", doctor.CheckWarn, "1 apart", "index drift"},
-		{"decay that does not run", sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory),
+		{"a change given up",
+			sql(`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, parked_at)
+				VALUES ($1, $2, 1, 'upsert', $3, $3)`, tenant, uuid.New(), ago(time.Hour)),
+			sql(`DELETE FROM index_outbox`), "index_parked", doctor.CheckWarn, "such as 1 memories of tenant " + tenant,
+			"`mneme index retry --tenant T`"},
+		{"points that are lost",
+			sql(`CREATE TEMP TABLE kept AS SELECT * FROM memory_embeddings WHERE memory_id::text = '` + p.memory +
+				`'; DELETE FROM memory_embeddings WHERE memory_id::text = '` + p.memory + `'`),
+			sql(`INSERT INTO memory_embeddings SELECT * FROM kept; DROP TABLE kept`), "index_drift", doctor.CheckWarn,
+			"1 apart", "index drift"},
+		{"decay that does not run", sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour),
+			p.memory),
 			sql(`UPDATE memories SET decay_due_at = NULL WHERE id::text = $1`,
-				p.memory), "decay_overdue", doctor.CheckWarn, "of 1 tenants have been due for more than 48h", "schedules trigger decay"},
-		{"a sweep that asks", sql(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ($1, 'decay', 90, 100, 0.2, now())`, tenant),
-			sql(`DELETE FROM sweep_holds`), "sweep_holds", doctor.CheckWarn, "would take 90 of 100", "mneme sweeps admit SWEEP --tenant T"},
-		{"a window shorter than recovery", sql(`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason) VALUES ($1, 'memory', '7 days', 'purge', now(), 'o', 'r')`, tenant),
-			sql(`DELETE FROM retention_policies`), "retention_windows", doctor.CheckWarn, "after 7 days", "mneme retention set"},
+				p.memory), "decay_overdue", doctor.CheckWarn, "of 1 tenants have been due for more than 48h",
+			"schedules trigger decay"},
+		{"a sweep that asks",
+			sql(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at)
+				VALUES ($1, 'decay', 90, 100, 0.2, now())`, tenant),
+			sql(`DELETE FROM sweep_holds`), "sweep_holds", doctor.CheckWarn, "would take 90 of 100",
+			"mneme sweeps admit SWEEP --tenant T"},
+		{"a window shorter than recovery",
+			sql(`INSERT INTO retention_policies (tenant, domain, keep, on_expiry, updated_at, updated_by, reason)
+				VALUES ($1, 'memory', '7 days', 'purge', now(), 'o', 'r')`, tenant),
+			sql(`DELETE FROM retention_policies`), "retention_windows", doctor.CheckWarn, "after 7 days",
+			"mneme retention set"},
 		// The last: a server takes its time until runs may use an attribute again that was removed.
 		{"a search attribute missing", func() {
 			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx,
-				&operatorservice.RemoveSearchAttributesRequest{Namespace: cfg.Namespace, SearchAttributes: []string{"MnemeOutcome"}})
+				&operatorservice.RemoveSearchAttributesRequest{Namespace: cfg.Namespace,
+					SearchAttributes: []string{"MnemeOutcome"}})
 			require.NoError(t, err)
-		}, func() { require.NoError(t, mneme.RegisterSearchAttributes(ctx, p.temporal, cfg.Namespace)) }, "search_attributes", doctor.CheckFail, "MnemeOutcome", "Start a worker"},
+		}, func() { require.NoError(t, mneme.RegisterSearchAttributes(ctx, p.temporal, cfg.Namespace)) },
+			"search_attributes", doctor.CheckFail, "MnemeOutcome", "Start a worker"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			f.plant()
@@ -349,7 +407,8 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(40*time.Hour), p.memory)()
 	require.Equal(t, doctor.CheckOK, overdue().Status)
 	// An answer to a sweep that asked does not mean that something is due.
-	p.exec(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at, admitted, answered_by, reason, answered_at)
+	p.exec(`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at, admitted, answered_by, reason,
+		answered_at)
 		VALUES ($1, 'decay', 90, 100, 0.2, now(), 90, 'o', 'r', now())`, tenant)
 	require.Equal(t, doctor.CheckOK, overdue().Status)
 	sql(`UPDATE memories SET decay_due_at = $1 WHERE id::text = $2`, ago(72*time.Hour), p.memory)()
@@ -365,7 +424,9 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 	for range 3 {
 		job("leased", none, 10*time.Minute)()
 	}
-	d := &doctor.Doctor{A: &app.App{Cfg: p.cli.cfg}, Now: time.Now, Store: p.st, Client: &stuck{Client: p.temporal, after: 3}} // one run, and two replays
+	// one run, and two replays
+	d := &doctor.Doctor{A: &app.App{Cfg: p.cli.cfg}, Now: time.Now, Store: p.st,
+		Client: &stuck{Client: p.temporal, after: 3}}
 	short, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	v, err := d.JobsOrphaned(short)
@@ -392,14 +453,17 @@ func (s *stuck) DescribeWorkflowExecution(ctx context.Context, id,
 // What is not there costs the checks that need it, and no others; and the exit code says so.
 func TestDoctorGoesOn(t *testing.T) {
 	t.Parallel()
-	c := &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(), DatabaseURL: "postgres://127.0.0.1:1/x", Namespace: testkit.Namespace, TaskQueue: "none", Brain: "rules", Embedder: "hash"}}
+	c := &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(), DatabaseURL: "postgres://127.0.0.1:1/x",
+		Namespace: testkit.Namespace, TaskQueue: "none", Brain: "rules", Embedder: "hash"}}
 	var d doctor.Diagnosis
 	o := c.run("doctor", "--json", "--timeout", "1s").is(app.ExitUnavailable)
 	o.json(&d)
-	require.Equal(t, map[string]doctor.CheckStatus{"postgres": doctor.CheckFail, "temporal": doctor.CheckFail}, complaints(d))
+	require.Equal(t, map[string]doctor.CheckStatus{"postgres": doctor.CheckFail, "temporal": doctor.CheckFail},
+		complaints(d))
 	require.Equal(t, len(doctor.DoctorChecks())-5, d.Counts[doctor.CheckSkipped])
 	require.Contains(t, o.err, "2 of ")
-	require.Equal(t, "name", c.run("schedules", "pause", "dream", "--json", "--reason", "x").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "name", c.run("schedules", "pause", "dream", "--json", "--reason",
+		"x").is(app.ExitUsage).problem().Fields[0].Field)
 }
 
 // What the triggers are that the doctor looks for, the migrations say.
@@ -421,8 +485,10 @@ func TestDoctorKnowsEveryGuard(t *testing.T) {
 	absent, err = in.AbsentGuards(t.Context())
 	require.NoError(t, err)
 	fresh := testkit.Owner(t, testkit.DatabaseURL(t))
-	require.Equal(t, testkit.Strings(t, fresh, `SELECT t.tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-		WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgparentid = 0 ORDER BY 1`), absent)
+	require.Equal(t, testkit.Strings(t, fresh,
+		`SELECT t.tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+		WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgparentid = 0 ORDER BY 1`),
+		absent)
 }
 
 func TestDoctorJudges(t *testing.T) {
@@ -453,7 +519,8 @@ func TestDoctorJudges(t *testing.T) {
 	for _, test := range []struct {
 		worker, here converter.DataConverter
 		as           doctor.CheckStatus
-	}{{none, none, doctor.CheckOK}, {one, one, doctor.CheckOK}, {one, none, doctor.CheckFail}, {one, other, doctor.CheckFail}, {none, one, doctor.CheckWarn}} {
+	}{{none, none, doctor.CheckOK}, {one, one, doctor.CheckOK}, {one, none, doctor.CheckFail},
+		{one, other, doctor.CheckFail}, {none, one, doctor.CheckWarn}} {
 		payload, err := test.worker.ToPayload(map[string]int{"n": 1})
 		require.NoError(t, err)
 		require.Equal(t, test.as, doctor.JudgePayload(test.here, test.here != none, payload).Status)

@@ -26,7 +26,9 @@ func TestEventsCommands(t *testing.T) {
 	c.runWith(t.Context(), baking, "events", "append", "-", "--json").is(app.ExitOK).json(&appended)
 	require.Len(t, appended.Events, 4)
 	require.Equal(t, ledger.Appended{ID: "e4", Stream: "run/bakery", Seq: 4, Added: true}, appended.Events[3])
-	again := c.runWith(t.Context(), baking+`{"stream": "run/bakery", "agent": "passer-by", "kind": "agent.spoke", "payload": {"text": "Who are you?"}}`, "events", "append", "-").is(app.ExitOK)
+	again := c.runWith(t.Context(),
+		baking+
+			`{"stream": "run/bakery", "agent": "passer-by", "kind": "agent.spoke", "payload": {"text": "Who are you?"}}`, "events", "append", "-").is(app.ExitOK)
 	require.Contains(t, again.out, "1 events appended, 4 were there already")
 
 	var seen record.EventList

@@ -85,7 +85,8 @@ func TestExportAndImportRestore(t *testing.T) {
 	c.cfg.Principal.Tenant = from
 
 	for field, args := range map[string][]string{"types": {"--type", "dream"}, "since": {"--since", "noon"}} {
-		require.Equal(t, field, c.run(append([]string{"export", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"export", "--json"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	c.run("export", "-o", "/no/such/directory/x").is(app.ExitUsage)
 	c.run("export", "--read-policy", "shared").is(app.ExitUsage)
@@ -104,24 +105,33 @@ func (c *cli) everything() map[string]string {
 	c.decision(app.ExitOK, "approve", c.preference("Karl").ProposalID)
 
 	golang := c.putFact("go")
-	fork := c.revise(app.ExitOK, append([]string{"fork", golang, "--object", "python", "--conditions", `{"kind":"data"}`, "--target-conditions", `{"kind":"backend"}`}, why...)...)
-	c.revise(app.ExitOK, append([]string{"contest", fork.Created[0], "--object", "julia", "--conditions", `{"kind":"data"}`}, why...)...)
-	rust := c.revise(app.ExitOK, append([]string{"supersede", fork.Created[1], "--object", "rust", "--valid-until", "2030-01-01"}, why...)...).Created[0]
+	fork := c.revise(app.ExitOK, append([]string{"fork", golang, "--object", "python", "--conditions",
+		`{"kind":"data"}`, "--target-conditions", `{"kind":"backend"}`}, why...)...)
+	c.revise(app.ExitOK, append([]string{"contest", fork.Created[0], "--object", "julia", "--conditions",
+		`{"kind":"data"}`}, why...)...)
+	rust := c.revise(app.ExitOK, append([]string{"supersede", fork.Created[1], "--object", "rust", "--valid-until",
+		"2030-01-01"}, why...)...).Created[0]
 	gone := c.remember("The old project used Subversion.").MemoryIDs[0]
 	c.revise(app.ExitOK, append([]string{"retract", gone}, why...)...)
 	var artifact pipeline.Artifact
 	o := c.runWith(c.t.Context(), "a log\x00 with bytes", "artifact", "put", "-", "--json").is(app.ExitOK)
 	require.NoError(c.t, json.Unmarshal([]byte(o.out), &artifact))
 	var episode, skill exchange.Put
-	c.run("put", writeFile(c.t, `{"type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "artifacts": ["`+artifact.Address+`"],
+	c.run("put", writeFile(c.t, `{"type": "episodic", "confidence": 1, "payload": {"kind": "episodic", "artifacts": ["`+
+		artifact.Address+`"],
 		"timeline": [{"t": "2026-01-01T00:00:00.123456Z", "event_kind": "observation", "ref": "e1", "summary": "the build failed"}]}}`), "--json").is(app.ExitOK).json(&episode)
-	c.run("put", writeFile(c.t, `[{"id": "elsewhere-7", "type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
+	c.run("put",
+		writeFile(c.t,
+			`[{"id": "elsewhere-7", "type": "competence", "confidence": 0.7, "payload": {"kind": "competence", "skill_name": "fix_linker",
 			"triggers": [{"signal": "ld: cache mismatch"}], "recipe": [{"step": "Clear the cache"}]}, "relations": [{"predicate": "derived_from", "target_id": "`+episode.Items[0].ID+`"}]},
-		{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t", "state": "planning"}}]`), "--json", "--scope", "ops").is(app.ExitOK).json(&skill)
+		{"type": "working", "confidence": 1, "payload": {"kind": "working", "thread_id": "t", "state": "planning"}}]`),
+		"--json", "--scope", "ops").is(app.ExitOK).json(&skill)
 
 	tea := c.remember("Tea is served hot.").MemoryIDs[0]
-	c.run("modify", tea, "--content", "Tea is served cold.", "--tag", "drinks", "--pin", "--reason", "summer").is(app.ExitOK)
-	soft, force, erased, back := c.remember("Coffee is served black.").MemoryIDs[0], c.remember("Milk is sour.").MemoryIDs[0],
+	c.run("modify", tea, "--content", "Tea is served cold.", "--tag", "drinks", "--pin", "--reason",
+		"summer").is(app.ExitOK)
+	soft, force, erased, back := c.remember("Coffee is served black.").MemoryIDs[0], c.remember("Milk is " +
+		"sour.").MemoryIDs[0],
 		c.remember("The combination of the safe is pomegranate.").MemoryIDs[0], c.remember("Water is wet.").MemoryIDs[0]
 	c.forget(app.ExitOK, soft, back, "--execute")
 	c.forget(app.ExitOK, force, "--mode", "force", "--yes")
@@ -129,7 +139,8 @@ func (c *cli) everything() map[string]string {
 	c.run("recover", back, "--reason", "a mistake").is(app.ExitOK)
 	c.remember("Another agent knows this.", "--agent", "agent-2", "--project", "p")
 	c.recall("when is tea served", "--max-sensitivity", "high", "--authenticated")
-	return map[string]string{"rust": rust, "tea": tea, "soft": soft, "force": force, "erased": erased, "skill": skill.Items[0].ID}
+	return map[string]string{"rust": rust, "tea": tea, "soft": soft, "force": force, "erased": erased,
+		"skill": skill.Items[0].ID}
 }
 
 // tables reads what an export carries, row by row, without what names the tenant.
@@ -137,14 +148,20 @@ func tables(t *testing.T, databaseURL, tenant string) map[string][]string {
 	t.Helper()
 	db, out := testkit.Owner(t, databaseURL), map[string][]string{}
 	for table, order := range map[string]string{
-		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq", "memory_versions": "memory_id, version", "memory_links": "source_id, predicate, target_id",
-		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate", "entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
-		"memory_entity_mentions": "memory_id, entity_id", "entity_relation_sources": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
-		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope", "lexeme_stats": "lexeme", "corpus_stats": "tenant",
+		"memories": "id", "memory_access": "memory_id", "memory_history": "memory_id, seq",
+		"memory_versions": "memory_id, version", "memory_links": "source_id, predicate, target_id",
+		"memory_provenance": "memory_id, position", "entity_claims": "memory_id, subject, predicate",
+		"entities": "canonical_name", "entity_relations": "source_id, relationship, target_id",
+		"memory_entity_mentions":  "memory_id, entity_id",
+		"entity_relation_sources": "memory_id, source_id, relationship, target_id", "artifacts": "sha256",
+		"memory_artifacts": "memory_id, sha256", "artifact_holders": "sha256, agent_id, scope",
+		"lexeme_stats": "lexeme", "corpus_stats": "tenant",
 	} {
 		filter := map[string]string{"lexeme_stats": " AND docs <> 0", "entities": " AND mentions > 0",
 			"entity_relations": " AND mentions > 0"}[table]
-		rows, err := db.Query(t.Context(), `SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
+		rows, err := db.Query(t.Context(),
+			`SELECT ((to_jsonb(x) - '{tenant,seq,embedding_id}'::text[])#-'{record,tenant}')::text FROM `+table+
+				` x WHERE tenant = $1`+filter+` ORDER BY `+order, tenant)
 		require.NoError(t, err)
 		out[table], err = pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)
@@ -174,7 +191,8 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 		for _, args := range [][]string{{"list", "--max-sensitivity", "hyper", "--authenticated"},
 			{"list", "--scope", "ops"}, {"get", ids["rust"]}, {"history", ids["rust"]}, {"history", ids["erased"]},
 			{"history", ids["force"]},
-			{"history", ids["tea"]}, {"lineage", ids["rust"]}, {"lineage", ids["skill"], "--scope", "ops"}, {"contradictions"}, {"list", "--as-of", at}} {
+			{"history", ids["tea"]}, {"lineage", ids["rust"]}, {"lineage", ids["skill"], "--scope", "ops"},
+			{"contradictions"}, {"list", "--as-of", at}} {
 			o := c.run(append(args, "--json")...).is(app.ExitOK)
 			out = append(out, strings.NewReplacer(from, "TENANT", c.cfg.Principal.Tenant, "TENANT").Replace(o.out))
 		}
@@ -184,12 +202,14 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 	for _, test := range []struct {
 		name, tenant string
 		h            *testkit.Harness
-	}{{"another database", c.cfg.Principal.Tenant, testkit.NewHarness(t, nil)}, {"another tenant", "other-" + uuid.NewString(), h}} {
+	}{{"another database", c.cfg.Principal.Tenant, testkit.NewHarness(t, nil)},
+		{"another tenant", "other-" + uuid.NewString(), h}} {
 		to := *c
 		to.cfg.DatabaseURL, to.cfg.TaskQueue, to.cfg.Principal.Tenant = test.h.DatabaseURL, test.h.TaskQueue, test.tenant
 		var r exchange.Restored
 		to.run("import", path, "--json").is(app.ExitOK).json(&r)
-		require.Equal(t, []int{out.Memories, out.Memories, 0, 0}, []int{r.Memories, r.Restored, r.Dangling, r.Failed}, test.name)
+		require.Equal(t, []int{out.Memories, out.Memories, 0, 0}, []int{r.Memories, r.Restored, r.Dangling, r.Failed},
+			test.name)
 		got := tables(t, test.h.DatabaseURL, test.tenant)
 		for table := range want {
 			require.Equal(t, want[table], got[table], test.name+": "+table)
@@ -198,7 +218,8 @@ func TestExportAndImportOfAllThatCommandsDo(t *testing.T) {
 		// What was deleted can be recovered, what is current can be revised, and the erased stays erased.
 		to.run("recover", ids["soft"], "--reason", "it was mine").is(app.ExitOK)
 		to.run("recover", ids["erased"], "--reason", "r").is(app.ExitConflict)
-		to.run("revise", "supersede", ids["rust"], "--object", "zig", "--reason", "r", "--evidence", "human=Mia").is(app.ExitOK)
+		to.run("revise", "supersede", ids["rust"], "--object", "zig", "--reason", "r", "--evidence",
+			"human=Mia").is(app.ExitOK)
 		to.run("import", path).is(app.ExitConflict)
 	}
 }
@@ -208,7 +229,8 @@ func TestExportNarrowed(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	ids := c.everything()
 	exported := func(args ...string) (out []string) {
-		lines := strings.Split(strings.TrimSpace(c.run(append([]string{"export"}, args...)...).is(app.ExitOK).out), "\n")
+		lines := strings.Split(strings.TrimSpace(c.run(append([]string{"export"}, args...)...).is(app.ExitOK).out),
+			"\n")
 		var end transfer.ExportLine
 		for i, encoded := range lines {
 			line, err := transfer.DecodeExportLine([]byte(encoded))
@@ -266,7 +288,8 @@ func TestImportOfADamagedExport(t *testing.T) {
 	require.Equal(t, "record.confidence", r.Errors[0].Fields[0].Field)
 	require.Equal(t, r.Memories, r.Restored)
 	elsewhere()
-	require.Equal(t, "line 2: record.confidence", c.run("import", path, "--json", "--strict").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "line 2: record.confidence",
+		c.run("import", path, "--json", "--strict").is(app.ExitUsage).problem().Fields[0].Field)
 	require.Empty(t, c.list().Items)
 
 	c.run("import", writeFile(t, strings.Join(lines[:2], "\n")), "--json").is(app.ExitPartial).json(&r)
@@ -275,7 +298,8 @@ func TestImportOfADamagedExport(t *testing.T) {
 	c.run("import", writeFile(t, strings.Join(lines[:2], "\n")), "--strict").is(app.ExitUsage)
 
 	elsewhere()
-	require.Equal(t, "version", c.run("import", writeFile(t, `{"kind":"header","format":"mneme-export","version":9}`), "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "version", c.run("import", writeFile(t, `{"kind":"header","format":"mneme-export","version":9}`),
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 
 	// A file in which memories supersede each other in a circle is refused as a whole.
 	var ids []string
@@ -324,7 +348,8 @@ func TestImportMem0(t *testing.T) {
 	require.Equal(t, schema.ValidTimeboxed, payload.Validity.Mode)
 	require.Equal(t, schema.PolicyContest, payload.RevisionPolicy)
 	require.Equal(t, []string{"Dana is travelling until May"},
-		contents(c.list("--user", "dana", "--valid-at", "2025-04-30", "--who", "dana", "--until", "2025-12-01", "--since", "2025-01-01")))
+		contents(c.list("--user", "dana", "--valid-at", "2025-04-30", "--who", "dana", "--until", "2025-12-01",
+			"--since", "2025-01-01")))
 	require.Empty(t, c.list("--user", "dana", "--since", "2025-01-01").Items, "it holds no longer")
 	require.Empty(t, c.list("--user", "tom", "--valid-at", "2025-04-30").Items)
 
@@ -340,8 +365,10 @@ func TestImportMem0(t *testing.T) {
 	// For one user, what is another's stays out. An explicit scope takes all of it.
 	r = exchange.ForeignReport{}
 	mixed := `{"id":"m1","memory":"Tom likes tea","user_id":"tom"} {"id":"m2","memory":"Dana likes tea","user_id":"dana"} {"id":"m3","memory":"Somebody likes tea"}`
-	c.runWith(t.Context(), mixed, "import", "--format", "mem0", "-", "--user", "tom", "--json").is(app.ExitPartial).json(&r)
-	require.Equal(t, []exchange.LineError{{Line: 2, Fields: []schema.FieldError{{Field: "user_id", Problem: "is not the principal's"}}}}, r.Errors)
+	c.runWith(t.Context(), mixed, "import", "--format", "mem0", "-", "--user", "tom",
+		"--json").is(app.ExitPartial).json(&r)
+	require.Equal(t, []exchange.LineError{{Line: 2,
+		Fields: []schema.FieldError{{Field: "user_id", Problem: "is not the principal's"}}}}, r.Errors)
 	require.ElementsMatch(t, []string{"Tom likes tea", "Somebody likes tea"}, contents(c.list("--user", "tom")))
 	c.runWith(t.Context(), strings.ReplaceAll(mixed, `"id":"m`, `"id":"n`), "import", "--format", "mem0", "-",
 		"--scope", "cafe").is(app.ExitOK)
@@ -371,7 +398,8 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 		`["secret"]`, `{"memory":"secret"}`, `{"id":"e","memory":" "}`,
 	}
 	var r exchange.ForeignReport
-	o := c.runWith(t.Context(), strings.Join(lines, "\n"), "import", "--format", "mem0", "-", "--json").is(app.ExitPartial)
+	o := c.runWith(t.Context(), strings.Join(lines, "\n"), "import", "--format", "mem0", "-",
+		"--json").is(app.ExitPartial)
 	o.json(&r)
 	require.NotContains(t, o.out+o.err, "secret")
 	got := map[int][]string{}
@@ -380,8 +408,10 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 			got[e.Line] = append(got[e.Line], f.Field)
 		}
 	}
-	require.Equal(t, map[int][]string{2: {"id", "memory"}, 3: {"categories", "created_at", "expiration_date", "hash", "immutable", "metadata", "updated_at", "user_id"},
-		4: {"memory"}, 5: {"text"}, 6: {"user_id", "run_id", "hash", "user_id"}, 7: {"id"}, 8: {"id"}, 9: {"(memory)"}, 10: {"id"}, 11: {"memory"}}, got)
+	require.Equal(t, map[int][]string{2: {"id", "memory"},
+		3: {"categories", "created_at", "expiration_date", "hash", "immutable", "metadata", "updated_at", "user_id"},
+		4: {"memory"}, 5: {"text"}, 6: {"user_id", "run_id", "hash", "user_id"}, 7: {"id"}, 8: {"id"}, 9: {"(memory)"},
+		10: {"id"}, 11: {"memory"}}, got)
 	require.Equal(t, []int{11, 10, 1}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]})
 	require.Equal(t, map[string]int{"colour": 1}, r.LeftOut)
 	require.Equal(t, "must be at most 262144 bytes, got 1050000", r.Errors[2].Fields[0].Problem)
@@ -390,7 +420,8 @@ func TestImportMem0SaysWhatIsWrong(t *testing.T) {
 		for in, problem := range map[string]string{"": "holds no record", " \n": "holds no record",
 			"[]": "holds no record", "{\"id\":\"a\"}\n{\"id\":": "is not JSON at or after line 1",
 			"{\"id\":\"\xff\"}": "is not valid UTF-8"} {
-			fields := c.runWith(t.Context(), in, "import", "--format", format, "-", "--json").is(app.ExitUsage).problem().Fields
+			fields := c.runWith(t.Context(), in, "import", "--format", format, "-",
+				"--json").is(app.ExitUsage).problem().Fields
 			require.Equal(t, []schema.FieldError{{Field: "file", Problem: problem}}, fields, in)
 		}
 	}
@@ -431,8 +462,10 @@ func TestTheDocumentedImport(t *testing.T) {
 	}
 	require.ElementsMatch(t, exchange.MembraneFields, table("field | becomes"))
 	require.ElementsMatch(t, append(slices.Collect(maps.Keys(exchange.MembraneInverse)), "contests"), table("relation"))
-	require.Equal(t, []string{transfer.LineHeader, transfer.LineArtifact, transfer.LineMemory, transfer.LineHistory, transfer.LineEvent, transfer.LineTopic, transfer.LineEnd}, table("`kind`"))
-	require.ElementsMatch(t, []string{transfer.ConflictDifferent, transfer.ConflictDuplicate, transfer.ConflictFact, transfer.ConflictExternal}, table("conflict"))
+	require.Equal(t, []string{transfer.LineHeader, transfer.LineArtifact, transfer.LineMemory, transfer.LineHistory,
+		transfer.LineEvent, transfer.LineTopic, transfer.LineEnd}, table("`kind`"))
+	require.ElementsMatch(t, []string{transfer.ConflictDifferent, transfer.ConflictDuplicate, transfer.ConflictFact,
+		transfer.ConflictExternal}, table("conflict"))
 	line := table("field of a `memory` line")
 	for _, of := range []reflect.Type{reflect.TypeFor[transfer.ExportLine](),
 		reflect.TypeFor[transfer.ExportArtifact](), reflect.TypeFor[transfer.ExportCounts](),
@@ -454,7 +487,8 @@ func TestTheDocumentedImport(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	for _, format := range []string{"mem0", "membrane"} {
 		o := c.run("import", "--format", format, "testdata/"+format+".json").is(app.ExitPartial)
-		require.Contains(t, text, "$ mneme import --format "+format+" internal/cli/testdata/"+format+".json\n"+o.out+o.err+"```")
+		require.Contains(t, text, "$ mneme import --format "+format+" internal/cli/testdata/"+format+".json\n"+o.out+
+			o.err+"```")
 	}
 }
 
@@ -474,7 +508,8 @@ func TestImportMembrane(t *testing.T) {
 	var r exchange.ForeignReport
 	o.json(&r)
 	require.Equal(t, []int{6, 2, 4}, []int{r.Read, r.Failed, r.Counts[schema.PutCreated]}, o.out)
-	require.Equal(t, map[string]int{"interpretation": 1, "payload.tool_graph.result": 1, "payload.tool_graph.timestamp": 1, "payload.metrics.execution_count": 1, "relations": 1}, r.LeftOut)
+	require.Equal(t, map[string]int{"interpretation": 1, "payload.tool_graph.result": 1,
+		"payload.tool_graph.timestamp": 1, "payload.metrics.execution_count": 1, "relations": 1}, r.LeftOut)
 
 	const id = "5f0c2f6e-93a8-4f0e-8f6c-00000000000"
 	m := c.record(id + "3")
@@ -511,7 +546,8 @@ func TestImportMembrane(t *testing.T) {
 	again, err := schema.DecodeRecord([]byte(canonical))
 	require.NoError(t, err)
 	require.Equal(t, id+"3", again.ID)
-	require.Equal(t, "shape", c.run("get", id+"3", "--shape", "round", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "shape", c.run("get", id+"3", "--shape", "round",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	tree := c.run("lineage", id+"3").is(app.ExitOK).out
 	require.Contains(t, tree, "─ supersedes "+id+"2 retracted")
 	require.Contains(t, tree, "─ derived from "+id+"1")
@@ -527,8 +563,9 @@ func payloadMember(t *testing.T, m schema.MemoryRecord, name string) json.RawMes
 func TestForeignTime(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"2024-07-25T23:57:00.108347-07:00": "2024-07-26T06:57:00.108347Z", "2024-07-25T23:57:00": "2024-07-25T23:57:00Z",
-		"2024-07-25 23:57:00.5": "2024-07-25T23:57:00.5Z", "2024-07-25": "2024-07-25T00:00:00Z",
+		"2024-07-25T23:57:00.108347-07:00": "2024-07-26T06:57:00.108347Z",
+		"2024-07-25T23:57:00":              "2024-07-25T23:57:00Z",
+		"2024-07-25 23:57:00.5":            "2024-07-25T23:57:00.5Z", "2024-07-25": "2024-07-25T00:00:00Z",
 	} {
 		at, ok := exchange.ForeignTime(in)
 		require.True(t, ok, in)
@@ -582,6 +619,7 @@ func TestImportOfWhatTheDatabaseRefuses(t *testing.T) {
 	require.Len(t, c.list().Items, 1)
 
 	elsewhere()
-	require.Contains(t, c.run("import", writeFile(t, lines[0]+"\n"+string(refused)+"\n"+lines[len(lines)-1]), "--strict").is(app.ExitUsage).err, "line 2: ")
+	require.Contains(t, c.run("import", writeFile(t, lines[0]+"\n"+string(refused)+"\n"+lines[len(lines)-1]),
+		"--strict").is(app.ExitUsage).err, "line 2: ")
 	require.Empty(t, c.list().Items)
 }

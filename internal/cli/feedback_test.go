@@ -57,14 +57,17 @@ func TestFeedbackCommand(t *testing.T) {
 	require.Equal(t, "partial", give(app.ExitPartial, "--unused", stranger, "--unused", one).Summary())
 	for _, args := range [][]string{{uuid.NewString()}, {retrieval, "--agent", "stranger"}} {
 		for _, more := range [][]string{{"--outcome", "success"}, nil} {
-			require.Contains(t, c.run(append(append([]string{"feedback", "--json"}, args...), more...)...).is(app.ExitNotFound).problem().Message, "not found")
+			require.Contains(t, c.run(append(append([]string{"feedback", "--json"}, args...),
+				more...)...).is(app.ExitNotFound).problem().Message, "not found")
 		}
 	}
 	for field, args := range map[string][]string{
-		"retrieval_id": {"x", "--outcome", "success"}, "outcome": {retrieval, "--outcome", "draw"}, "items[0].memory_id": {retrieval, "--used", "x"},
+		"retrieval_id": {"x", "--outcome", "success"}, "outcome": {retrieval, "--outcome", "draw"},
+		"items[0].memory_id": {retrieval, "--used", "x"},
 		"items[1].memory_id": {retrieval, "--used", one, "--unused", one}, "items": {retrieval, "--reason", "no more"},
 	} {
-		require.Equal(t, field, c.run(append([]string{"feedback", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field, args)
+		require.Equal(t, field, c.run(append([]string{"feedback", "--json"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field, args)
 	}
 	c.run("feedback").is(app.ExitUsage)
 }

@@ -46,10 +46,12 @@ func TestForgetCommand(t *testing.T) {
 	// Strings that are not tokens, and tokens of another run.
 	other := c.forget(app.ExitOK, "--query", "tea")
 	confirm := []string{"forget", "confirm", f.Preview.RunID, "--token"}
-	require.Equal(t, "token", c.run(append(confirm, "nonsense", "--json")...).is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "token", c.run(append(confirm, "nonsense",
+		"--json")...).is(app.ExitUsage).problem().Fields[0].Field)
 	require.NotContains(t, c.run(append(confirm, other.Preview.ConfirmToken)...).is(app.ExitConflict).err,
 		other.Preview.ConfirmToken[5:])
-	require.Equal(t, "token", c.run("forget", "confirm", f.Preview.RunID, "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "token", c.run("forget", "confirm", f.Preview.RunID,
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("forget", "confirm", uuid.NewString(), "--token", "x").is(app.ExitNotFound)
 	c.run("forget", "confirm", "x", "--token", "x").is(app.ExitUsage)
 
@@ -75,10 +77,13 @@ func TestForgetCommand(t *testing.T) {
 
 	// By id, at once; what is pinned needs force.
 	require.Equal(t, 1, c.forget(app.ExitOK, tea, "--execute").Receipt.Forgotten)
-	require.Equal(t, map[string]int{lifecycle.OutcomePinned: 1}, c.forget(app.ExitConflict, pinned, "--execute").Receipt.Skipped)
-	require.Equal(t, map[string]int{lifecycle.OutcomeDeleted: 1}, c.forget(app.ExitConflict, one, "--execute").Receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomePinned: 1},
+		c.forget(app.ExitConflict, pinned, "--execute").Receipt.Skipped)
+	require.Equal(t, map[string]int{lifecycle.OutcomeDeleted: 1},
+		c.forget(app.ExitConflict, one, "--execute").Receipt.Skipped)
 	c.forget(app.ExitNotFound, uuid.NewString(), "--execute")
-	require.Equal(t, 1, c.forget(app.ExitPartial, two, pinned, "--mode", "force", "--yes", "--tenant", c.cfg.Principal.Tenant, uuid.NewString()).Receipt.Skipped[lifecycle.OutcomeNotFound])
+	require.Equal(t, 1, c.forget(app.ExitPartial, two, pinned, "--mode", "force", "--yes", "--tenant",
+		c.cfg.Principal.Tenant, uuid.NewString()).Receipt.Skipped[lifecycle.OutcomeNotFound])
 	c.run("get", pinned).is(app.ExitNotFound)
 	o = c.run("erase", one, "--reason", "asked for", "--yes").is(app.ExitOK)
 	require.Contains(t, o.out, "temporal_runs")
@@ -89,11 +94,14 @@ func TestForgetCommand(t *testing.T) {
 	require.NotEmpty(t, f2.Preview.ConfirmToken, "it is confirmed always")
 
 	for field, args := range map[string][]string{
-		"selector": {}, "ids[0]": {"x"}, "reason": {"--all", "--reason", ""}, "mode": {"--all", "--mode", "gone"}, "since": {"--since", "noon"},
-		"types[0]": {"--type", "dream"}, "source_kind": {"--source-kind", "odd"}, "limit": {"--all", "--limit", "3"}, "expires_seconds": {"--all", "--expires", "48h"}, "batch_size": {"--all", "--batch-size", "501"},
+		"selector": {}, "ids[0]": {"x"}, "reason": {"--all", "--reason", ""}, "mode": {"--all", "--mode", "gone"},
+		"since":    {"--since", "noon"},
+		"types[0]": {"--type", "dream"}, "source_kind": {"--source-kind", "odd"}, "limit": {"--all", "--limit", "3"},
+		"expires_seconds": {"--all", "--expires", "48h"}, "batch_size": {"--all", "--batch-size", "501"},
 		"expires": {"--all", "--expires", "3ms"},
 	} {
-		fields := c.run(append([]string{"forget", "--json", "--reason", "r"}, args...)...).is(app.ExitUsage).problem().Fields
+		fields := c.run(append([]string{"forget", "--json", "--reason", "r"},
+			args...)...).is(app.ExitUsage).problem().Fields
 		require.Equal(t, field, fields[0].Field, args)
 	}
 	c.run("erase").is(app.ExitUsage)
@@ -104,7 +112,8 @@ func TestForgetCommand(t *testing.T) {
 func TestForceLeavesAWorldAlone(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
-	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`, `"world_id": "harbour"`, 1), app.ExitOK, "-").Items[0].ID
+	id := c.put(strings.Replace(event(0), `"relations": [{"predicate": "supports", "target_id": "e0"}]`,
+		`"world_id": "harbour"`, 1), app.ExitOK, "-").Items[0].ID
 	require.Contains(t, c.run("forget", id, "--mode", "force", "--reason", "r").is(app.ExitOK).out,
 		"1 of a world or linked to an action must stay")
 	o := c.run("forget", id, "--mode", "force", "--reason", "r", "--yes").is(app.ExitConflict)
@@ -147,9 +156,11 @@ func TestForgetStatusListsItems(t *testing.T) {
 	c.run(append(status, "--agent", "stranger")...).is(app.ExitNotFound)
 	for field, args := range map[string][]string{"limit": {"--items", "--limit", "0"},
 		"after": {"--items", "--after", "-2"}, "items": {"--limit", "3"}} {
-		require.Equal(t, field, c.run(append([]string{"forget", "status", f.Preview.RunID, "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"forget", "status", f.Preview.RunID, "--json"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
-	require.Equal(t, "query", c.run("forget", "--query", "-zebra", "--reason", "r", "--json").is(app.ExitUsage).problem().Fields[0].Field, "it would select everything else")
+	require.Equal(t, "query", c.run("forget", "--query", "-zebra", "--reason", "r",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field, "it would select everything else")
 }
 
 func TestForgetAtAVersion(t *testing.T) {
@@ -164,7 +175,9 @@ func TestForgetAtAVersion(t *testing.T) {
 	for _, args := range [][]string{{id, "--if-version", "-1"}, {id, id, "--if-version", "1"},
 		{"--query", "tea", "--if-version", "1"}, {id, "--everywhere", "--if-version", "1"},
 		{id, "--include-derived", "--if-version", "1"}} {
-		require.Equal(t, "if_version", c.run(append([]string{"forget", "--json", "--reason", "r"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, "if_version",
+			c.run(append([]string{"forget", "--json", "--reason", "r"},
+				args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	c.run("forget", id, "--execute", "--reason", "r", "--if-version", "1").is(app.ExitOK)
 	require.NotNil(t, c.get(id).DeletedAt)

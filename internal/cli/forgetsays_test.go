@@ -36,7 +36,8 @@ func TestEraseCommandTellsWhatSaysTheSame(t *testing.T) {
 	require.Regexp(t, source+` +episodic +source +says 1 other thing +I prefer Python\. I live in Oslo\.`, o.out)
 	var f memories.Forgotten
 	c.run("erase", fact, "--reason", "asked for", "--json").is(app.ExitOK).json(&f)
-	require.Equal(t, []memories.Sampled{{ID: source, Type: schema.TypeEpisodic, Content: "I prefer Python. I live in Oslo.", Tie: "source", AlsoSays: 1}}, f.SaysSame)
+	require.Equal(t, []memories.Sampled{{ID: source, Type: schema.TypeEpisodic,
+		Content: "I prefer Python. I live in Oslo.", Tie: "source", AlsoSays: 1}}, f.SaysSame)
 	require.Equal(t, fact, f.Memories[0].ID)
 	require.False(t, f.Preview.Everywhere)
 

@@ -25,7 +25,8 @@ func writeFile(t *testing.T, content string) string {
 	return path
 }
 
-const mixedLines = "\ufeff" + `{"content":"Dana prefers tabs over spaces.","source_kind":"user_input","speaker":"Dana","refs":[{"kind":"event","ref":"e1"}]}
+const mixedLines = "\ufeff" +
+	`{"content":"Dana prefers tabs over spaces.","source_kind":"user_input","speaker":"Dana","refs":[{"kind":"event","ref":"e1"}]}
 
 {"content":"The CI server runs in Frankfurt."}
 {"content":"The CI server runs in Frankfurt."}
@@ -51,7 +52,8 @@ func TestImport(t *testing.T) {
 	path := writeFile(t, mixedLines)
 
 	r := c.importFile(app.ExitPartial, path, "--wait")
-	require.Equal(t, []int{9, 2, 1, 1, 5, 1, 0}, []int{r.Total, r.Added, r.Deduplicated, r.Recalled, r.Failed, r.Batches, r.Resumed})
+	require.Equal(t, []int{9, 2, 1, 1, 5, 1, 0},
+		[]int{r.Total, r.Added, r.Deduplicated, r.Recalled, r.Failed, r.Batches, r.Resumed})
 	require.Equal(t, 0, *r.DeadJobs)
 	require.Positive(t, r.Facts.Extracted)
 	bad := map[int][]string{}
@@ -61,12 +63,14 @@ func TestImport(t *testing.T) {
 			require.NotContains(t, f.Problem, "secret")
 		}
 	}
-	require.Equal(t, map[int][]string{5: {"colour"}, 6: {"content"}, 7: {"source_kind", "importance"}, 8: {"(json)"}, 9: {"(json)"}}, bad)
+	require.Equal(t, map[int][]string{5: {"colour"}, 6: {"content"}, 7: {"source_kind", "importance"}, 8: {"(json)"},
+		9: {"(json)"}}, bad)
 
 	// Again: nothing is repeated, and the report says so.
 	before := len(c.list().Items)
 	r = c.importFile(app.ExitPartial, path, "--wait")
-	require.Equal(t, []int{9, 0, 3, 1, 5, 1, 1}, []int{r.Total, r.Added, r.Deduplicated, r.Recalled, r.Failed, r.Batches, r.Resumed})
+	require.Equal(t, []int{9, 0, 3, 1, 5, 1, 1},
+		[]int{r.Total, r.Added, r.Deduplicated, r.Recalled, r.Failed, r.Batches, r.Resumed})
 	require.Zero(t, r.Facts.Extracted)
 	r = c.importFile(app.ExitPartial, path, "--wait", "--again")
 	require.Equal(t, []int{0, 3, 1, 0}, []int{r.Added, r.Deduplicated, r.Recalled, r.Resumed})
@@ -221,7 +225,8 @@ func TestBatcher(t *testing.T) {
 			return nil
 		}}
 		for i, n := range lengths {
-			require.NoError(t, b.Add(exchange.Item{Line: i + 1, Consumed: 1, Candidate: schema.Candidate{Content: strings.Repeat("x", n)}}))
+			require.NoError(t, b.Add(exchange.Item{Line: i + 1, Consumed: 1,
+				Candidate: schema.Candidate{Content: strings.Repeat("x", n)}}))
 		}
 		require.NoError(t, b.Flush())
 		return out

@@ -32,7 +32,8 @@ func TestStanding(t *testing.T) {
 	at := time.Now()
 	require.Equal(t, "contested", memories.Standing(schema.MemoryRecord{Status: schema.StatusContested}))
 	require.Equal(t, "archived", memories.Standing(schema.MemoryRecord{Status: schema.StatusActive, ArchivedAt: &at}))
-	require.Equal(t, "deleted, superseded", memories.Standing(schema.MemoryRecord{Status: schema.StatusSuperseded, DeletedAt: &at}))
+	require.Equal(t, "deleted, superseded",
+		memories.Standing(schema.MemoryRecord{Status: schema.StatusSuperseded, DeletedAt: &at}))
 }
 
 // History says which fact of a source a step was about.
@@ -50,7 +51,8 @@ func TestImportanceFadesAtTheConfiguredRate(t *testing.T) {
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
 	id := c.remember("The kettle is loud.").MemoryIDs[0]
-	_, err := testkit.Owner(t, h.DatabaseURL).Exec(t.Context(), `UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days',
+	_, err := testkit.Owner(t, h.DatabaseURL).Exec(t.Context(),
+		`UPDATE memories SET importance = 0.8, created_at = now() - interval '2 days',
 		recorded_at = now() - interval '2 days'`)
 	require.NoError(t, err)
 	for _, at := range []struct {

@@ -34,7 +34,9 @@ func TestPromptSaysWhatIsCurrent(t *testing.T) {
 			r.SupersededBy, r.Newer, r.HeldUntil = "elsewhere", "elsewhere", &changed
 		}),
 		of("gone", schema.CurrentnessSuperseded, nil),
-		of("half", schema.CurrentnessMixed, func(r *schema.RecallResult) { r.Validity = schema.Validity{Mode: schema.ValidTimeboxed, End: &changed} }),
+		of("half", schema.CurrentnessMixed, func(r *schema.RecallResult) {
+			r.Validity = schema.Validity{Mode: schema.ValidTimeboxed, End: &changed}
+		}),
 		of("disputed", schema.CurrentnessOlder, func(r *schema.RecallResult) {
 			r.Status, r.Newer, r.HeldUntil = schema.StatusContested, "other", &changed
 		}),
@@ -54,11 +56,17 @@ func TestPromptSaysWhatIsCurrent(t *testing.T) {
 func TestAnEmptyAnswerSaysWhy(t *testing.T) {
 	t.Parallel()
 	zero, most := 0.0, 0.9
-	found := schema.RecallMeta{Unknown: true, Relevance: 0.21, Floor: 0.4, Channels: map[string]int{"text": 0, "vector": 3}}
-	require.Equal(t, "nothing is known about that (best relevance 0.21, below 0.40; --min-score 0 shows what was found)", memories.Nothing(found, nil))
-	require.Equal(t, "nothing is known about that (best relevance 0.21, below 0.90; --min-score 0 shows what was found)", memories.Nothing(found, &most))
+	found := schema.RecallMeta{Unknown: true, Relevance: 0.21, Floor: 0.4,
+		Channels: map[string]int{"text": 0, "vector": 3}}
+	require.Equal(t,
+		"nothing is known about that (best relevance 0.21, below 0.40; --min-score 0 shows what was found)",
+		memories.Nothing(found, nil))
+	require.Equal(t,
+		"nothing is known about that (best relevance 0.21, below 0.90; --min-score 0 shows what was found)",
+		memories.Nothing(found, &most))
 	require.Equal(t, "nothing is known about that", memories.Nothing(found, &zero))
-	require.Equal(t, "nothing is known about that", memories.Nothing(schema.RecallMeta{Unknown: true, Channels: map[string]int{"text": 0}}, nil))
+	require.Equal(t, "nothing is known about that",
+		memories.Nothing(schema.RecallMeta{Unknown: true, Channels: map[string]int{"text": 0}}, nil))
 	filtered := found
 	filtered.Relevance = 0.8 // relevant, and left out for something else
 	require.Equal(t, "nothing is known about that", memories.Nothing(filtered, nil))
@@ -72,7 +80,8 @@ func TestRecallKnowsWhatItDoesNotKnow(t *testing.T) {
 		"2026-03-10", "--wait").is(app.ExitOK).out
 	require.Contains(t, updated, "updates: I live in Lyon → We moved from Lyon to Oslo last month.")
 
-	require.Regexp(t, `^nothing is known about that \(best relevance 0\.\d\d, below 0\.\d\d; --min-score 0 shows what was found\)\n`,
+	require.Regexp(t,
+		`^nothing is known about that \(best relevance 0\.\d\d, below 0\.\d\d; --min-score 0 shows what was found\)\n`,
 		c.run("recall", "what does a quasar emit?").is(app.ExitOK).out)
 	require.True(t, c.recall("what does a quasar emit?").Meta.Unknown)
 	require.NotEmpty(t, c.recall("what does a quasar emit?", "--min-score", "0").Results)
@@ -84,6 +93,7 @@ func TestRecallKnowsWhatItDoesNotKnow(t *testing.T) {
 		", held until 2026-03-10)")
 
 	for _, wrong := range []string{"1.5", "-0.1", "NaN"} {
-		require.Equal(t, "min_score", c.run("recall", "x", "--min-score", wrong, "--json").is(app.ExitUsage).problem().Fields[0].Field, wrong)
+		require.Equal(t, "min_score", c.run("recall", "x", "--min-score", wrong,
+			"--json").is(app.ExitUsage).problem().Fields[0].Field, wrong)
 	}
 }

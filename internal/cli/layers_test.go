@@ -25,7 +25,8 @@ func TestRecallForATask(t *testing.T) {
 
 	failure := []string{"what now", "--error-signature", "make: ld: cache mismatch at 0x12", "--intent", "build it"}
 	var r schema.RecallResponse
-	c.run(append([]string{"recall", "--json", "--context", "os=linux", "--budget", "400"}, failure...)...).is(app.ExitOK).json(&r)
+	c.run(append([]string{"recall", "--json", "--context", "os=linux", "--budget", "400"},
+		failure...)...).is(app.ExitOK).json(&r)
 	require.Equal(t, linux, r.Selections[0].Selected)
 	require.Len(t, r.Layers, 5)
 	out := c.run(append([]string{"recall", "--context", "os=linux"}, failure...)...).is(app.ExitOK).out
@@ -51,6 +52,7 @@ func TestRecallForATask(t *testing.T) {
 
 	for field, args := range map[string][]string{"task.budget_tokens": {"--budget", "-1"},
 		"task.intent": {"--intent", strings.Repeat("x", 300)}} {
-		require.Equal(t, field, c.run(append([]string{"recall", "x", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"recall", "x", "--json"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 }

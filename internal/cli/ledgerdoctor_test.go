@@ -28,7 +28,8 @@ func TestLedgerState(t *testing.T) {
 
 	old := time.Now().Add(-10 * 24 * time.Hour).UTC().Truncate(time.Microsecond)
 	for i, tenant := range []string{"a", "b"} {
-		_, err := h.Store.OpenSession(ctx, sessions.Key{Principal: schema.Principal{Tenant: tenant, Agent: "ann"}, Session: "x", Stream: "run/x",
+		_, err := h.Store.OpenSession(ctx, sessions.Key{Principal: schema.Principal{Tenant: tenant, Agent: "ann"},
+			Session: "x", Stream: "run/x",
 			WorkflowID: "session/" + tenant + "/ann/x"}, old.AddDate(0, 0, i))
 		require.NoError(t, err)
 	}

@@ -32,11 +32,15 @@ func TestLineageCommand(t *testing.T) {
 	require.Contains(t, tree, "└─ derived from "+l.Nodes[1].ID)
 	require.Contains(t, tree, "by pipeline")
 	require.Contains(t, c.run("lineage", l.Nodes[1].ID).is(app.ExitOK).out, "└─ gave rise to "+fact.ID)
-	require.Contains(t, c.run("lineage", fact.ID, "--format", "dot").is(app.ExitOK).out, "n0 -> n1 [label=\"derived_from\"];")
-	require.Contains(t, c.run("lineage", fact.ID, "--format", "mermaid").is(app.ExitOK).out, `n0 -- "derived_from" --> n1`)
+	require.Contains(t, c.run("lineage", fact.ID, "--format", "dot").is(app.ExitOK).out,
+		"n0 -> n1 [label=\"derived_from\"];")
+	require.Contains(t, c.run("lineage", fact.ID, "--format", "mermaid").is(app.ExitOK).out,
+		`n0 -- "derived_from" --> n1`)
 	c.run("lineage", fact.ID, "--agent", "stranger").is(app.ExitNotFound)
-	require.Equal(t, "format", c.run("lineage", fact.ID, "--format", "xml", "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "depth", c.run("lineage", fact.ID, "--depth", "0", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "format", c.run("lineage", fact.ID, "--format", "xml",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "depth", c.run("lineage", fact.ID, "--depth", "0",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("lineage", "x").is(app.ExitUsage)
 
 	// What was believed before it was known is nothing.
@@ -50,7 +54,8 @@ func TestLineageCommand(t *testing.T) {
 	require.Equal(t, schema.AuditCreate, steps.Items[0].Action)
 	require.Equal(t, steps.Items[0].ID, steps.Next)
 	c.run("history", fact.ID, "--after", steps.Next, "--json").is(app.ExitOK).json(&steps)
-	require.Equal(t, "after", c.run("history", fact.ID, "--after", fact.ID, "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "after", c.run("history", fact.ID, "--after", fact.ID,
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 }
 
 func TestRecallInAContext(t *testing.T) {
@@ -76,16 +81,20 @@ func TestRecallInAContext(t *testing.T) {
 	require.Contains(t, texts("--context", "colour=red"), "python")
 	require.Empty(t, texts("--context", "project_kind=backend", "--context", "year=2025"))
 	require.Contains(t, texts("--context", "project_kind=backend", "--context", "year=2026"), "go")
-	require.Contains(t, c.run("recall", "language", "--context", "project_kind=data", "--format", "prompt").is(app.ExitOK).out, `(if {"project_kind": ["data", "notebook"]})`)
-	require.Equal(t, "context", c.run("recall", "x", "--context", "red", "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "valid_at", c.run("recall", "x", "--valid-at", "red", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Contains(t, c.run("recall", "language", "--context", "project_kind=data", "--format",
+		"prompt").is(app.ExitOK).out, `(if {"project_kind": ["data", "notebook"]})`)
+	require.Equal(t, "context", c.run("recall", "x", "--context", "red",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "valid_at", c.run("recall", "x", "--valid-at", "red",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 }
 
 // Content can neither end a label nor begin anything outside of it.
 func TestLineageDrawingsAreEscaped(t *testing.T) {
 	t.Parallel()
 	nasty := "\"]; click n0 \"javascript:alert(1)\"\n\\N \\\" --> <b>#quot;`|{}[]()%% ü"
-	l := read.Lineage{Root: "a", Nodes: []read.LineageNode{{ID: "a", Content: nasty, Category: "fact", Status: "active"}, {ID: "b", Withheld: true}},
+	l := read.Lineage{Root: "a", Nodes: []read.LineageNode{{ID: "a", Content: nasty, Category: "fact",
+		Status: "active"}, {ID: "b", Withheld: true}},
 		Edges: []read.LineageEdge{{From: "a", Predicate: "derived_from", To: "b", Reason: nasty}}}
 	var mermaid, dot, tree app.Text
 	memories.LineageMermaid(&mermaid, l)

@@ -38,7 +38,8 @@ func TestModifyCommand(t *testing.T) {
 
 	m := c.modify(app.ExitOK, id, "--content", "Tea is served cold.", "--category", "rule", "--importance", "0.3",
 		"--tag", "Drinks,tea", "--who", "ana", "--if-version", "1")
-	require.Equal(t, []schema.PatchResult{{ID: id, Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2, ContentChanged: true, Embedded: true}}, m.Results)
+	require.Equal(t, []schema.PatchResult{{ID: id, Status: schema.PatchUpdated, CurrentVersion: 1, NewVersion: 2,
+		ContentChanged: true, Embedded: true}}, m.Results)
 	require.Equal(t, 1, m.Updated)
 	require.Equal(t, map[schema.PatchStatus]int{schema.PatchUpdated: 1}, m.Counts)
 	require.Len(t, m.Runs, 1)
@@ -55,12 +56,14 @@ func TestModifyCommand(t *testing.T) {
 	require.Equal(t, []string{"it was wrong", app.Operator(), "Tea is served hot.", "Tea is served cold."},
 		[]string{last.Reason, last.ChangedBy, *last.OldContent, *last.NewContent})
 
-	require.Equal(t, schema.PatchNoChanges, c.modify(app.ExitOK, id, "--content", "Tea is served cold.").Results[0].Status)
+	require.Equal(t, schema.PatchNoChanges,
+		c.modify(app.ExitOK, id, "--content", "Tea is served cold.").Results[0].Status)
 	require.Equal(t, schema.PatchUpdated, c.modify(app.ExitOK, id, "--no-tags", "--who", "").Results[0].Status)
 	got = c.get(id)
 	require.Empty(t, got.Tags)
 	require.Empty(t, got.Who)
-	o := c.runWith(t.Context(), "Tea is\nserved late.\n", "modify", id, "--content", "-", "--reason", "moved").is(app.ExitOK)
+	o := c.runWith(t.Context(), "Tea is\nserved late.\n", "modify", id, "--content", "-", "--reason",
+		"moved").is(app.ExitOK)
 	require.Contains(t, o.out, "3 → 4")
 	require.Equal(t, "Tea is served late.", c.get(id).Content)
 
@@ -71,9 +74,12 @@ func TestModifyCommand(t *testing.T) {
 
 	// Refusals: the result on standard output, what is in the way on standard error.
 	require.Equal(t, schema.PatchNotFound, c.modify(app.ExitNotFound, uuid.NewString(), "--pin").Results[0].Status)
-	require.Equal(t, schema.PatchPinned, c.modify(app.ExitConflict, pinned, "--content", "Deploy on Fridays.").Results[0].Status)
-	require.Equal(t, schema.PatchUpdated, c.modify(app.ExitOK, pinned, "--content", "Never deploy on Mondays.", "--force").Results[0].Status)
-	require.Equal(t, id, c.modify(app.ExitConflict, pinned, "--content", "tea is served late", "--force").Results[0].DuplicateID)
+	require.Equal(t, schema.PatchPinned,
+		c.modify(app.ExitConflict, pinned, "--content", "Deploy on Fridays.").Results[0].Status)
+	require.Equal(t, schema.PatchUpdated,
+		c.modify(app.ExitOK, pinned, "--content", "Never deploy on Mondays.", "--force").Results[0].Status)
+	require.Equal(t, id, c.modify(app.ExitConflict, pinned, "--content", "tea is served late",
+		"--force").Results[0].DuplicateID)
 	o = c.run("modify", id, "--who", "bob", "--if-version", "2", "--reason", "x").is(app.ExitConflict)
 	require.Contains(t, o.out, "version_conflict")
 	require.Contains(t, o.err, "the current version is 6")
@@ -83,15 +89,19 @@ func TestModifyCommand(t *testing.T) {
 		"the same id answers with the first result")
 
 	for field, args := range map[string][]string{
-		"id": {"x", "--pin"}, "(patch)": {id}, "category": {id, "--category", "dream"}, "importance": {id, "--importance", "2"}, "content": {id, "--content", " "},
+		"id": {"x", "--pin"}, "(patch)": {id}, "category": {id, "--category", "dream"},
+		"importance": {id, "--importance", "2"}, "content": {id, "--content", " "},
 		"if_version": {id, "--pin", "--if-version", "-1"}, "tags[0]": {id, "--tag", " "},
 	} {
-		require.Equal(t, field, c.run(append([]string{"modify", "--json", "--reason", "x"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"modify", "--json", "--reason", "x"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	require.Equal(t, "id", c.run("modify", "--json", "--pin").is(app.ExitUsage).problem().Fields[0].Field)
 	require.Equal(t, "reason", c.run("modify", id, "--json", "--pin").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "unpin", c.run("modify", id, "--json", "--pin", "--unpin", "--reason", "x").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "no-tags", c.run("modify", id, "--json", "--tag", "x", "--no-tags", "--reason", "x").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "unpin", c.run("modify", id, "--json", "--pin", "--unpin", "--reason",
+		"x").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "no-tags", c.run("modify", id, "--json", "--tag", "x", "--no-tags", "--reason",
+		"x").is(app.ExitUsage).problem().Fields[0].Field)
 }
 
 func TestModifyFile(t *testing.T) {
@@ -122,7 +132,9 @@ func TestModifyFile(t *testing.T) {
 		fmt.Fprintf(&patches, `{"id":%q,"content":"Machine %d was sold.","if_version":%d}`+"\n", id, i, version)
 	}
 	// The same memory once more: a run of its own, after the first.
-	fmt.Fprintf(&patches, "\n"+`{"id":%q,"content":"Machine 0 was bought back.","if_version":2,"reason":"they regretted it"}`+"\n", ids[0])
+	fmt.Fprintf(&patches,
+		"\n"+`{"id":%q,"content":"Machine 0 was bought back.","if_version":2,"reason":"they regretted it"}`+"\n",
+		ids[0])
 	path := writeFile(t, patches.String())
 
 	m := c.modify(app.ExitPartial, "--file", path)
@@ -139,7 +151,8 @@ func TestModifyFile(t *testing.T) {
 	require.Contains(t, c.run("history", ids[0]).is(app.ExitOK).out, "they regretted it")
 
 	// A bad line: nothing is changed, and every one is named.
-	bad := writeFile(t, fmt.Sprintf(`{"id":%q,"who":"x"}`+"\n"+`{"id":%q,"whom":"x"}`+"\n\n"+`{"id":%q,"importance":7}`+"\nno json\n", ids[1], ids[2], ids[3]))
+	bad := writeFile(t, fmt.Sprintf(`{"id":%q,"who":"x"}`+"\n"+`{"id":%q,"whom":"x"}`+"\n\n"+`{"id":%q,"importance":7}`+
+		"\nno json\n", ids[1], ids[2], ids[3]))
 	o := c.run("modify", "--file", bad, "--reason", "x", "--json").is(app.ExitUsage)
 	var fields []string
 	for _, f := range o.problem().Fields {
@@ -149,14 +162,17 @@ func TestModifyFile(t *testing.T) {
 	require.Empty(t, c.get(ids[1]).Who)
 	require.NotContains(t, o.err, ids[2])
 
-	require.Contains(t, c.runWith(t.Context(), fmt.Sprintf(`{"id":%q,"who":"x","reason":"mine"}`, ids[1]), "modify", "--file", "-").is(app.ExitOK).out, "updated")
+	require.Contains(t, c.runWith(t.Context(), fmt.Sprintf(`{"id":%q,"who":"x","reason":"mine"}`, ids[1]), "modify",
+		"--file", "-").is(app.ExitOK).out, "updated")
 	for field, args := range map[string][]string{
 		"file": {ids[0], "--file", path}, "pin": {"--file", path, "--pin"},
 	} {
-		require.Equal(t, field, c.run(append([]string{"modify", "--json", "--reason", "x"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"modify", "--json", "--reason", "x"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	c.run("modify", "--file", "/nowhere/at/all", "--reason", "x").is(app.ExitUsage)
-	require.Equal(t, "file", c.runWith(t.Context(), "\n", "modify", "--file", "-", "--reason", "x", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "file", c.runWith(t.Context(), "\n", "modify", "--file", "-", "--reason", "x",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 }
 
 func TestPartsOf(t *testing.T) {
@@ -182,10 +198,12 @@ func TestRecoverCommand(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
 	c := newCLI(t, h)
-	tea, kettle := c.remember("Tea is served hot.").MemoryIDs[0], c.remember("The kettle is made of copper.").MemoryIDs[0]
+	tea, kettle := c.remember("Tea is served hot.").MemoryIDs[0], c.remember("The kettle is made of " +
+		"copper.").MemoryIDs[0]
 	db := testkit.Owner(t, h.DatabaseURL)
 	gone := func(id, when string) {
-		_, err := db.Exec(t.Context(), `UPDATE memories SET deleted_at = now() - $2::interval, version = version + 1 WHERE id = $1`, id, when)
+		_, err := db.Exec(t.Context(),
+			`UPDATE memories SET deleted_at = now() - $2::interval, version = version + 1 WHERE id = $1`, id, when)
 		require.NoError(t, err)
 	}
 	restore := func(code int, args ...string) memories.Recovered {
@@ -195,7 +213,8 @@ func TestRecoverCommand(t *testing.T) {
 	}
 	gone(tea, "1 day")
 	r := restore(app.ExitOK, tea, "--if-version", "2")
-	require.Equal(t, []schema.RecoverItem{{ID: tea, Status: schema.RecoverRecovered, CurrentVersion: 2, NewVersion: 3}}, r.Items)
+	require.Equal(t, []schema.RecoverItem{{ID: tea, Status: schema.RecoverRecovered, CurrentVersion: 2, NewVersion: 3}},
+		r.Items)
 	require.NotEmpty(t, r.WorkflowID)
 	require.Nil(t, c.get(tea).DeletedAt)
 
@@ -211,7 +230,8 @@ func TestRecoverCommand(t *testing.T) {
 
 	for field, args := range map[string][]string{"id": {"x"}, "if-version": {tea, kettle, "--if-version", "1"},
 		"targets[1].id": {tea, tea}} {
-		require.Equal(t, field, c.run(append([]string{"recover", "--json", "--reason", "x"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"recover", "--json", "--reason", "x"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	require.Equal(t, "reason", c.run("recover", tea, "--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("recover").is(app.ExitUsage)

@@ -21,7 +21,8 @@ func TestNexusCommands(t *testing.T) {
 	c := newCLI(t, h)
 	name := "t-" + uuid.NewString()
 	require.Contains(t, c.run("nexus", "show", "--endpoint", name).is(app.ExitNotFound).err, "nexus apply")
-	require.Equal(t, "endpoint", c.run("nexus", "apply", "--json", "--endpoint", "-x_").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "endpoint", c.run("nexus", "apply", "--json", "--endpoint",
+		"-x_").is(app.ExitUsage).problem().Fields[0].Field)
 
 	var made, again, shown, moved operate.NexusEndpoint
 	c.run("nexus", "apply", "--json", "--endpoint", name).is(app.ExitOK).json(&made)
@@ -44,7 +45,8 @@ func TestNexusCommands(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Equal(t, []string{api.OperationRemember, api.OperationRecall, api.OperationGet, api.OperationContext, api.OperationForget,
+	require.Equal(t, []string{api.OperationRemember, api.OperationRecall, api.OperationGet, api.OperationContext,
+		api.OperationForget,
 		api.OperationFeedback, api.OperationAppend, api.OperationAdvise, api.OperationReport}, shown.Operations)
 	text := c.run("nexus", "show", "--endpoint", name).is(app.ExitOK).out
 	require.Contains(t, text, "a worker takes its calls")

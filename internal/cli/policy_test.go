@@ -17,7 +17,8 @@ import (
 // newOfflineCLI is a command line without a database or Temporal.
 func newOfflineCLI(t *testing.T) *cli {
 	t.Helper()
-	return &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(), Principal: schema.Principal{Tenant: "t", Agent: "a"}, Brain: "rules", Embedder: "hash"}}
+	return &cli{t: t, cfg: config.Config{TemporalEnv: noTemporal(),
+		Principal: schema.Principal{Tenant: "t", Agent: "a"}, Brain: "rules", Embedder: "hash"}}
 }
 
 func tempFile(t *testing.T, name, text string) string {
@@ -40,19 +41,22 @@ func TestPolicyCheck(t *testing.T) {
 	var out operate.CheckedPolicy
 	c.run("policy", "check", good, "--json").is(app.ExitOK).json(&out)
 	require.Regexp(t, `^[0-9a-f]{12}$`, out.Policy)
-	require.Equal(t, []policy.RuleInfo{{Name: "payroll", Description: "Pay is confidential", Sets: []string{"sensitivity", "scope"}},
+	require.Equal(t, []policy.RuleInfo{{Name: "payroll", Description: "Pay is confidential",
+		Sets: []string{"sensitivity", "scope"}},
 		{Name: "tagged", Sets: []string{"importance"}}}, out.Rules)
 	text := c.run("policy", "check", good).is(app.ExitOK).out
 	require.Contains(t, text, "is valid: 2 rules")
 	require.Contains(t, text, "Pay is confidential")
 
-	bad := tempFile(t, "policy.yaml", "rules:\n  - {name: a, when: 'candidate.contnet == 1', set: {sensitivity: secret}}\n")
+	bad := tempFile(t, "policy.yaml",
+		"rules:\n  - {name: a, when: 'candidate.contnet == 1', set: {sensitivity: secret}}\n")
 	fields := c.run("policy", "check", bad, "--json").is(app.ExitUsage).problem().Fields
 	require.Len(t, fields, 2)
 	require.Equal(t, "rules[0] (a).when", fields[0].Field)
 	require.Equal(t, "rules[0] (a).set.sensitivity", fields[1].Field)
 	require.Contains(t, c.run("policy", "check", bad).is(app.ExitUsage).err, "undefined field 'contnet'")
-	require.Equal(t, "file", c.run("policy", "check", "/nowhere/policy.yaml", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "file", c.run("policy", "check", "/nowhere/policy.yaml",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("policy", "check").is(app.ExitUsage)
 	c.run("policy").is(app.ExitUsage)
 }
@@ -79,13 +83,15 @@ func TestPolicyExplain(t *testing.T) {
 		return out
 	}
 
-	e := explain("The salary is paid by card 4111 1111 1111 1111, says ann@acme.io", "--sensitivity", "low", "--file", file)
+	e := explain("The salary is paid by card 4111 1111 1111 1111, says ann@acme.io", "--sensitivity", "low", "--file",
+		file)
 	require.Equal(t, []string{"payroll"}, e.Matched)
 	require.Equal(t, []string{"payment_card", "email"}, e.Detected)
 	require.Equal(t, policy.Decision{Field: "sensitivity", Value: "high", By: "rule:payroll", Was: "high"},
 		decision(e, t, "sensitivity"))
 	require.Equal(t, policy.Decision{Field: "scope", Value: "hr", By: "rule:payroll", Was: ""}, decision(e, t, "scope"))
-	require.Equal(t, []policy.RuleProblem{{Rule: "tagged", Field: "when", Problem: "cannot be evaluated: index out of bounds"}}, e.Problems)
+	require.Equal(t, []policy.RuleProblem{{Rule: "tagged", Field: "when",
+		Problem: "cannot be evaluated: index out of bounds"}}, e.Problems)
 	require.Len(t, e.Policy, 12)
 
 	e = explain("tea", "--tag", "x", "--file", file)
@@ -98,7 +104,8 @@ func TestPolicyExplain(t *testing.T) {
 		decision(e, t, "sensitivity"))
 
 	c.cfg.PolicyFile = file // MNEME_POLICY_FILE
-	candidate := tempFile(t, "candidate.json", `{"content":"The salary is paid.","source_kind":"tool_output","tags":["x"]}`)
+	candidate := tempFile(t, "candidate.json",
+		`{"content":"The salary is paid.","source_kind":"tool_output","tags":["x"]}`)
 	e = explain("--candidate", candidate)
 	require.Equal(t, []string{"payroll", "tagged"}, e.Matched)
 	require.Equal(t, "episodic", decision(e, t, "type").Value)
@@ -117,11 +124,14 @@ func TestPolicyExplain(t *testing.T) {
 	require.Contains(t, c.run("policy", "explain", "tea").is(app.ExitOK).out, "index out of bounds")
 
 	for field, args := range map[string][]string{
-		"content": {}, "kind": {"x", "--kind", "dream"}, "sensitivity": {"x", "--sensitivity", "secret"}, "visibility": {"x", "--visibility", "all"},
-		"file": {"x", "--file", "/nowhere"}, "claim": {"x", "--kind", "fact", "--claim", "y"}, "occurred_at": {"x", "--occurred-at", "noon"}, "ref": {"x", "--ref", "y"},
+		"content": {}, "kind": {"x", "--kind", "dream"}, "sensitivity": {"x", "--sensitivity", "secret"},
+		"visibility": {"x", "--visibility", "all"},
+		"file":       {"x", "--file", "/nowhere"}, "claim": {"x", "--kind", "fact", "--claim", "y"},
+		"occurred_at": {"x", "--occurred-at", "noon"}, "ref": {"x", "--ref", "y"},
 		"confidence": {"x", "--kind", "fact", "--confidence", "2"},
 	} {
-		require.Equal(t, field, c.run(append([]string{"policy", "explain", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"policy", "explain", "--json"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	c.run("policy", "explain", "x", "--candidate", candidate).is(app.ExitUsage)
 }
@@ -129,14 +139,16 @@ func TestPolicyExplain(t *testing.T) {
 func TestPolicyExplainsARecord(t *testing.T) {
 	t.Parallel()
 	c := newOfflineCLI(t)
-	record := tempFile(t, "record.json", `{"id":"pref-1","type":"semantic","sensitivity":"low","confidence":0.9,"salience":0.8,"scope":"user:1","tags":["x"],
+	record := tempFile(t, "record.json",
+		`{"id":"pref-1","type":"semantic","sensitivity":"low","confidence":0.9,"salience":0.8,"scope":"user:1","tags":["x"],
 		"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z",
 		"lifecycle":{"decay":{"curve":"exponential","half_life_seconds":7776000,"min_salience":0.05,"reinforcement_gain":0.1},
 			"last_reinforced_at":"2026-01-02T03:04:05Z","pinned":false,"deletion_policy":"auto_prune"},
 		"provenance":{"sources":[{"kind":"event","ref":"e1"}],"created_by":"agent:a"},"relations":[],
 		"payload":{"kind":"semantic","subject":"user:1","predicate":"salary","object":"mail ann@acme.io","validity":{"mode":"global"}}}`)
 	var e operate.Explained
-	c.run("policy", "explain", "--record", record, "--file", tempFile(t, "p.yaml", hrRules), "--json").is(app.ExitOK).json(&e)
+	c.run("policy", "explain", "--record", record, "--file", tempFile(t, "p.yaml", hrRules),
+		"--json").is(app.ExitOK).json(&e)
 	require.Equal(t, policy.KindRecord, e.Kind)
 	require.Equal(t, []string{"payroll", "tagged"}, e.Matched)
 	require.Equal(t, []string{"email"}, e.Detected)

@@ -71,17 +71,23 @@ func TestPut(t *testing.T) {
 	require.Len(t, waiting.Runs, 1)
 	require.Contains(t, c.runWith(t.Context(), fact("", "ada"), "put", "-", "--no-wait").is(app.ExitOK).out, "workflow")
 
-	require.Equal(t, schema.PutShadow, c.put(event(schema.MaxPutRecords+5), app.ExitConflict, "-", "--mode", "shadow").Items[0].Status)
+	require.Equal(t, schema.PutShadow,
+		c.put(event(schema.MaxPutRecords+5), app.ExitConflict, "-", "--mode", "shadow").Items[0].Status)
 	for field, input := range map[string]string{
-		"record 2: payload.kind": fact("", "x") + `{"type": "semantic", "confidence": 1, "payload": {"kind": "working", "state": "planning", "thread_id": "t"}}`,
-		"record 1: confidence":   `{"type": "semantic", "payload": {"kind": "semantic", "subject": "a", "predicate": "b", "object": 1, "validity": {"mode": "global"}}}`,
-		"record 1: agent":        strings.Replace(fact("", "x"), "{", `{"agent": "other",`, 1),
-		"file":                   "{",
+		"record 2: payload.kind": fact("",
+			"x") +
+			`{"type": "semantic", "confidence": 1, "payload": {"kind": "working", "state": "planning", "thread_id": "t"}}`,
+		"record 1: confidence": `{"type": "semantic", "payload": {"kind": "semantic", "subject": "a", "predicate": "b", "object": 1, "validity": {"mode": "global"}}}`,
+		"record 1: agent":      strings.Replace(fact("", "x"), "{", `{"agent": "other",`, 1),
+		"file":                 "{",
 	} {
-		require.Equal(t, field, c.runWith(t.Context(), input, "put", "-", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.runWith(t.Context(), input, "put", "-",
+			"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	}
 	require.Equal(t, "file", c.run("put", writeFile(t, ""), "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "visibility", c.runWith(t.Context(), fact("", "x"), "put", "-", "--json", "--visibility", "all").is(app.ExitUsage).problem().Fields[0].Field[len("record 1: "):])
+	require.Equal(t, "visibility",
+		c.runWith(t.Context(), fact("", "x"), "put", "-", "--json", "--visibility",
+			"all").is(app.ExitUsage).problem().Fields[0].Field[len("record 1: "):])
 	c.run("put", filepath.Join(t.TempDir(), "none.json")).is(app.ExitUsage)
 }
 
@@ -107,13 +113,17 @@ func TestArtifact(t *testing.T) {
 	c.runWith(t.Context(), "other bytes", "artifact", "put", "-", "--address", stored.Address).is(app.ExitUsage)
 	c.run("artifact", "get", "sha256:"+strings.Repeat("0", 64)).is(app.ExitNotFound)
 	c.run("artifact", "get", stored.Address, "--agent", "other").is(app.ExitNotFound)
-	require.Equal(t, "address", c.run("artifact", "get", "x", "-o", into, "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "output", c.run("artifact", "get", stored.Address, "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "address", c.run("artifact", "get", "x", "-o", into,
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "output", c.run("artifact", "get", stored.Address,
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("artifact", "put", filepath.Join(t.TempDir(), uuid.NewString())).is(app.ExitUsage)
 }
 
 func TestPutNoteNamesTheProblem(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "the id is taken: revise the memory that has it", exchange.PutNote(schema.PutItem{Status: schema.PutExists}))
-	require.Equal(t, "supersedes: is live", exchange.PutNote(schema.PutItem{Status: schema.PutExists, Problem: "supersedes: is live"}))
+	require.Equal(t, "the id is taken: revise the memory that has it",
+		exchange.PutNote(schema.PutItem{Status: schema.PutExists}))
+	require.Equal(t, "supersedes: is live",
+		exchange.PutNote(schema.PutItem{Status: schema.PutExists, Problem: "supersedes: is live"}))
 }

@@ -47,7 +47,9 @@ func TestRebuildCommand(t *testing.T) {
 	require.Equal(t, 2, out.Result.Left)
 	require.Equal(t, "marks", out.Result.Differences[0].Kind)
 	require.Contains(t, c.run("rebuild").is(app.ExitOK).out, "equal to the ledger: 2 compared, 2 differed, 2 rebuilt")
-	require.Contains(t, c.run("rebuild", "--verify", "--stream", "run/monday").is(app.ExitOK).out, "2 compared, 0 differed")
+	require.Contains(t, c.run("rebuild", "--verify", "--stream", "run/monday").is(app.ExitOK).out,
+		"2 compared, 0 differed")
 	require.Contains(t, c.run("rebuild", "--drop").is(app.ExitOK).out, "2 compared, 0 differed, 2 rebuilt")
-	require.Equal(t, "drop", c.run("rebuild", "--drop", "--verify", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "drop", c.run("rebuild", "--drop", "--verify",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 }

@@ -63,7 +63,8 @@ func TestIndexCommands(t *testing.T) {
 	c.run("index", "drift", "--look-only").is(app.ExitPartial)
 	require.Contains(t, c.run("index", "drift").is(app.ExitOK).out, "MISSING")
 
-	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, attempts, parked_at, last_error)
+	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx,
+		`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at, attempts, parked_at, last_error)
 		SELECT tenant, id, version, 'upsert', now(), 8, now(), 'refused' FROM memories WHERE live LIMIT 1`)
 	require.NoError(t, err)
 	var parked app.Page[vectorindex.ParkedChange]

@@ -65,8 +65,10 @@ func TestRememberTakesEveryField(t *testing.T) {
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	r := c.remember("I run the staging cluster on Postgres 17.", "--source-kind", "observation", "--speaker", "Dana",
 		"--session", "s1",
-		"--occurred-at", "2026-03-02T09:00:00Z", "--ref", "event=chat/17#sha256:aa", "--ref", "human=dana", "--category", "learning",
-		"--tag", "Infra,db", "--sensitivity", "medium", "--importance", "0.3", "--visibility", "shared", "--project", "p1", "--mode", "frozen")
+		"--occurred-at", "2026-03-02T09:00:00Z", "--ref", "event=chat/17#sha256:aa", "--ref", "human=dana",
+		"--category", "learning",
+		"--tag", "Infra,db", "--sensitivity", "medium", "--importance", "0.3", "--visibility", "shared", "--project",
+		"p1", "--mode", "frozen")
 	var m schema.MemoryRecord
 	c.run("get", r.MemoryIDs[0], "--json", "--project", "p1").is(app.ExitOK).json(&m)
 	require.Equal(t, schema.TypeEpisodic, m.Type)
@@ -90,7 +92,8 @@ func TestRememberReadsStandardInput(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	var r exchange.Remembered
-	c.runWith(t.Context(), "The build takes\nfour minutes.\n", "remember", "-", "--json", "--wait").is(app.ExitOK).json(&r)
+	c.runWith(t.Context(), "The build takes\nfour minutes.\n", "remember", "-", "--json",
+		"--wait").is(app.ExitOK).json(&r)
 	var m schema.MemoryRecord
 	c.run("get", r.MemoryIDs[0], "--json").is(app.ExitOK).json(&m)
 	require.Contains(t, m.Content, "four minutes.")
@@ -126,7 +129,8 @@ func TestRememberSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	said := func(text string, more ...string) string {
-		return c.run(append([]string{"remember", "--wait", "--source-kind", "user_input", "--speaker", "Maya", text}, more...)...).is(app.ExitOK).out
+		return c.run(append([]string{"remember", "--wait", "--source-kind", "user_input", "--speaker", "Maya", text},
+			more...)...).is(app.ExitOK).out
 	}
 	out := said("I prefer Go for backend services.")
 	require.Contains(t, out, "remembered: Maya prefers Go for backend services.\n")
@@ -170,7 +174,8 @@ func TestRememberDoesNotEchoSecrets(t *testing.T) {
 		o := c.run(append([]string{"remember", strings.Repeat("So: ", i) + text}, args...)...).is(app.ExitOK)
 		require.NotContains(t, o.out+o.err, key)
 		require.NotContains(t, o.out+o.err, password)
-		require.Regexp(t, `an API key (and a password were found and are withheld|was found and is withheld)`, o.out, args)
+		require.Regexp(t, `an API key (and a password were found and are withheld|was found and is withheld)`, o.out,
+			args)
 	}
 	require.NotContains(t, c.run("recall", "build key").is(app.ExitOK).out, key)
 	o := c.run("remember", "Our salaries are paid in May.", "--sensitivity", "high", "--wait").is(app.ExitOK)
@@ -229,7 +234,8 @@ func TestRememberWithoutWorker(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), testkit.Temporal(t), nil)
 	c := newCLI(t, h)
-	body := c.run("remember", "--json", "--timeout", "2s", "The build takes four minutes.").is(app.ExitUnavailable).problem()
+	body := c.run("remember", "--json", "--timeout", "2s",
+		"The build takes four minutes.").is(app.ExitUnavailable).problem()
 	require.Contains(t, body.Message, "no worker has picked the request up")
 	require.Contains(t, body.Message, "make worker")
 
@@ -250,16 +256,19 @@ func TestRecalledTextIsNotLearnedAgain(t *testing.T) {
 
 	before := len(c.list().Items)
 	var r exchange.Remembered
-	c.runWith(t.Context(), block, "remember", "-", "--source-kind", "observation", "--json", "--wait").is(app.ExitOK).json(&r)
+	c.runWith(t.Context(), block, "remember", "-", "--source-kind", "observation", "--json",
+		"--wait").is(app.ExitOK).json(&r)
 	require.True(t, r.Recalled)
 	require.Empty(t, *r.Facts)
 	require.Len(t, c.list().Items, before)
-	require.Contains(t, c.runWith(t.Context(), block, "remember", "-", "--wait").is(app.ExitOK).out, "not learned again")
+	require.Contains(t, c.runWith(t.Context(), block, "remember", "-", "--wait").is(app.ExitOK).out,
+		"not learned again")
 }
 
 func TestRememberedJSONKeepsItsNames(t *testing.T) {
 	t.Parallel()
-	encoded, err := json.Marshal(exchange.Remembered{MemoryIDs: []string{"m"}, Facts: &[]schema.FactOutcome{{Warnings: []string{}}}})
+	encoded, err := json.Marshal(exchange.Remembered{MemoryIDs: []string{"m"},
+		Facts: &[]schema.FactOutcome{{Warnings: []string{}}}})
 	require.NoError(t, err)
 	for _, name := range []string{`"workflow_id"`, `"run_id"`, `"memory_ids":["m"]`, `"deduped":false`,
 		`"facts":[{"content"`, `"category"`,

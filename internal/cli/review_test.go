@@ -37,7 +37,8 @@ func (c *cli) showReview(id string) memories.ShownReview {
 func (c *cli) decision(code int, verb string, args ...string) []memories.Reviewed {
 	c.t.Helper()
 	var p app.Page[memories.Reviewed]
-	c.run(append([]string{"review", verb, "--json", "--reason", "she told me herself", "--by", "operator:rita"}, args...)...).is(code).json(&p)
+	c.run(append([]string{"review", verb, "--json", "--reason", "she told me herself", "--by", "operator:rita"},
+		args...)...).is(code).json(&p)
 	return p.Items
 }
 
@@ -56,7 +57,8 @@ func (c *cli) preference(who string) schema.ReviewItem {
 	item := c.reviews("--limit", "1").Items[0]
 	require.Equal(c.t, who+" prefers Rust for backend services.", item.Fact)
 	// The review that was started for it may not have opened yet.
-	require.Eventually(c.t, func() bool { return !c.showReview(item.ProposalID).ExpiresAt.IsZero() }, time.Minute, 50*time.Millisecond)
+	require.Eventually(c.t, func() bool { return !c.showReview(item.ProposalID).ExpiresAt.IsZero() }, time.Minute,
+		50*time.Millisecond)
 	return item
 }
 
@@ -71,7 +73,8 @@ func TestReviewCommand(t *testing.T) {
 
 	// Both sides, why it waits, and until when.
 	shown := c.showReview(id)
-	require.Equal(t, []any{schema.ProposalBlocked, schema.ActionUpdate, 1}, []any{shown.State, shown.Action, shown.TargetVersion})
+	require.Equal(t, []any{schema.ProposalBlocked, schema.ActionUpdate, 1},
+		[]any{shown.State, shown.Action, shown.TargetVersion})
 	require.Equal(t, "Dana prefers Go for backend services.", shown.TargetNow.Content)
 	require.Equal(t, item.TargetID, shown.TargetNow.ID)
 	require.NotEmpty(t, shown.Reason)
@@ -95,7 +98,8 @@ func TestReviewCommand(t *testing.T) {
 	require.Contains(t, stale[0].Why, "version 2, not 1")
 	require.Contains(t, c.run("review", "approve", id, "--reason", "r").is(app.ExitConflict).err, "version_conflict")
 	require.Contains(t, c.run("review", "show", id).is(app.ExitOK).out, "version 2, active")
-	require.Equal(t, schema.ReviewVersionConflict, c.decision(app.ExitConflict, "approve", id, "--target-version", "7")[0].Status)
+	require.Equal(t, schema.ReviewVersionConflict,
+		c.decision(app.ExitConflict, "approve", id, "--target-version", "7")[0].Status)
 	require.Len(t, c.reviews().Items, 1, "it waits on")
 
 	r := c.decision(app.ExitOK, "approve", id, "--target-version", "2", "--operation-id", "op-1")[0]
@@ -126,7 +130,8 @@ func TestReviewCommand(t *testing.T) {
 	require.Empty(t, c.reviews().Items)
 	decided := c.reviews("--state", "decided").Items
 	require.Len(t, decided, 1)
-	require.Equal(t, []string{"operator:rita", "she told me herself"}, []string{decided[0].ReviewedBy, decided[0].ReviewReason})
+	require.Equal(t, []string{"operator:rita", "she told me herself"},
+		[]string{decided[0].ReviewedBy, decided[0].ReviewReason})
 	require.Contains(t, c.run("review", "show", id).is(app.ExitOK).out, "operator:rita")
 }
 
@@ -157,7 +162,8 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	for _, r := range rows {
 		status = append(status, r.Status)
 	}
-	require.Equal(t, []schema.ReviewStatus{schema.ReviewRejected, schema.ReviewNotFound, schema.ReviewRejected, schema.ReviewDecided}, status)
+	require.Equal(t, []schema.ReviewStatus{schema.ReviewRejected, schema.ReviewNotFound, schema.ReviewRejected,
+		schema.ReviewDecided}, status)
 	o := c.run("review", "approve", ids[2], ids[3], "--by", "human:dana").is(app.ExitOK)
 	require.Equal(t, "approved by human:dana", c.showReview(ids[2]).ReviewReason,
 		"a decision needs no reason on the command line")
@@ -180,25 +186,30 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 		{Tenant: mine.Tenant, Agent: "stranger"}} {
 		c.cfg.Principal = stranger
 		require.Empty(t, c.reviews("--state", "all").Items)
-		require.Contains(t, c.run("review", "show", ids[4], "--json").is(app.ExitNotFound).problem().Message, "not found")
+		require.Contains(t, c.run("review", "show", ids[4], "--json").is(app.ExitNotFound).problem().Message,
+			"not found")
 		require.Equal(t, schema.ReviewNotFound, c.decision(app.ExitNotFound, "approve", ids[4])[0].Status)
 		require.Equal(t, schema.ReviewNotFound, c.decision(app.ExitNotFound, "reject", ids[4])[0].Status)
 	}
 	c.cfg.Principal = mine
 	require.Equal(t, schema.ProposalBlocked, c.showReview(ids[4]).State)
 	c.run("review", "show", uuid.NewString()).is(app.ExitNotFound)
-	require.Contains(t, c.run("review", "approve", uuid.NewString(), "--reason", "r").is(app.ExitNotFound).out, "not_found")
+	require.Contains(t, c.run("review", "approve", uuid.NewString(), "--reason", "r").is(app.ExitNotFound).out,
+		"not_found")
 
 	for _, test := range []struct {
 		field string
 		args  []string
 	}{
-		{"id", []string{"show", "x"}}, {"state", []string{"list", "--state", "odd"}}, {"limit", []string{"list", "--limit", "0"}}, {"limit", []string{"list", "--limit", "501"}},
+		{"id", []string{"show", "x"}}, {"state", []string{"list", "--state", "odd"}},
+		{"limit", []string{"list", "--limit", "0"}}, {"limit", []string{"list", "--limit", "501"}},
 		{"before", []string{"list", "--before", "x"}}, {"reason", []string{"reject", ids[4], "--reason", " "}},
-		{"proposal_id", []string{"approve", ids[4], "x", "--reason", "r"}}, {"target_version", []string{"approve", ids[4], "--reason", "r", "--target-version", "-1"}},
+		{"proposal_id", []string{"approve", ids[4], "x", "--reason", "r"}},
+		{"target_version", []string{"approve", ids[4], "--reason", "r", "--target-version", "-1"}},
 		{"target-version", []string{"approve", ids[4], uuid.NewString(), "--reason", "r", "--target-version", "2"}},
 	} {
-		require.Equal(t, test.field, c.run(append([]string{"review", "--json"}, test.args...)...).is(app.ExitUsage).problem().Fields[0].Field, test.args)
+		require.Equal(t, test.field, c.run(append([]string{"review", "--json"},
+			test.args...)...).is(app.ExitUsage).problem().Fields[0].Field, test.args)
 	}
 	require.Equal(t, schema.ProposalBlocked, c.showReview(ids[4]).State, "nothing is decided when one of them is bad")
 	c.run("review").is(app.ExitUsage)
@@ -209,7 +220,8 @@ func TestReviewsOfSeveralAndTheirPages(t *testing.T) {
 	run := api.ReviewWorkflowID(mine.Tenant, c.showReview(ids[4]).BatchID)
 	require.NoError(t, testkit.Temporal(t).TerminateWorkflow(t.Context(), run, "", "a careless operator"))
 	c.cfg.TaskQueue = "nobody-" + uuid.NewString()
-	require.Contains(t, c.run("review", "reject", ids[4], "--reason", "r", "--timeout", "2s").is(app.ExitUnavailable).err, "deciding again is harmless")
+	require.Contains(t, c.run("review", "reject", ids[4], "--reason", "r", "--timeout",
+		"2s").is(app.ExitUnavailable).err, "deciding again is harmless")
 	require.NoError(t, testkit.Temporal(t).TerminateWorkflow(t.Context(), run, "", "nobody takes it"))
 }
 
@@ -224,7 +236,8 @@ func TestContradictionsCommand(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Decider = adding{d.Brain.Decider} }))
 	golang := c.putFact("go")
-	r := c.revise(app.ExitOK, "contest", golang, "--object", "python", "--evidence", "human=Mia", "--reason", "she said both")
+	r := c.revise(app.ExitOK, "contest", golang, "--object", "python", "--evidence", "human=Mia", "--reason",
+		"she said both")
 	python := r.Created[0]
 	c.remember("I live in Lisbon.", "--source-kind", "user_input", "--speaker", "Dana")
 	c.remember("I live in Porto.", "--source-kind", "user_input", "--speaker", "Dana")
@@ -263,13 +276,17 @@ func TestContradictionsCommand(t *testing.T) {
 		c.contradictions("--limit", "1", "--before", second.Next))
 	require.Contains(t, c.run("contradictions", "--limit", "1").is(app.ExitOK).out, "more: --before "+first.Next)
 	require.Empty(t, c.contradictions("--agent", "stranger").Items)
-	require.Equal(t, "before", c.run("contradictions", "--before", "x", "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "limit", c.run("contradictions", "--limit", "0", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "before", c.run("contradictions", "--before", "x",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "limit", c.run("contradictions", "--limit", "0",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 
 	// What is settled is none any more.
-	c.revise(app.ExitOK, "resolve", golang, python, "--winner", python, "--evidence", "human=Mia", "--reason", "she decided")
+	c.revise(app.ExitOK, "resolve", golang, python, "--winner", python, "--evidence", "human=Mia", "--reason",
+		"she decided")
 	require.Equal(t, []schema.Contradiction{proposal}, c.contradictions().Items)
 	c.decision(app.ExitOK, "approve", proposal.ProposalID)
 	require.Empty(t, c.contradictions().Items)
-	require.Equal(t, []string{"Dana lives in Porto.", "user prefers language python"}, contents(c.list("--type", "semantic")))
+	require.Equal(t, []string{"Dana lives in Porto.", "user prefers language python"},
+		contents(c.list("--type", "semantic")))
 }

@@ -23,8 +23,9 @@ func (c *cli) revise(code int, args ...string) memories.Revised {
 // putFact puts a record that states a preference and returns its id.
 func (c *cli) putFact(object string) string {
 	c.t.Helper()
-	path := writeFile(c.t, `{"type":"semantic","confidence":0.9,"tags":["lang"],"payload":{"kind":"semantic","subject":"user","predicate":"prefers_language","object":"`+
-		object+`","validity":{"mode":"global"}}}`)
+	path := writeFile(c.t,
+		`{"type":"semantic","confidence":0.9,"tags":["lang"],"payload":{"kind":"semantic","subject":"user","predicate":"prefers_language","object":"`+
+			object+`","validity":{"mode":"global"}}}`)
 	var p exchange.Put
 	c.run("put", path, "--json").is(app.ExitOK).json(&p)
 	return p.Items[0].ID
@@ -44,7 +45,8 @@ func TestReviseCommand(t *testing.T) {
 	require.Contains(t, rust.Content, "rust")
 	require.Equal(t, []string{"lang"}, rust.Tags)
 	require.InDelta(t, 0.8, rust.Confidence, 0)
-	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "Mia"}, {Kind: "event", Ref: "evt://4=2"}}, rust.Provenance.Sources)
+	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "Mia"}, {Kind: "event", Ref: "evt://4=2"}},
+		rust.Provenance.Sources)
 	require.Equal(t, golang, rust.Supersedes)
 
 	r = run(app.ExitConflict, "retract", golang+"@1")
@@ -78,9 +80,11 @@ func TestReviseCommand(t *testing.T) {
 	require.Equal(t, merged.ID, r.Record.ID)
 	require.Equal(t, merged.ID, c.get(again).SupersededBy)
 
-	path := writeFile(t, `{"type":"semantic","confidence":0.5,"content":"Mia drinks water.","payload":{"kind":"semantic","subject":"Mia","predicate":"states","object":"Mia drinks water.","validity":{"mode":"global"}}}`)
+	path := writeFile(t,
+		`{"type":"semantic","confidence":0.5,"content":"Mia drinks water.","payload":{"kind":"semantic","subject":"Mia","predicate":"states","object":"Mia drinks water.","validity":{"mode":"global"}}}`)
 	r = run(app.ExitOK, "supersede", merged.ID, "--with", path, "--operation-id", "op-7")
-	require.Equal(t, r.Created, run(app.ExitOK, "supersede", merged.ID+"@2", "--with", path, "--operation-id", "op-7").Created, "the same operation has the first result")
+	require.Equal(t, r.Created, run(app.ExitOK, "supersede", merged.ID+"@2", "--with", path, "--operation-id",
+		"op-7").Created, "the same operation has the first result")
 	o := c.run(append([]string{"revise", "retract", r.Created[0]}, why...)...).is(app.ExitOK)
 	require.Contains(t, o.out, "retract: applied")
 	require.Contains(t, o.out, "retracted")
@@ -93,14 +97,22 @@ func TestReviseCommand(t *testing.T) {
 	require.Contains(t, run2("retract", uuid.NewString()).is(app.ExitNotFound).err, "not found")
 	require.Equal(t, app.ExitNotFound, run2("retract", uuid.NewString()+"@1").code)
 	for field, args := range map[string][]string{
-		"targets[0].id": {"retract", "x"}, "record": {"supersede", left}, "targets": {"merge", left, "--content", "x"}, "by": {"supersede", left, "--by", "x"},
-		"conditions": {"fork", left, "--object", "x", "--conditions", "{"}, "object": {"supersede", left, "--by", left, "--object", "x"}, "valid_from": {"fork", left, "--object", "x", "--valid-from", "noon"},
-		"confidence": {"supersede", left, "--with", path, "--confidence", "1"}, "winner": {"resolve", left, "--winner", golang},
+		"targets[0].id": {"retract", "x"}, "record": {"supersede", left}, "targets": {"merge", left, "--content", "x"},
+		"by":             {"supersede", left, "--by", "x"},
+		"conditions":     {"fork", left, "--object", "x", "--conditions", "{"},
+		"object":         {"supersede", left, "--by", left, "--object", "x"},
+		"valid_from":     {"fork", left, "--object", "x", "--valid-from", "noon"},
+		"confidence":     {"supersede", left, "--with", path, "--confidence", "1"},
+		"winner":         {"resolve", left, "--winner", golang},
 		"record.payload": {"supersede", left, "--with", writeFile(t, `{"type":"semantic","confidence":1}`)},
 	} {
 		require.Equal(t, field, run2(args...).is(app.ExitUsage).problem().Fields[0].Field, "%v", args)
 	}
-	require.Equal(t, "evidence", c.run("revise", "retract", left, "--reason", "x", "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "evidence[0]", c.run("revise", "retract", left, "--reason", "x", "--evidence", "x", "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "reason", c.run("revise", "retract", left, "--evidence", "event=x", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "evidence", c.run("revise", "retract", left, "--reason", "x",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "evidence[0]",
+		c.run("revise", "retract", left, "--reason", "x", "--evidence", "x",
+			"--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "reason", c.run("revise", "retract", left, "--evidence", "event=x",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 }

@@ -26,10 +26,13 @@ func TestReviseCommandKeepsTheSentence(t *testing.T) {
 	require.Equal(t, "object", refused.Field)
 	require.Contains(t, refused.Problem, "--content")
 	require.Contains(t, refused.Problem, "--replace")
-	require.Equal(t, "object", revise(said, "--object", "Oslo", "--content", "Maya lives in Oslo.").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Contains(t, revise(said, "--object", "Oslo", "--replace", "Paris").is(app.ExitUsage).problem().Fields[0].Problem, "does not occur")
+	require.Equal(t, "object", revise(said, "--object", "Oslo", "--content",
+		"Maya lives in Oslo.").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Contains(t, revise(said, "--object", "Oslo", "--replace",
+		"Paris").is(app.ExitUsage).problem().Fields[0].Problem, "does not occur")
 	require.Equal(t, "replace", revise(said, "--replace", "Lyon").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "replace", revise(said, "--replace", "Lyon", "--content", "x").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "replace", revise(said, "--replace", "Lyon", "--content",
+		"x").is(app.ExitUsage).problem().Fields[0].Field)
 	require.Equal(t, "Maya lives in Lyon and works at Acme.", c.get(said).Content)
 	require.Empty(t, c.get(said).SupersededBy)
 	var r memories.Revised
@@ -43,8 +46,10 @@ func TestReviseCommandKeepsTheSentence(t *testing.T) {
 	// A triple: its object is found in the sentence once, or else the sentence is asked for.
 	triple := func(content string) string {
 		var p exchange.Put
-		c.run("put", writeFile(t, `{"type":"semantic","confidence":0.9,"content":"`+content+`","payload":{"kind":"semantic","subject":"Ben","predicate":"`+
-			"lives_in"+`","object":"Lyon","cardinality":"many","validity":{"mode":"global"}}}`), "--json").is(app.ExitOK).json(&p)
+		c.run("put", writeFile(t, `{"type":"semantic","confidence":0.9,"content":"`+content+
+			`","payload":{"kind":"semantic","subject":"Ben","predicate":"`+
+			"lives_in"+`","object":"Lyon","cardinality":"many","validity":{"mode":"global"}}}`),
+			"--json").is(app.ExitOK).json(&p)
 		return p.Items[0].ID
 	}
 	revise(triple("Ben lives in Lyon and works at Acme."), "--object", "Oslo").is(app.ExitOK).json(&r)

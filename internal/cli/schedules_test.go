@@ -19,7 +19,8 @@ func TestSchedulesCommands(t *testing.T) {
 	t.Parallel()
 	address := testkit.TemporalAddress(t)
 	namespace := testkit.NewNamespace(t, address)
-	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t), testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }), nil)
+	h := testkit.NewHarnessAt(t, testkit.DatabaseURL(t),
+		testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace }), nil)
 	c := newCLI(t, h)
 	c.cfg.Namespace, c.cfg.TemporalEnv = namespace, temporalAt(address, namespace)
 
@@ -38,13 +39,19 @@ func TestSchedulesCommands(t *testing.T) {
 	}
 	quiet := writeFile(t, quietSchedules)
 	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
-	require.Equal(t, "decay created, retention created, sync_index created, drift created, topics created, consolidation created", outcomes())
+	require.Equal(t,
+		"decay created, retention created, sync_index created, drift created, topics created, consolidation created",
+		outcomes())
 	c.run("schedules", "apply", "--json", quiet).is(app.ExitOK).json(&applied)
-	require.Equal(t, "decay unchanged, retention unchanged, sync_index unchanged, drift unchanged, topics unchanged, consolidation unchanged", outcomes())
+	require.Equal(t,
+		"decay unchanged, retention unchanged, sync_index unchanged, drift unchanged, topics unchanged, "+
+			"consolidation unchanged", outcomes())
 	c.runWith(context.Background(), "schedules: [{name: drift, every: 48h}]", "schedules", "apply", "--json",
 		"-").is(app.ExitOK).json(&applied)
 	require.Equal(t, "drift updated", outcomes())
-	require.Equal(t, "schedules[0].every", c.run("schedules", "apply", "--json", writeFile(t, "schedules: [{name: drift, every: often}]")).is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "schedules[0].every",
+		c.run("schedules", "apply", "--json",
+			writeFile(t, "schedules: [{name: drift, every: often}]")).is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("schedules", "apply", "/nowhere/schedules.yaml").is(app.ExitUsage)
 
 	for _, name := range []string{"dream", "day"} { // only what exists is offered
@@ -58,12 +65,14 @@ func TestSchedulesCommands(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil))
-	for _, name := range []string{"decay", "retention", "drift", "topics", "consolidation"} { // each starts what the worker has, with an input that it takes
+	// each starts what the worker has, with an input that it takes
+	for _, name := range []string{"decay", "retention", "drift", "topics", "consolidation"} {
 		c.run("schedules", "trigger", name, "--json").is(app.ExitOK).json(&run)
 		require.NoError(t, h.Temporal.GetWorkflow(ctx, run.WorkflowID, "").Get(ctx, nil), name)
 	}
 
-	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--reason", strings.Repeat("x", 501), "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "reason", c.run("schedules", "pause", "retention", "--reason", strings.Repeat("x", 501),
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	require.Contains(t, c.run("schedules", "pause", "retention").is(app.ExitOK).out,
 		"retention is paused: paused by hand (operator")
 	c.run("schedules", "resume", "retention").is(app.ExitOK)
@@ -98,6 +107,7 @@ func TestSchedulesCommands(t *testing.T) {
 	require.Equal(t, 1, done.Runs)
 	for field, args := range map[string][]string{"from": {"drift"},
 		"to": {"drift", "--from", "2026-01-01", "--to", "2999-01-01"}, "name": {"dream", "--from", "2026-01-01"}} {
-		require.Equal(t, field, c.run(append([]string{"schedules", "backfill", "--json"}, args...)...).is(app.ExitUsage).problem().Fields[0].Field)
+		require.Equal(t, field, c.run(append([]string{"schedules", "backfill", "--json"},
+			args...)...).is(app.ExitUsage).problem().Fields[0].Field)
 	}
 }

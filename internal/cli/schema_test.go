@@ -52,13 +52,15 @@ func TestSchemaValidate(t *testing.T) {
 		lines = append(lines, encoded)
 	}
 	var report operate.Validated
-	c.run("schema", "validate", "--json", writeFile(t, "\ufeff"+string(bytes.Join(lines, []byte("\r\n\n"))))).is(app.ExitOK).json(&report)
+	c.run("schema", "validate", "--json",
+		writeFile(t, "\ufeff"+string(bytes.Join(lines, []byte("\r\n\n"))))).is(app.ExitOK).json(&report)
 	require.Equal(t, operate.Validated{Records: 5, Invalid: []exchange.LineError{}}, report)
 
 	var pretty bytes.Buffer
 	require.NoError(t, json.Indent(&pretty, lines[2], "", "  "))
 	for _, text := range []string{string(lines[2]), pretty.String(), "\n\n" + pretty.String() + "\n"} {
-		require.Contains(t, c.runWith(t.Context(), text, "schema", "validate", "-").is(app.ExitOK).out, "1 of 1 records valid")
+		require.Contains(t, c.runWith(t.Context(), text, "schema", "validate", "-").is(app.ExitOK).out,
+			"1 of 1 records valid")
 	}
 
 	spoilt := strings.Replace(string(lines[2]), `"confidence":`, `"certainty":"secretvalue","confidence":7,"x":`, 1)
@@ -84,8 +86,10 @@ func TestSchemaValidate(t *testing.T) {
 	require.NotContains(t, o.out+o.err, "secretvalue")
 	o = c.runWith(t.Context(), "{\n  \"id\": \"secretvalue\n}", "schema", "validate", "-").is(app.ExitUsage)
 	require.Contains(t, o.out, "line 1: (json): is not valid JSON")
-	require.Contains(t, c.runWith(t.Context(), strings.Repeat("[", 5_000_000), "schema", "validate", "-").is(app.ExitUsage).out, "line 1: (json): must be at most")
+	require.Contains(t, c.runWith(t.Context(), strings.Repeat("[", 5_000_000), "schema", "validate",
+		"-").is(app.ExitUsage).out, "line 1: (json): must be at most")
 
-	require.Equal(t, "file", c.runWith(t.Context(), " \n\n", "schema", "validate", "-", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "file", c.runWith(t.Context(), " \n\n", "schema", "validate", "-",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.run("schema", "validate", "/nowhere/at/all").is(app.ExitUsage)
 }

@@ -48,8 +48,10 @@ func TestSessionCommands(t *testing.T) {
 	context := c.run("context", "run/monday").is(app.ExitOK)
 	require.Contains(t, context.out, "Task:")
 	require.Contains(t, context.out, "read the log")
-	require.NotContains(t, c.run("context", "run/monday", "--agent", "another").is(app.ExitOK).out, "Task:", "it is another's")
-	require.NotContains(t, c.run("context", "run/tuesday").is(app.ExitOK).out, "Task:", "its session is on another stream")
+	require.NotContains(t, c.run("context", "run/monday", "--agent", "another").is(app.ExitOK).out, "Task:",
+		"it is another's")
+	require.NotContains(t, c.run("context", "run/tuesday").is(app.ExitOK).out, "Task:",
+		"its session is on another stream")
 	require.Contains(t, c.run("context", "run/tuesday", "--session", "monday").is(app.ExitOK).out, "read the log")
 
 	require.Contains(t, c.run("session", "list", "--open").is(app.ExitOK).out, "monday")
@@ -75,7 +77,8 @@ func TestSessionCommands(t *testing.T) {
 	require.Contains(t, c.run("session", "list", "--agent", "another", "--every-agent").is(app.ExitOK).out, "tuesday")
 }
 
-// Erasing events lists the episode that tells of them. With --everywhere the text is in no memory either, and the receipt
+// Erasing events lists the episode that tells of them. With --everywhere the text is in no memory either, and the
+// receipt
 // says so.
 func TestEraseEventsEverywhere(t *testing.T) {
 	t.Parallel()
@@ -84,13 +87,15 @@ func TestEraseEventsEverywhere(t *testing.T) {
 	day := workDay + `{"id": "w4", "kind": "user.injected", "payload": {"text": "` + secret + `"}}`
 	c.runWith(t.Context(), day, "session", "record", "monday", "-", "--outcome", "failure").is(app.ExitOK)
 	holding := func() []string {
-		return testkit.Strings(t, testkit.Owner(t, c.cfg.DatabaseURL), `SELECT id::text FROM memories WHERE payload::text LIKE '%canary sings%' OR content LIKE '%canary sings%'
+		return testkit.Strings(t, testkit.Owner(t, c.cfg.DatabaseURL),
+			`SELECT id::text FROM memories WHERE payload::text LIKE '%canary sings%' OR content LIKE '%canary sings%'
 			UNION SELECT memory_id::text FROM memory_history h WHERE h::text LIKE '%canary sings%'`)
 	}
 	episode := holding()
 	require.Len(t, episode, 1)
 
-	require.Equal(t, "reason", c.run("events", "erase", "w4", "--everywhere", "--yes", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "reason", c.run("events", "erase", "w4", "--everywhere", "--yes",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	var out record.EraseResult
 	c.run("events", "erase", "w4", "--yes", "--json").is(app.ExitOK).json(&out)
 	require.Equal(t, episode, out.Episodes)
@@ -102,7 +107,8 @@ func TestEraseEventsEverywhere(t *testing.T) {
 	require.Equal(t, episode, all.Receipt.IDs)
 	require.Empty(t, all.Episodes)
 	require.Empty(t, holding())
-	require.Contains(t, c.run("events", "replay", "run/monday").is(app.ExitOK).out, "Two tests fail.", "the other events are there")
+	require.Contains(t, c.run("events", "replay", "run/monday").is(app.ExitOK).out, "Two tests fail.",
+		"the other events are there")
 }
 
 // What is wrong is said in one line, by field.
@@ -112,14 +118,17 @@ func TestSessionCommandsRefuse(t *testing.T) {
 	require.Contains(t, c.run("session", "show", "none").is(app.ExitNotFound).err, "no such session")
 	require.Contains(t, c.run("session", "working", "none").is(app.ExitNotFound).err, "no such session")
 	c.run("session", "close", "none").is(app.ExitNotFound)
-	require.Equal(t, "outcome", c.run("session", "close", "none", "--outcome", "great", "--json").is(app.ExitUsage).problem().Fields[0].Field)
-	require.Equal(t, "stream", c.run("session", "show", "none", "--stream", "none", "--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "outcome", c.run("session", "close", "none", "--outcome", "great",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "stream", c.run("session", "show", "none", "--stream", "none",
+		"--json").is(app.ExitUsage).problem().Fields[0].Field)
 	c.runWith(t.Context(), "not json", "session", "append", "x", "-").is(app.ExitUsage)
 	require.Contains(t, c.runWith(t.Context(), "", "session", "append", "x", "-").is(app.ExitOK).out,
 		"0 events appended", "as of mneme events append")
 	c.runWith(t.Context(), "", "session", "record", "x", "-").is(app.ExitUsage)
-	require.Equal(t, "settings.idle_seconds", c.runWith(t.Context(), workDay, "session", "append", "x", "-", "--idle-seconds", "-1", "--json").
-		is(app.ExitUsage).problem().Fields[0].Field)
+	require.Equal(t, "settings.idle_seconds",
+		c.runWith(t.Context(), workDay, "session", "append", "x", "-", "--idle-seconds", "-1", "--json").
+			is(app.ExitUsage).problem().Fields[0].Field)
 	wrong := `{"id": "b1", "stream": "run/other", "kind": "agent.spoke", "payload": {"text": "Hi"}}`
 	require.Contains(t, c.runWith(t.Context(), wrong, "session", "append", "x", "-").is(app.ExitUsage).err, "stream")
 }

@@ -42,7 +42,8 @@ func TestRememberNamesPostgres(t *testing.T) {
 	require.Less(t, time.Since(began), 15*time.Second)
 	message := o.problem().Message
 	require.Contains(t, message, "Postgres does not answer")
-	require.Contains(t, message, "the request is durable in Temporal and goes on when Postgres takes it (workflow ingest/")
+	require.Contains(t, message,
+		"the request is durable in Temporal and goes on when Postgres takes it (workflow ingest/")
 	require.NotContains(t, message, "worker")
 }
 

@@ -64,8 +64,9 @@ func TestStatsCharts(t *testing.T) {
 	require.Empty(t, operate.Charts{}.Bar(1, 1))
 
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m := admin.TenantMetrics{Live: 4, Salience: [admin.SalienceBuckets]int64{1, 0, 3}, Due: admin.MaxDueCounted, OldestDue: &now,
-		Judged: admin.Spans{Day: 4, Week: 4}, Useful: admin.Spans{Day: 3, Week: 3}}
+	m := admin.TenantMetrics{Live: 4, Salience: [admin.SalienceBuckets]int64{1, 0, 3}, Due: admin.MaxDueCounted,
+		OldestDue: &now,
+		Judged:    admin.Spans{Day: 4, Week: 4}, Useful: admin.Spans{Day: 3, Week: 3}}
 	s := operate.StatsOf("t", now, m, admin.TenantDays{Days: []admin.DayMetrics{{Day: now, Retrievals: 3}}},
 		admin.SystemMetrics{})
 	draw := func(c operate.Charts) string {

@@ -29,7 +29,8 @@ func TestTopicsCommand(t *testing.T) {
 	require.Contains(t, show("topics", "list"), "never answered")
 	require.Contains(t, show("topics", "refresh", topic.ID), "answered: ")
 	require.Contains(t, show("topics", "refresh", topic.ID), "fresh: ")
-	require.Contains(t, show("topics", "show", topic.ID), "- The billing service is owned by the payments team.\n    "+owner)
+	require.Contains(t, show("topics", "show", topic.ID),
+		"- The billing service is owned by the payments team.\n    "+owner)
 	c.remember("The billing service is deployed on Tuesdays.")
 	require.Contains(t, show("topics", "refresh", "--all"), "1 answered")
 	require.Contains(t, show("topics", "show", topic.ID, "--history"), "answer 1, as of")

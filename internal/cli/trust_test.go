@@ -19,7 +19,8 @@ func TestTrustFlags(t *testing.T) {
 	id := c.list("--max-sensitivity", "high", "--authenticated").Items[0].ID
 	whole := []string{"--max-sensitivity", "high", "--authenticated"}
 
-	require.Empty(t, c.recall("when does the vault open", "--max-sensitivity", "high").Results, "high needs authentication")
+	require.Empty(t, c.recall("when does the vault open", "--max-sensitivity", "high").Results,
+		"high needs authentication")
 	require.Contains(t, c.run("recall", "vault", "--max-sensitivity", "high").is(app.ExitOK).err,
 		"shown up to medium: unauthenticated")
 	require.NotEmpty(t, c.recall(append(whole, "when does the vault open")...).Results)
@@ -34,11 +35,14 @@ func TestTrustFlags(t *testing.T) {
 	require.Empty(t, c.recall(append(whole, "vault")...).Results)
 	require.Contains(t, c.run(append([]string{"recall", "vault"}, whole...)...).is(app.ExitOK).err, "unproven")
 	c.run(append([]string{"get", id}, whole...)...).is(app.ExitNotFound)
-	token := strings.TrimSpace(c.run("trust", "sign", "--authenticated", "--max-sensitivity", "high", "--trust-scope", "ops", "--expires", "10m").is(app.ExitOK).out)
+	token := strings.TrimSpace(c.run("trust", "sign", "--authenticated", "--max-sensitivity", "high", "--trust-scope",
+		"ops", "--expires", "10m").is(app.ExitOK).out)
 	found := c.recall("vault", "--max-sensitivity", "high", "--trust-token", token)
 	require.NotEmpty(t, found.Results)
-	require.Equal(t, &schema.TrustMeta{Authenticated: true, MaxSensitivity: schema.SensitivityHigh, Scopes: []string{"ops"}}, found.Meta.Trust)
-	require.Empty(t, c.recall("vault", "--max-sensitivity", "high", "--trust-token", token, "--agent", "another").Results)
+	require.Equal(t, &schema.TrustMeta{Authenticated: true, MaxSensitivity: schema.SensitivityHigh,
+		Scopes: []string{"ops"}}, found.Meta.Trust)
+	require.Empty(t, c.recall("vault", "--max-sensitivity", "high", "--trust-token", token, "--agent",
+		"another").Results)
 	c.run("get", id, "--max-sensitivity", "high", "--trust-token", token).is(app.ExitOK)
 
 	// A policy says what is shown of it otherwise.
@@ -49,7 +53,8 @@ func TestTrustFlags(t *testing.T) {
 		require.Empty(t, r.Content)
 	}
 	require.NotEmpty(t, c.recall("vault", "--type", "semantic", "--type", "episodic").Results)
-	require.Equal(t, schema.SensitivityLow, c.recall("vault", "--environment", "Kiosk", "--trust-token", token).Meta.Trust.MaxSensitivity)
+	require.Equal(t, schema.SensitivityLow,
+		c.recall("vault", "--environment", "Kiosk", "--trust-token", token).Meta.Trust.MaxSensitivity)
 }
 
 func TestTrustSignAndVerify(t *testing.T) {
@@ -65,9 +70,11 @@ func TestTrustSignAndVerify(t *testing.T) {
 	c.run("trust", "verify", out.Token, "--json").is(app.ExitOK).json(&back)
 	out.Token = ""
 	require.Equal(t, out, back)
-	require.Contains(t, c.run("trust", "verify", c.run("trust", "sign").is(app.ExitOK).out).is(app.ExitOK).out, "medium")
+	require.Contains(t, c.run("trust", "verify", c.run("trust", "sign").is(app.ExitOK).out).is(app.ExitOK).out,
+		"medium")
 	c.run("trust", "verify", "mt1.x.y").is(app.ExitConflict)
-	for _, args := range [][]string{{"--expires", "0s"}, {"--expires", "8000h"}, {"--max-sensitivity", "all"}, {"--agent", ""}} {
+	for _, args := range [][]string{{"--expires", "0s"}, {"--expires", "8000h"}, {"--max-sensitivity", "all"},
+		{"--agent", ""}} {
 		c.run(append([]string{"trust", "sign"}, args...)...).is(app.ExitUsage)
 	}
 }

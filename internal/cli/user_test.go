@@ -49,7 +49,8 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 	require.Contains(t, seen(maya, "opening hours"), "", "what is the agent's is for all of its users")
 	require.NotContains(t, seen(agent, "who lives in Lyon"), "user/maya")
 	require.Equal(t, []string{""}, seen(agent, "opening hours"))
-	require.Contains(t, seen(agent.as(func(p *schema.Principal) { p.Scope = "user/maya" }), "who lives in Lyon"), "user/maya", "the agent asks for a scope")
+	require.Contains(t, seen(agent.as(func(p *schema.Principal) { p.Scope = "user/maya" }), "who lives in Lyon"),
+		"user/maya", "the agent asks for a scope")
 
 	answer := maya.recall("who lives in Lyon")
 	tom.run("feedback", answer.RetrievalID, "--outcome", "success").is(app.ExitNotFound)
@@ -92,9 +93,11 @@ func TestUsersOnTheCommandLine(t *testing.T) {
 func TestUserAndScopeTogetherAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewIdleHarness(t, testkit.DatabaseURL(t), nil, nil))
-	for _, command := range [][]string{{"remember", "x"}, {"recall", "x"}, {"list"}, {"get", uuid.NewString()}, {"export"}} {
+	for _, command := range [][]string{{"remember", "x"}, {"recall", "x"}, {"list"}, {"get", uuid.NewString()},
+		{"export"}} {
 		body := c.run(append(command, "--user", "maya", "--scope", "kitchen", "--json")...).is(app.ExitUsage).problem()
-		require.Equal(t, []schema.FieldError{{Field: "principal.scope", Problem: "must be empty where principal.user is given: a user has the scope user/<name>"}}, body.Fields)
+		require.Equal(t, []schema.FieldError{{Field: "principal.scope",
+			Problem: "must be empty where principal.user is given: a user has the scope user/<name>"}}, body.Fields)
 		body = c.run(append(command, "--user", "maya/tom", "--json")...).is(app.ExitUsage).problem()
 		require.Equal(t, "principal.user", body.Fields[0].Field)
 	}

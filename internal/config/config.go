@@ -62,10 +62,11 @@ type Config struct {
 	Brain       string // rules or openai
 	Embedder    string // hash, local or openai
 	OpenAI      openai.Config
-	Local       local.Config    // the prefixes are for openai too
-	EmbedCache  int             // vectors remembered in the process; 0 for none
-	Concurrency int             // model calls at once in the process; recalls do not count
-	Gate        *inference.Gate // of that many, which NewBrain puts before an endpoint; nil, as Load leaves it, for none
+	Local       local.Config // the prefixes are for openai too
+	EmbedCache  int          // vectors remembered in the process; 0 for none
+	Concurrency int          // model calls at once in the process; recalls do not count
+	// of that many, which NewBrain puts before an endpoint; nil, as Load leaves it, for none
+	Gate *inference.Gate
 
 	Reranker       string        // off, embedding or model
 	RerankTop      int           // candidates that it reads
@@ -123,21 +124,24 @@ func Load() (Config, error) {
 		Principal: schema.Principal{
 			Tenant: e.text("MNEME_TENANT", "default"), Agent: e.text("MNEME_AGENT", "default"),
 			Project: e.text("MNEME_PROJECT", ""),
-			Scope:   e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""), User: e.text("MNEME_USER", ""),
+			Scope:   e.text("MNEME_SCOPE", ""), PolicyGroup: e.text("MNEME_POLICY_GROUP", ""),
+			User: e.text("MNEME_USER", ""),
 		},
 		Brain:    e.choice("MNEME_BRAIN", "rules", "openai"),
 		Embedder: e.choice("MNEME_EMBEDDER", "hash", "static", "local", "openai"),
 		OpenAI: openai.Config{
 			BaseURL: e.text("MNEME_OPENAI_BASE_URL", ""), APIKey: e.text("MNEME_OPENAI_API_KEY", ""),
-			ChatModel: e.text("MNEME_OPENAI_CHAT_MODEL", ""), EmbeddingModel: e.text("MNEME_OPENAI_EMBEDDING_MODEL", ""),
+			ChatModel:           e.text("MNEME_OPENAI_CHAT_MODEL", ""),
+			EmbeddingModel:      e.text("MNEME_OPENAI_EMBEDDING_MODEL", ""),
 			EmbeddingDimensions: e.number("MNEME_OPENAI_EMBEDDING_DIMENSIONS", 0),
 			Timeout:             time.Duration(modelSeconds) * time.Second,
 		},
 		Local: local.Config{
 			Dir: e.text("MNEME_EMBED_MODEL_DIR", ""), Model: e.text("MNEME_EMBED_MODEL", ""),
-			Graph:       e.text("MNEME_EMBED_ONNX_FILE", ""),
-			Pooling:     e.text("MNEME_EMBED_POOLING", ""),
-			QueryPrefix: e.text("MNEME_EMBED_QUERY_PREFIX", ""), PassagePrefix: e.text("MNEME_EMBED_PASSAGE_PREFIX", ""),
+			Graph:         e.text("MNEME_EMBED_ONNX_FILE", ""),
+			Pooling:       e.text("MNEME_EMBED_POOLING", ""),
+			QueryPrefix:   e.text("MNEME_EMBED_QUERY_PREFIX", ""),
+			PassagePrefix: e.text("MNEME_EMBED_PASSAGE_PREFIX", ""),
 		},
 		EmbedCache:  e.number("MNEME_EMBED_CACHE", 4096),
 		Concurrency: e.number("MNEME_MODEL_CONCURRENCY", 4),

@@ -59,12 +59,16 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	clean(t)
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: api.TaskQueue, Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
-		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true, ReflectionVisibility: schema.VisibilityGlobal, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
-		Principal: schema.Principal{Tenant: "default", Agent: "default"}, Qdrant: config.QdrantSettings{Prefix: "mneme"},
+	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: api.TaskQueue,
+		Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
+		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true,
+		ReflectionVisibility: schema.VisibilityGlobal, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
+		Principal: schema.Principal{Tenant: "default", Agent: "default"},
+		Qdrant:    config.QdrantSettings{Prefix: "mneme"},
 		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexOff,
 			Hosted: eventindex.HostedConfig{Timeout: 5 * time.Second}}, Brain: "rules", Embedder: "hash",
-		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4, Policy: proposals.DefaultWritePolicy()}, c)
+		Reranker: "off", RerankTop: 20, RerankDeadline: 2 * time.Second, EmbedCache: 4096, Concurrency: 4,
+		Policy: proposals.DefaultWritePolicy()}, c)
 	brain, err := c.NewBrain(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, rank.HashModel, brain.Embedder.Model().Name)
@@ -74,24 +78,39 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	clean(t)
 	key := strings.Repeat("k", 32)
 	for name, value := range map[string]string{
-		"DATABASE_URL": "postgres://x", "MNEME_DB_MAX_CONNS": "3", "MNEME_ACTIVITY_SLOTS": "2", "MNEME_WORKFLOW_CACHE": "100", "MNEME_TASK_QUEUE": "q", "TEMPORAL_NAMESPACE": "n", "TEMPORAL_UI_URL": "http://ui", "MNEME_METRICS_TENANTS": "7", "MNEME_HEALTH_ADDR": ":1",
+		"DATABASE_URL": "postgres://x", "MNEME_DB_MAX_CONNS": "3", "MNEME_ACTIVITY_SLOTS": "2",
+		"MNEME_WORKFLOW_CACHE": "100", "MNEME_TASK_QUEUE": "q", "TEMPORAL_NAMESPACE": "n",
+		"TEMPORAL_UI_URL": "http://ui", "MNEME_METRICS_TENANTS": "7", "MNEME_HEALTH_ADDR": ":1",
 		"MNEME_READY_JOB_AGE": "5m", "MNEME_READY_INDEX_LAG": "0",
-		"MNEME_TENANT": "t", "MNEME_AGENT": "a", "MNEME_PROJECT": "p", "MNEME_SCOPE": "s", "MNEME_USER": "m", "MNEME_POLICY_GROUP": "g", "MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
-		"MNEME_OPENAI_BASE_URL": "http://m", "MNEME_OPENAI_API_KEY": "sk", "MNEME_OPENAI_CHAT_MODEL": "chat", "MNEME_OPENAI_EMBEDDING_MODEL": "emb",
-		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_OPENAI_TIMEOUT_SECONDS": "9", "MNEME_MODEL_CONCURRENCY": "2", "MNEME_MODE": "shadow",
-		"MNEME_EMBED_MODEL_DIR": "/m", "MNEME_EMBED_MODEL": "o/m", "MNEME_EMBED_ONNX_FILE": "x.onnx", "MNEME_EMBED_POOLING": "cls", "MNEME_EMBED_QUERY_PREFIX": "q: ",
+		"MNEME_TENANT": "t", "MNEME_AGENT": "a", "MNEME_PROJECT": "p", "MNEME_SCOPE": "s", "MNEME_USER": "m",
+		"MNEME_POLICY_GROUP": "g", "MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
+		"MNEME_OPENAI_BASE_URL": "http://m", "MNEME_OPENAI_API_KEY": "sk", "MNEME_OPENAI_CHAT_MODEL": "chat",
+		"MNEME_OPENAI_EMBEDDING_MODEL":      "emb",
+		"MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_OPENAI_TIMEOUT_SECONDS": "9", "MNEME_MODEL_CONCURRENCY": "2",
+		"MNEME_MODE":            "shadow",
+		"MNEME_EMBED_MODEL_DIR": "/m", "MNEME_EMBED_MODEL": "o/m", "MNEME_EMBED_ONNX_FILE": "x.onnx",
+		"MNEME_EMBED_POOLING": "cls", "MNEME_EMBED_QUERY_PREFIX": "q: ",
 		"MNEME_EMBED_PASSAGE_PREFIX": "p: ", "MNEME_EMBED_CACHE": "7",
-		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300", "MNEME_RECALL_WITH": "expand_query", "MNEME_RECALL_WITHOUT": "graph, facets,",
-		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_SUPERSEDE": "own", "MNEME_MIN_FACT_CONFIDENCE": "0.25", "MNEME_POLICY_FILE": "/p.yaml",
-		"MNEME_MEMORY_INDEX": "mem0", "MNEME_MEM0_URL": "https://m", "MNEME_MEM0_API_KEY": "secret", "MNEME_MEM0_ORG_ID": "o", "MNEME_MEM0_PROJECT_ID": "p", "MNEME_MEM0_TIMEOUT_SECONDS": "2",
-		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre", "MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
-		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50", "MNEME_LEARNING_TOKENS_PER_DAY": "9000", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0", "MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+		"MNEME_RERANKER": "model", "MNEME_RERANK_TOP": "5", "MNEME_RERANK_DEADLINE_MS": "300",
+		"MNEME_RECALL_WITH": "expand_query", "MNEME_RECALL_WITHOUT": "graph, facets,",
+		"MNEME_ALLOW_UPDATE_DELETE": "true", "MNEME_SUPERSEDE": "own", "MNEME_MIN_FACT_CONFIDENCE": "0.25",
+		"MNEME_POLICY_FILE":  "/p.yaml",
+		"MNEME_MEMORY_INDEX": "mem0", "MNEME_MEM0_URL": "https://m", "MNEME_MEM0_API_KEY": "secret",
+		"MNEME_MEM0_ORG_ID": "o", "MNEME_MEM0_PROJECT_ID": "p", "MNEME_MEM0_TIMEOUT_SECONDS": "2",
+		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre",
+		"MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
+		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50",
+		"MNEME_LEARNING_TOKENS_PER_DAY": "9000", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0",
+		"MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
 		t.Setenv(name, value)
 	}
 	c, err := config.Load()
 	require.NoError(t, err)
-	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q", Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2, ImportanceDecay: 0.9, TokenBudget: 9000, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate, ReadyJobAge: 5 * time.Minute,
+	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q",
+		Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2,
+		ImportanceDecay: 0.9, TokenBudget: 9000, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate,
+		ReadyJobAge: 5 * time.Minute,
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g",
 			User: "m"}, Brain: "openai", Embedder: "openai",
 		OpenAI: openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb",
@@ -103,20 +122,26 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		Concurrency: 2, Policy: proposals.WritePolicy{Mode: schema.ModeShadow, AllowUpdateDelete: true,
 			Supersede: proposals.SupersedeOwn, MinFactConfidence: 0.25}, PolicyFile: "/p.yaml",
 		MemoryIndex: config.MemoryIndexSettings{Kind: config.MemoryIndexHosted,
-			Hosted: eventindex.HostedConfig{URL: "https://m", APIKey: "secret", OrgID: "o", ProjectID: "p", Timeout: 2 * time.Second}},
+			Hosted: eventindex.HostedConfig{URL: "https://m", APIKey: "secret", OrgID: "o", ProjectID: "p",
+				Timeout: 2 * time.Second}},
 		Qdrant: config.QdrantSettings{URL: "https://i", APIKey: "key", CAFile: "/ca.pem",
 			Prefix: "pre"}, PayloadKey: []byte(key), TrustKey: []byte(key)}, c)
 }
 
 func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 	for name, values := range map[string][]string{
-		"MNEME_DB_MAX_CONNS": {"many", "-1", "1.5"}, "MNEME_OPENAI_EMBEDDING_DIMENSIONS": {"x"}, "MNEME_OPENAI_TIMEOUT_SECONDS": {"10s", "150", "99999999999"}, "MNEME_MODEL_CONCURRENCY": {"x"},
-		"MNEME_MEMORY_INDEX": {"faiss", "qdrant", "mem0"}, "MNEME_RERANKER": {"on"}, "MNEME_RERANK_TOP": {"-1"}, "MNEME_RERANK_DEADLINE_MS": {"2s"},
-		"MNEME_READY_JOB_AGE": {"15", "-1m", "soon"}, "MNEME_READY_INDEX_LAG": {"x"},
+		"MNEME_DB_MAX_CONNS": {"many", "-1", "1.5"}, "MNEME_OPENAI_EMBEDDING_DIMENSIONS": {"x"},
+		"MNEME_OPENAI_TIMEOUT_SECONDS": {"10s", "150", "99999999999"}, "MNEME_MODEL_CONCURRENCY": {"x"},
+		"MNEME_MEMORY_INDEX": {"faiss", "qdrant", "mem0"}, "MNEME_RERANKER": {"on"}, "MNEME_RERANK_TOP": {"-1"},
+		"MNEME_RERANK_DEADLINE_MS": {"2s"},
+		"MNEME_READY_JOB_AGE":      {"15", "-1m", "soon"}, "MNEME_READY_INDEX_LAG": {"x"},
 		"MNEME_IMPORTANCE_DECAY": {"0", "1.5", "x"},
 		"MNEME_RECALL_WITH":      {"vektor"}, "MNEME_RECALL_WITHOUT": {"graph,vektor"},
-		"MNEME_BRAIN": {"gpt"}, "MNEME_EMBEDDER": {"none"}, "MNEME_MODE": {"open"}, "MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_SUPERSEDE": {"always"}, "MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
-		"MNEME_PIPELINE": {"off"}, "MNEME_REFLECTION_VISIBILITY": {"nobody"}, "MNEME_GRAPH": {"2"}, "MNEME_SWEEP_BATCH": {"0", "501", "some"}, "MNEME_SWEEP_SHARE": {"0", "2"},
+		"MNEME_BRAIN": {"gpt"}, "MNEME_EMBEDDER": {"none"}, "MNEME_MODE": {"open"},
+		"MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_SUPERSEDE": {"always"},
+		"MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
+		"MNEME_PIPELINE":            {"off"}, "MNEME_REFLECTION_VISIBILITY": {"nobody"}, "MNEME_GRAPH": {"2"},
+		"MNEME_SWEEP_BATCH": {"0", "501", "some"}, "MNEME_SWEEP_SHARE": {"0", "2"},
 		"MNEME_TRUST_KEY":   {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 		"MNEME_PAYLOAD_KEY": {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 	} {
@@ -188,7 +213,8 @@ func TestTheRerankerIsTheOneNamed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name != "off", brain.Reranking.Reranker != nil, name)
 		require.Equal(t, blend, brain.Reranking.Blend, name)
-		require.Equal(t, name == "model", brain.Reranking.Summarizer != nil, "a model that reranks sums up, too: %s", name)
+		require.Equal(t, name == "model", brain.Reranking.Summarizer != nil, "a model that reranks sums up, too: %s",
+			name)
 	}
 }
 
@@ -204,7 +230,8 @@ func TestAnEndpointIsAskedThroughTheGate(t *testing.T) {
 	t.Cleanup(endpoint.Close)
 	for name, value := range map[string]string{"MNEME_BRAIN": "openai", "MNEME_EMBEDDER": "openai",
 		"MNEME_OPENAI_BASE_URL": endpoint.URL, "MNEME_OPENAI_CHAT_MODEL": "chat",
-		"MNEME_OPENAI_EMBEDDING_MODEL": "emb", "MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8", "MNEME_EMBED_QUERY_PREFIX": "query: ", "MNEME_EMBED_PASSAGE_PREFIX": "passage: "} {
+		"MNEME_OPENAI_EMBEDDING_MODEL": "emb", "MNEME_OPENAI_EMBEDDING_DIMENSIONS": "8",
+		"MNEME_EMBED_QUERY_PREFIX": "query: ", "MNEME_EMBED_PASSAGE_PREFIX": "passage: "} {
 		t.Setenv(name, value)
 	}
 	c, err := config.Load()
@@ -251,7 +278,8 @@ func TestTheStacksEnvFileFillsInWhatIsNotSet(t *testing.T) {
 	below := filepath.Join(dir, "a", "b")
 	require.NoError(t, os.MkdirAll(below, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, ".local"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, ".local", "env"), []byte("# made by make up\nDATABASE_URL=postgres://u:p=w@h/db?sslmode=disable\nMNEME_AGENT=from-file\n\nMNEME_TENANT=from-file\nMNEME_PROJECT=from-file\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".local", "env"),
+		[]byte("# made by make up\nDATABASE_URL=postgres://u:p=w@h/db?sslmode=disable\nMNEME_AGENT=from-file\n\nMNEME_TENANT=from-file\nMNEME_PROJECT=from-file\n"), 0o600))
 	for _, name := range []string{"DATABASE_URL", "MNEME_AGENT", "MNEME_TENANT", "MNEME_PROJECT"} {
 		unset(t, name)
 	}

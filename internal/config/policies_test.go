@@ -81,7 +81,8 @@ func TestABadFileRefusesToStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	_, err := config.LoadPolicies(path, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "MNEME_POLICY_FILE")
-	require.NoError(t, os.WriteFile(path, []byte("rules: [{name: a, when: 'candidate.contnet', set: {pinned: true}}]"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("rules: [{name: a, when: 'candidate.contnet', set: {pinned: true}}]"),
+		0o600))
 	_, err = config.LoadPolicies(path, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "MNEME_POLICY_FILE: policy: rules[0] (a).when")
 }
@@ -104,7 +105,9 @@ func TestAChangedFileIsTakenOver(t *testing.T) {
 func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*rulesFile){
-		"invalid":   func(f *rulesFile) { f.write("rules: [{name: oops, when: 'nonsense == 1', set: {pinned: true}}]") },
+		"invalid": func(f *rulesFile) {
+			f.write("rules: [{name: oops, when: 'nonsense == 1', set: {pinned: true}}]")
+		},
 		"truncated": func(f *rulesFile) { f.write("") },
 		"gone":      func(f *rulesFile) { require.NoError(f.t, os.Remove(f.path)) },
 		"too large": func(f *rulesFile) { require.NoError(f.t, os.Truncate(f.path, policy.MaxBytes+1)) },
@@ -119,7 +122,8 @@ func TestABadVersionKeepsTheOneBefore(t *testing.T) {
 			require.Same(t, good, f.Current())
 			require.Error(t, f.Stale())
 			require.NotContains(t, f.Stale().Error(), filepath.Dir(f.path))
-			require.Equal(t, 1, bytes.Count([]byte(f.log.String()), []byte("cannot be used")), "one version, one complaint")
+			require.Equal(t, 1, bytes.Count([]byte(f.log.String()), []byte("cannot be used")),
+				"one version, one complaint")
 			if name == "invalid" {
 				require.ErrorContains(t, f.Stale(), "rules[0] (oops).when")
 			}

@@ -32,8 +32,10 @@ func TestTheStaticEmbedderIsConfigured(t *testing.T) {
 	require.ErrorContains(t, err, "there is no directory")
 
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"normalizer": {"type": "BertNormalizer"},
-		"pre_tokenizer": {"type": "BertPreTokenizer"}, "model": {"type": "WordPiece", "vocab": {"cat": 0, "dog": 1}}}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tokenizer.json"),
+		[]byte(`{"normalizer": {"type": "BertNormalizer"},
+		"pre_tokenizer": {"type": "BertPreTokenizer"}, "model": {"type": "WordPiece", "vocab": {"cat": 0, "dog": 1}}}`),
+		0o600))
 	header := `{"embeddings":{"dtype":"I8","shape":[2,2],"data_offsets":[0,4]}}`
 	table := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header+"\x01\x00\x00\x01"...)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "model.safetensors"), table, 0o600))

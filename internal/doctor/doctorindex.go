@@ -11,7 +11,8 @@ import (
 func (d *Doctor) memoryIndex(context.Context) (verdict, error) {
 	switch kind := d.A.Cfg.MemoryIndex.Kind; kind {
 	case config.MemoryIndexHosted:
-		return warn("If that is not wanted, set it to vectors or off, and wipe the service.", eventindex.HostedWarning), nil
+		return warn("If that is not wanted, set it to vectors or off, and wipe the service.", eventindex.HostedWarning),
+			nil
 	case config.MemoryIndexVectors:
 		return fine("in Postgres"), nil
 	case config.MemoryIndexQdrant:

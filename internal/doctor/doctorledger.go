@@ -20,7 +20,8 @@ func (d *Doctor) sessionsIdle(ctx context.Context) (verdict, error) {
 	}
 	idle := d.Now().Sub(*ledger.Oldest)
 	if idle > api.MaxIdleSeconds*time.Second+24*time.Hour {
-		return warn("Their workflows are gone, as after they were terminated. `mneme session list --open --every-agent --tenant T` "+
+		return warn("Their workflows are gone, as after they were terminated. `mneme session list --open "+
+			"--every-agent --tenant T` "+
 			"names them, `mneme session close SESSION --agent A --tenant T` closes one; an event would start it again.",
 			"%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil
 	}
@@ -34,8 +35,10 @@ func (d *Doctor) eventPartitions(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if ledger.Unplaced {
-		return warn("The retention purge makes the partitions of the next months: `mneme schedules list` says whether it runs. "+
-			"Old events in events_rest are purged row by row.", "there are events in no month's partition (events_rest)"), nil
+		return warn("The retention purge makes the partitions of the next months: `mneme schedules list` says "+
+			"whether it runs. "+
+			"Old events in events_rest are purged row by row.",
+			"there are events in no month's partition (events_rest)"), nil
 	}
 	return fine("about %d events, all in their month's partition", ledger.Events), nil
 }

@@ -69,7 +69,8 @@ func (d *Doctor) jobsDead(ctx context.Context) (verdict, error) {
 	if queue.Dead > 0 {
 		return warn(
 			fmt.Sprintf("`mneme jobs list --state dead --tenant T` says why; `mneme jobs retry ID --tenant "+
-				"T` replays one, and `--all` every one of the tenant. After %s they are purged.", days(lifecycle.DeadJobsWindow)),
+				"T` replays one, and `--all` every one of the tenant. After %s they are purged.",
+				days(lifecycle.DeadJobsWindow)),
 			"%d jobs are dead%s", queue.Dead, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 				dead, err := d.Store.Jobs(ctx, tenant, pipeline.JobFilter{State: schema.JobDead, Limit: doctorCounts})
 				return len(dead), err
@@ -139,7 +140,8 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 				runs[tenant+"\x00"+job.WorkflowID] = run
 			}
 			if !run { // one that is replayed has a run of its own
-				if run, err = operate.RunsStill(ctx, d.Client, api.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
+				if run, err = operate.RunsStill(ctx, d.Client,
+					api.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
 					return err
 				}
 			}
@@ -205,7 +207,8 @@ func ofTenants(looked int, more bool) string {
 
 // indexAnswers tells whether the vector index can be asked.
 func (d *Doctor) indexAnswers(ctx context.Context) (verdict, error) {
-	const do = "Start it, or correct QDRANT_URL. Recall goes on by full text and says so; what is written meanwhile waits."
+	const do = "Start it, or correct QDRANT_URL. Recall goes on by full text and says so; what is written " +
+		"meanwhile waits."
 	index, closeIndex, err := d.A.Cfg.OpenIndex(d.Store)
 	if err != nil {
 		return fail(do, "%s", err), nil
@@ -252,8 +255,10 @@ func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
 		return fail("Correct the settings of the brain and the embedder.", "%s", err), nil
 	}
 	if model := brain.Embedder.Model(); model != active.Model {
-		return warn("`mneme reindex` embeds everything again; until then recall answers from the old model's generation.",
-			"the index is of %s, and the configured model is %s with %d dimensions", found, model.Name, model.Dimensions), nil
+		return warn("`mneme reindex` embeds everything again; until then recall answers from the old "+
+			"model's generation.",
+			"the index is of %s, and the configured model is %s with %d dimensions", found, model.Name,
+			model.Dimensions), nil
 	}
 	return fine("%s", found), nil
 }
@@ -377,7 +382,8 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 		}
 	}
 	if every == 0 {
-		return verdict{Status: CheckSkipped, Found: "decay runs by a calendar: how long is too long cannot be told"}, nil
+		return verdict{Status: CheckSkipped, Found: "decay runs by a calendar: how long is too long cannot be told"},
+			nil
 	}
 	holds, err := d.Store.SweepHolds(ctx)
 	if err != nil {

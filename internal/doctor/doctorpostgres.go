@@ -56,7 +56,8 @@ func (d *Doctor) migrations(ctx context.Context) (verdict, error) {
 	d.migrated = at >= latest
 	switch {
 	case at < latest:
-		return fail("`mneme migrate up`, as the schema's owner.", "the database is at version %d of %d", at, latest), nil
+		return fail("`mneme migrate up`, as the schema's owner.", "the database is at version %d of %d", at, latest),
+			nil
 	case at > latest:
 		return warn("Bring this program up to date: it is older than the schema.",
 			"the database is at version %d, and this program knows %d", at, latest), nil
@@ -122,7 +123,8 @@ func (d *Doctor) databaseRole(ctx context.Context) (verdict, error) {
 	case !role.Exists:
 		return fail("`mneme migrate up`, as a role that may create roles.", "role %s is missing", name), nil
 	case role.Bypasses:
-		return fail("ALTER ROLE "+name+" NOSUPERUSER NOBYPASSRLS.", "row-level security does not bind role %s", name), nil
+		return fail("ALTER ROLE "+name+" NOSUPERUSER NOBYPASSRLS.", "row-level security does not bind role %s", name),
+			nil
 	case role.Owns > 0:
 		return fail("ALTER TABLE … OWNER TO the schema's owner, for each.",
 			"role %s owns %d tables, and row-level security does not bind an owner", name, role.Owns), nil
@@ -215,7 +217,8 @@ func (d *Doctor) statistics(ctx context.Context) (verdict, error) {
 		return warn("ANALYZE, and see that autovacuum runs.", "never analysed, with over 1,000 rows: %s",
 			listed(unknown)), nil
 	case len(bloated) > 0:
-		return warn("VACUUM (ANALYZE) for each, and see that autovacuum keeps up: long transactions keep it from its work.",
+		return warn("VACUUM (ANALYZE) for each, and see that autovacuum keeps up: long transactions keep it "+
+			"from its work.",
 			"more dead rows than live ones: %s", listed(bloated)), nil
 	}
 	return fine("the planner knows every larger table"), nil

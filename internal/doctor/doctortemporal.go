@@ -64,9 +64,11 @@ func (d *Doctor) namespaceRetention(ctx context.Context) (verdict, error) {
 	if kept > lifecycle.TombstoneWindow {
 		return warn(
 			fmt.Sprintf("`temporal operator namespace update --namespace %s --retention %dh`: what requests "+
-				"brought is still in histories when a purge has removed it, unless it was erased or payloads are encrypted.",
+				"brought is still in histories when a purge has removed it, unless it was erased or payloads "+
+				"are encrypted.",
 				d.A.Cfg.Namespace, int(lifecycle.TombstoneWindow.Hours())),
-			"histories are kept for %s, longer than a deleted memory (%s)", days(kept), days(lifecycle.TombstoneWindow)), nil
+			"histories are kept for %s, longer than a deleted memory (%s)", days(kept),
+			days(lifecycle.TombstoneWindow)), nil
 	}
 	if kept < lifecycle.CompletedJobsWindow {
 		return fine("histories are kept for %s; a job, which names its run, for %s", days(kept),
@@ -311,7 +313,8 @@ func (d *Doctor) schedulesDiffer(ctx context.Context) (verdict, error) {
 	}
 	switch {
 	case elsewhere != "" && len(ours) > 0: // apply refuses a file as soon as it comes to one that is elsewhere
-		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+" alone; leave those of task queue "+
+		return warn("`mneme schedules apply FILE` with a file that names "+listed(ours)+
+			" alone; leave those of task queue "+
 			elsewhere+" to the installation that has them, or correct MNEME_TASK_QUEUE.",
 			"not as the file says: %s", listed(found)), nil
 	case elsewhere != "":

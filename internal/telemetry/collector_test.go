@@ -26,11 +26,14 @@ import (
 // holding stages so many memories for a tenant.
 func holding(t *testing.T, st *store.Store, tenant string, n int) {
 	t.Helper()
-	req := schema.IngestRequest{Principal: schema.Principal{Tenant: tenant, Agent: "a"}, Visibility: schema.VisibilityPrivate}
+	req := schema.IngestRequest{Principal: schema.Principal{Tenant: tenant, Agent: "a"},
+		Visibility: schema.VisibilityPrivate}
 	for i := range n {
-		req.Candidates = append(req.Candidates, schema.Candidate{Content: fmt.Sprintf("Note %d of %s about %s.", i, tenant, canary)})
+		req.Candidates = append(req.Candidates,
+			schema.Candidate{Content: fmt.Sprintf("Note %d of %s about %s.", i, tenant, canary)})
 	}
-	_, err := st.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: time.Now(), Policy: proposals.DefaultWritePolicy(), Request: req})
+	_, err := st.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3,
+		Now: time.Now(), Policy: proposals.DefaultWritePolicy(), Request: req})
 	require.NoError(t, err)
 }
 
@@ -116,7 +119,9 @@ func TestScrapesWithoutPostgres(t *testing.T) {
 			}
 			return dial(ctx, network, address)
 		}
-	}}, telemetry.Reading{Tenants: 5, Every: time.Nanosecond}.Aged(func() time.Time { return time.Now().Add(time.Duration(later.Load())) }))
+	}}, telemetry.Reading{Tenants: 5, Every: time.Nanosecond}.Aged(func() time.Time {
+		return time.Now().Add(time.Duration(later.Load()))
+	}))
 	require.NoError(t, err)
 	defer stop()
 	is(t, m, 3, "mneme_memories", "tenant", "kept")
@@ -165,11 +170,15 @@ func TestATenantThatIsNeverRead(t *testing.T) {
 	st := testkit.OpenStore(t, url)
 	holding(t, st, "well", 1)
 	holding(t, st, "ill", 1)
-	_, err := testkit.Owner(t, url).Exec(ctx, `INSERT INTO sweep_runs (tenant, id, sweep, counts, started_at, updated_at) VALUES ('ill', 'r', 'decay', '{"pruned": 1e30}', now(), now())`)
+	_, err := testkit.Owner(t, url).Exec(ctx,
+		`INSERT INTO sweep_runs (tenant, id, sweep, counts, started_at, updated_at)
+			VALUES ('ill', 'r', 'decay', '{"pruned": 1e30}', now(), now())`)
 	require.NoError(t, err)
 	var later atomic.Int64
 	m := newMetrics(t)
-	stop, err := m.Read(st, telemetry.Reading{Tenants: 5, Every: time.Nanosecond}.Aged(func() time.Time { return time.Now().Add(time.Duration(later.Load())) }))
+	stop, err := m.Read(st, telemetry.Reading{Tenants: 5, Every: time.Nanosecond}.Aged(func() time.Time {
+		return time.Now().Add(time.Duration(later.Load()))
+	}))
 	require.NoError(t, err)
 	defer stop()
 	is(t, m, 1, "mneme_metrics_tenants")
@@ -199,14 +208,17 @@ func TestNothingWasEverRead(t *testing.T) {
 	require.NotContains(t, text, "mneme_memories{")
 	require.Contains(t, text, "mneme_metrics_failures_total 1")
 	require.Contains(t, text, "mneme_metrics_age_seconds ")
-	require.True(t, strings.Contains(text, "mneme_phase_duration_seconds_count{"), "what the process knows itself is there")
+	require.True(t, strings.Contains(text, "mneme_phase_duration_seconds_count{"),
+		"what the process knows itself is there")
 }
 
 // Whatever a sweep may ask about is shown, also when no one has asked.
 func TestEveryQuestionOfASweepIsShown(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
-	_, err := testkit.Owner(t, url).Exec(ctx, `INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at) VALUES ('t', 'history', 90, 100, 0.5, now() - interval '1 hour')`)
+	_, err := testkit.Owner(t, url).Exec(ctx,
+		`INSERT INTO sweep_holds (tenant, sweep, would_take, stored, share, asked_at)
+			VALUES ('t', 'history', 90, 100, 0.5, now() - interval '1 hour')`)
 	require.NoError(t, err)
 	m := newMetrics(t)
 	stop, err := m.Open(ctx, pg.Config{URL: url}, telemetry.Reading{Tenants: 5, Every: time.Hour})

@@ -80,7 +80,9 @@ func TestRulesAndDashboardNameWhatThereIs(t *testing.T) {
 	m.ObserveRecall(schema.RecallMeta{Degraded: []string{"vector"}}, 0, nil)
 	_, err = h.Temporal.DescribeWorkflowExecution(ctx, "there is none", "")
 	require.Error(t, err)
-	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx, `INSERT INTO sweep_runs (tenant, id, sweep, counts, started_at, updated_at) VALUES ($1, 'r', 'decay', '{"pruned": 1}', now(), now())`, p.Tenant)
+	_, err = testkit.Owner(t, h.DatabaseURL).Exec(ctx,
+		`INSERT INTO sweep_runs (tenant, id, sweep, counts, started_at, updated_at)
+			VALUES ($1, 'r', 'decay', '{"pruned": 1}', now(), now())`, p.Tenant)
 	require.NoError(t, err)
 	require.NoError(t, testkit.Eventually(within(t), func() error {
 		if _, found := value(t, m, "mneme_swept_items"); !found {

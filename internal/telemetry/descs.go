@@ -92,7 +92,8 @@ func (c *collector) describe() {
 		memories: of("mneme_memories",
 			"Live memories by type. Of a tenant with more than 2,000 types are taken from a sample, "+
 				"but for competence and plan_graph.", "type"),
-		contested: of("mneme_memories_contested", "Memories that contradict each other until it is resolved, both sides."),
+		contested: of("mneme_memories_contested",
+			"Memories that contradict each other until it is resolved, both sides."),
 		salience: of("mneme_salience_memories",
 			"Live memories with a salience for now of at most le. Of a tenant with more than 2,000 "+
 				"they are taken from a sample.", "le"),
@@ -105,10 +106,12 @@ func (c *collector) describe() {
 		verdicts: of("mneme_retrieval_verdicts",
 			"Items of retrievals by what was said in the window to have become of them.", "verdict", "window"),
 		outcomes: of("mneme_procedure_outcomes",
-			"Uses of procedures (competence) and plans (plan_graph) that were said in the window to have gone well or not.",
+			"Uses of procedures (competence) and plans (plan_graph) that were said in the window to have "+
+				"gone well or not.",
 			"type", "outcome", "window"),
 		reused: of("mneme_retrievals_with_procedure",
-			"Retrievals in the window that returned a procedure (competence) or a plan (plan_graph).", "type", "window"),
+			"Retrievals in the window that returned a procedure (competence) or a plan (plan_graph).", "type",
+			"window"),
 		changes: of("mneme_memory_changes",
 			"Entries in the history of memories in the window, by action: one for each memory that a change touches.",
 			"action", "window"),

@@ -80,7 +80,8 @@ func NewMetrics(version string) (*Metrics, error) {
 			"pipeline, long) and what was exceeded (statement, lock)."},
 		[]string{"class", "limit"})
 	m.beliefs = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_reflections_total",
-		Help: "Reflections of agents in this process, by outcome (made, refused): a belief that is refused is not appended."},
+		Help: "Reflections of agents in this process, by outcome (made, refused): a belief that is refused is " +
+			"not appended."},
 		[]string{"outcome"})
 	m.held = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_token_budget_held_total",
 		Help: "Calls of models from this process that did not fit into a tenant's token budget of the day, by use."},
@@ -88,17 +89,21 @@ func NewMetrics(version string) (*Metrics, error) {
 	m.held.WithLabelValues(useTopic)
 	m.advice = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mneme_advice_duration_seconds",
 		Buckets: stageBuckets,
-		Help: "Time that advice and reports took in this process, by operation (advise, report) and outcome (advised, " +
+		Help: "Time that advice and reports took in this process, by operation (advise, report) and " +
+			"outcome (advised, " +
 			"tentative, unsure, unknown, reported, failed)."}, []string{"operation", "outcome"})
 	m.learned = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_learned_total",
-		Help: "Changes that runs of learning in this process decided on, by step (the workflow) and verdict (added, updated, " +
+		Help: "Changes that runs of learning in this process decided on, by step (the workflow) and verdict " +
+			"(added, updated, " +
 			"superseded, merged, contested, dropped, or why it was refused)."}, []string{"step", "verdict"})
-	for _, step := range []string{api.WorkflowExtractCompetence, api.WorkflowExtractPlans, api.WorkflowResolveDuplicates,
+	for _, step := range []string{api.WorkflowExtractCompetence, api.WorkflowExtractPlans,
+		api.WorkflowResolveDuplicates,
 		api.WorkflowCompressEpisodes, api.WorkflowUpdateFacts} {
 		m.learned.WithLabelValues(step, "added")
 		m.learned.WithLabelValues(step, "dropped")
 	}
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info", Help: "1, with the version of the program.",
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info",
+		Help:        "1, with the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens,

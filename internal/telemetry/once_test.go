@@ -51,7 +51,8 @@ func TestAPartThatIsMissingIsLogged(t *testing.T) {
 	require.NoError(t, m.Register(broken{}))
 	var log bytes.Buffer
 	answer := httptest.NewRecorder()
-	m.Handler(slog.New(slog.NewJSONHandler(&log, nil))).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	m.Handler(slog.New(slog.NewJSONHandler(&log, nil))).ServeHTTP(answer,
+		httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	require.Equal(t, http.StatusOK, answer.Code)
 	require.Contains(t, answer.Body.String(), "mneme_build_info")
 	require.Contains(t, log.String(), "it is out of order")

@@ -65,7 +65,8 @@ func value(t testing.TB, m *telemetry.Metrics, name string, labels ...string) (f
 		for _, series := range family.GetMetric() {
 			if has(series, labels) {
 				found = true
-				sum += series.GetGauge().GetValue() + series.GetCounter().GetValue() + float64(series.GetHistogram().GetSampleCount())
+				sum += series.GetGauge().GetValue() + series.GetCounter().GetValue() +
+					float64(series.GetHistogram().GetSampleCount())
 			}
 		}
 	}
@@ -138,13 +139,16 @@ func TestMetricsOfARealRun(t *testing.T) {
 	m := newMetrics(t)
 	h := observed(t, m, nil)
 	p := testkit.Principal()
-	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port 4711.", "A poison "+canary+"."))
+	_, result := h.Ingest(t, testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port 4711.",
+		"A poison "+canary+"."))
 	require.Equal(t, 1, result.Dead)
 
 	// One recall through Temporal, one that has to do without vectors, one that is refused, one that fails.
-	r := &recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder, Observe: m.ObserveRecall}
+	r := &recall.Recaller{Store: h.Store, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
+		Observe: m.ObserveRecall}
 	req := schema.RecallRequest{Principal: p, Query: "which port does the " + canary + " listen on"}
-	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Recall, req)
+	run, err := h.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: h.TaskQueue}, workflows.Recall,
+		req)
 	require.NoError(t, err)
 	require.NoError(t, run.Get(ctx, nil))
 	r.Embedder = testkit.BrokenEmbedder{Embedder: r.Embedder}
@@ -159,7 +163,8 @@ func TestMetricsOfARealRun(t *testing.T) {
 	require.Error(t, err)
 	gone := testkit.OpenStore(t, h.DatabaseURL)
 	gone.Close()
-	_, err = (&recall.Recaller{Store: gone, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder, Observe: m.ObserveRecall}).Recall(ctx, req)
+	_, err = (&recall.Recaller{Store: gone, Index: h.Deps.Index, Embedder: h.Deps.Brain.Embedder,
+		Observe: m.ObserveRecall}).Recall(ctx, req)
 	require.Error(t, err)
 
 	for _, phase := range []string{api.PhaseStage, api.PhaseExtract, api.PhaseDecide, api.PhaseWrite, api.PhaseLink,
@@ -244,7 +249,8 @@ func TestEveryWorkflowHasAPhase(t *testing.T) {
 	require.Equal(t, api.PhaseExtract, telemetry.PhaseOf("ResumeIngest", "ExtractFacts"))
 	require.Equal(t, telemetry.PhaseAppend, telemetry.PhaseOf("Session", "AppendSessionEvents"))
 	require.Equal(t, telemetry.PhaseAppend, telemetry.PhaseOf("AnAgentOfAnotherProgram", "AppendEvents"))
-	require.Equal(t, telemetry.PhaseOther, telemetry.PhaseOf("ingest/"+canary, canary), "what comes from outside is no label")
+	require.Equal(t, telemetry.PhaseOther, telemetry.PhaseOf("ingest/"+canary, canary),
+		"what comes from outside is no label")
 }
 
 func TestTwoInOneProcess(t *testing.T) {

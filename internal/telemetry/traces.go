@@ -48,7 +48,8 @@ func OpenTraces(ctx context.Context, service, version string) (*Traces, error) {
 		return nil, err
 	}
 	var exporter trace.SpanExporter
-	switch protocol := firstSet(os.Getenv, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
+	switch protocol := firstSet(os.Getenv, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+		"OTEL_EXPORTER_OTLP_PROTOCOL"); protocol {
 	case "", "http/protobuf":
 		exporter, err = otlptracehttp.New(ctx)
 	case "grpc":

@@ -25,7 +25,8 @@ func TestATraceGoesAllTheWay(t *testing.T) {
 	traces := telemetry.NewTraces(exporter)
 	h := observed(t, newMetrics(t), traces)
 	p := testkit.Principal()
-	req := testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port persimmon.", "A poison "+canary+".")
+	req := testkit.Request(p, schema.SourceObservation, "The "+canary+" listens on port persimmon.",
+		"A poison "+canary+".")
 	req.IdempotencyKey = canary + "-once"
 	h.Ingest(t, req)
 

@@ -214,7 +214,8 @@ func (p *pool) reset(ctx context.Context, name string) (digest string, err error
 		p.own[name] = conn
 		p.mu.Unlock()
 	}
-	if err := conn.QueryRow(ctx, "SELECT ("+alone+" IS NOT NULL)::text || ("+catalogDigest+")").Scan(&digest); err != nil {
+	if err := conn.QueryRow(ctx, "SELECT ("+alone+" IS NOT NULL)::text || ("+catalogDigest+
+		")").Scan(&digest); err != nil {
 		return "", err
 	}
 	if digest = strings.TrimPrefix(digest, "true"); digest != p.asMade {
@@ -262,12 +263,14 @@ END $$`
 var catalogDigest = func() string {
 	var parts []string
 	for _, catalog := range []string{"attribute.attrelid", "attrdef.oid", "constraint.oid", "index.indexrelid",
-		"trigger.oid", "proc.oid", "policy.oid", "rewrite.oid", "type.oid", "enum.oid", "extension.oid", "default_acl.oid",
+		"trigger.oid", "proc.oid", "policy.oid", "rewrite.oid", "type.oid", "enum.oid", "extension.oid",
+		"default_acl.oid",
 		"sequence.seqrelid", "statistic_ext.oid", "event_trigger.oid", "ts_config.oid", "ts_dict.oid", "operator.oid",
 		"opclass.oid", "cast.oid", "publication.oid"} {
 		table, id, _ := strings.Cut(catalog, ".")
 		parts = append(parts,
-			fmt.Sprintf("(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_%s WHERE %s >= 16384)", table, id))
+			fmt.Sprintf("(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_%s WHERE %s >= 16384)", table,
+				id))
 	}
 	return "SELECT md5(concat_ws(' ', " + strings.Join(parts, ", ") + `,
 		(SELECT concat(count(*), '/', max(xmin::text::bigint)) FROM pg_namespace WHERE nspname !~ '^pg_(toast_)?temp'),

@@ -26,8 +26,10 @@ func TestDatabasesAreUsedAgain(t *testing.T) {
 				_, err := db.Exec(t.Context(), sql)
 				require.NoError(t, err)
 			}
-			exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at, recorded_at)
-				SELECT 't', 'run/x', n, gen_random_uuid(), 'a', 'x', 'private', 'low', now(), now() FROM generate_series(1, 10) n`)
+			exec(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, visibility, sensitivity, occurred_at,
+				recorded_at)
+				SELECT 't', 'run/x', n, gen_random_uuid(), 'a', 'x', 'private', 'low', now(), now()
+					FROM generate_series(1, 10) n`)
 			exec(`ANALYZE events`)
 			require.Equal(t, 1, testkit.Rows(t, db, "events", "seq = 1"))
 			require.Equal(t, 10, testkit.Rows(t, db, "events", ""))
@@ -62,7 +64,8 @@ func TestAChangedSchemaIsNotUsedAgain(t *testing.T) {
 				}
 			})
 			db := testkit.Owner(t, testkit.DatabaseURL(t)) // the one used last is the first that is tried
-			require.Eventually(t, func() bool { return testkit.Rows(t, db, "pg_database", "datname = $1", used) == 0 }, 10*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { return testkit.Rows(t, db, "pg_database", "datname = $1", used) == 0 },
+				10*time.Second, 10*time.Millisecond)
 		})
 	}
 }

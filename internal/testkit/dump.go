@@ -112,7 +112,8 @@ func serverProgram(t testing.TB, databaseURL, name string) []string {
 			return []string{path}
 		}
 	}
-	t.Skipf("no %s of Postgres %d on this machine: neither installed, nor in the cache of scripts/stack, nor on the PATH",
+	t.Skipf("no %s of Postgres %d on this machine: neither installed, nor in the cache of scripts/stack, "+
+		"nor on the PATH",
 		name, major)
 	return nil
 }

@@ -184,7 +184,8 @@ func (g *Gate) catches(method string, request []byte) bool {
 			marker := command.GetRecordMarkerCommandAttributes()
 			for _, payloads := range marker.GetDetails() {
 				for _, p := range payloads.GetPayloads() {
-					caught = caught || marker.GetMarkerName() == "LocalActivity" && bytes.Contains(p.GetData(), []byte(g.activity))
+					caught = caught || marker.GetMarkerName() == "LocalActivity" && bytes.Contains(p.GetData(),
+						[]byte(g.activity))
 				}
 			}
 		}

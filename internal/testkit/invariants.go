@@ -49,7 +49,8 @@ var invariants = []struct{ name, query string }{
 				AND r.predicate = 'supersedes' AND r.target_id = m.id)
 			AND NOT ` + removedByForce("m.tenant", "m.superseded_by")},
 	{"what is said to be superseded names its successor", `
-		SELECT format('%s by %s', m.id, s.id) FROM memories s JOIN memories m ON m.tenant = s.tenant AND m.id = s.supersedes
+		SELECT format('%s by %s', m.id, s.id) FROM memories s JOIN memories m ON m.tenant = s.tenant
+		AND m.id = s.supersedes
 		WHERE m.superseded_by IS DISTINCT FROM s.id OR NOT EXISTS (
 			SELECT FROM memory_links r WHERE r.tenant = s.tenant AND r.source_id = s.id
 				AND r.predicate = 'supersedes' AND r.target_id = m.id)`},
@@ -81,7 +82,8 @@ var invariants = []struct{ name, query string }{
 			AND NOT EXISTS (SELECT FROM memory_links r WHERE r.tenant = m.tenant AND r.source_id = m.id
 				AND r.predicate = 'derived_from')
 			AND NOT EXISTS (SELECT FROM memory_history p WHERE p.tenant = m.tenant
-				AND p.memory_id::text = h.metadata->>'parentId' AND p.event = 'deleted' AND p.metadata->>'mode' = 'force')`},
+				AND p.memory_id::text = h.metadata->>'parentId' AND p.event = 'deleted'
+					AND p.metadata->>'mode' = 'force')`},
 	{"contradiction is mutual", `
 		SELECT format('%s and %s', r.source_id, r.target_id) FROM memory_links r WHERE r.predicate = 'contradicts'
 			AND NOT EXISTS (
@@ -90,7 +92,8 @@ var invariants = []struct{ name, query string }{
 	{"one history row a version", `
 		SELECT format('%s version %s: %s rows', m.id, v, count(h.id)) FROM memories m
 			CROSS JOIN generate_series(1, m.version) v
-			LEFT JOIN memory_history h ON h.tenant = m.tenant AND h.memory_id = m.id AND h.version = v AND h.action IS NOT NULL
+			LEFT JOIN memory_history h ON h.tenant = m.tenant AND h.memory_id = m.id AND h.version = v
+			AND h.action IS NOT NULL
 		GROUP BY m.tenant, m.id, v HAVING count(h.id) <> 1`},
 	{"no history row without its version", `
 		SELECT format('%s version %s of %s', h.memory_id, h.version, m.version) FROM memory_history h
@@ -134,7 +137,8 @@ var invariants = []struct{ name, query string }{
 			AND EXISTS (SELECT FROM memory_history h WHERE h.tenant = m.tenant AND h.memory_id = m.id AND h.version = v + 1)`},
 	{"kept versions follow each other", `
 		SELECT format('%s version %s', memory_id, version) FROM (
-			SELECT k.memory_id, k.version, k.since, k.until, lead(k.since) OVER w AS next, lead(k.version) OVER w AS following
+			SELECT k.memory_id, k.version, k.since, k.until, lead(k.since) OVER w AS next,
+			lead(k.version) OVER w AS following
 			FROM memory_versions k WINDOW w AS (PARTITION BY k.tenant, k.memory_id ORDER BY k.version)) x
 		WHERE until < since OR next IS NOT NULL AND (next <> until OR following <> version + 1)`},
 	{"the last kept version ends where the present one begins", `
@@ -167,7 +171,8 @@ var invariants = []struct{ name, query string }{
 	{"the payload is of the type", `
 		SELECT id::text FROM memories WHERE erased_at IS NULL AND payload->>'kind' IS DISTINCT FROM type`},
 	{"what is pinned is as important as can be and does not fade", `
-		SELECT id::text FROM memories WHERE pinned AND erased_at IS NULL AND (importance <> 1 OR decay_due_at IS NOT NULL)`},
+		SELECT id::text FROM memories WHERE pinned AND erased_at IS NULL AND (importance <> 1
+			OR decay_due_at IS NOT NULL)`},
 	{"what was erased says nothing", `
 		SELECT id::text FROM memories WHERE erased_at IS NOT NULL
 			AND (deleted_at IS NULL OR content <> '' OR normalized_content <> '' OR length(tsv) > 0
@@ -204,11 +209,13 @@ var invariants = []struct{ name, query string }{
 		) x ON x.tenant = m.tenant AND x.memory_id = m.id WHERE m.erased_at IS NOT NULL`},
 	{"nothing says what was forgotten by force", `
 		SELECT format('%s: %s', x.memory_id, x.place) FROM (
-			SELECT tenant, memory_id, 'history' AS place FROM memory_history WHERE num_nonnulls(old_content, new_content) > 0
+			SELECT tenant, memory_id, 'history' AS place FROM memory_history
+			WHERE num_nonnulls(old_content, new_content) > 0
 			UNION ALL SELECT tenant, memory_id, 'candidate' FROM memory_candidates WHERE content <> ''
 				OR refs <> '[]' OR tags <> '{}'
 				OR coalesce(extraction, '{"facts": []}') <> '{"facts": []}'
-			UNION ALL SELECT tenant, memory_id, 'proposal' FROM proposals WHERE fact->>'content' <> '' OR embedding IS NOT NULL
+			UNION ALL SELECT tenant, memory_id, 'proposal' FROM proposals WHERE fact->>'content' <> ''
+			OR embedding IS NOT NULL
 			UNION ALL SELECT tenant, coalesce(memory_id, candidate_id), 'event' FROM events
 		) x WHERE NOT EXISTS (SELECT FROM memories m WHERE m.tenant = x.tenant AND m.id = x.memory_id) AND ` +
 		removedByForce("x.tenant", "x.memory_id") + `
@@ -265,7 +272,8 @@ var invariants = []struct{ name, query string }{
 			LEFT JOIN memories m ON m.tenant = o.tenant AND m.id = o.memory_id
 		WHERE (o.op = 'upsert') <> coalesce(m.live, false) OR m.version <> o.version`},
 	{"a run of forgetting counts what it did", `
-		SELECT format('%s: %s of %s', f.id, f.receipt->>'forgotten', count(i.ordinal) FILTER (WHERE i.outcome = 'forgotten'))
+		SELECT format('%s: %s of %s', f.id, f.receipt->>'forgotten',
+		count(i.ordinal) FILTER (WHERE i.outcome = 'forgotten'))
 			FROM forget_runs f
 			LEFT JOIN forget_items i ON i.tenant = f.tenant AND i.run_id = f.id
 		GROUP BY f.tenant, f.id HAVING coalesce((f.receipt->>'forgotten')::bigint,

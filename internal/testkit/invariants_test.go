@@ -26,59 +26,107 @@ import (
 // plants violate one invariant each, past all triggers and keys; double semicolons stand between several ways. Names in
 // braces are memories of plantable.
 var plants = map[string]string{
-	"one active fact per claim and ground":                       `DROP INDEX memories_active_fact; UPDATE memories SET subject = 'Ana' WHERE id IN ('{new}', '{artful}')`,
-	"live says what it means":                                    `ALTER TABLE memories ALTER COLUMN live DROP EXPRESSION; UPDATE memories SET live = true WHERE id = '{old}'`,
-	"what is superseded has a successor":                         `UPDATE memories SET superseded_by = gen_random_uuid() WHERE id = '{old}'`,
-	"what is not superseded has none":                            `UPDATE memories SET superseded_by = '{artful}' WHERE id = '{new}'`,
-	"supersession ends":                                          `UPDATE memories SET superseded_by = '{old}' WHERE id = '{new}'`,
-	"a successor says what it supersedes":                        `DELETE FROM memory_links WHERE target_id = '{old}' AND predicate = 'supersedes'`,
-	"what is said to be superseded names its successor":          `UPDATE memories SET superseded_by = '{artful}' WHERE id = '{old}'`,
-	"who says again what a record says is tied to it":            `UPDATE proposals SET state = 'skipped', outcome = 'already_known', memory_id = '{artful}'`,
-	"relations have two ends":                                    `INSERT INTO memory_links (tenant, source_id, predicate, target_id, created_at) VALUES ('t', '{new}', 'supports', gen_random_uuid(), now())`,
-	"a revision leaves its relations":                            `UPDATE forget_runs SET mode = 'soft'; DELETE FROM memory_links WHERE source_id = '{rival}'`,
-	"a revision names its evidence":                              `UPDATE memory_history SET metadata = metadata - 'evidence' WHERE memory_id = '{new}'`,
-	"what was concluded rests on evidence":                       `DELETE FROM memory_provenance WHERE memory_id = '{fact}'; DELETE FROM memory_links WHERE source_id = '{fact}'`,
-	"contradiction is mutual":                                    `DELETE FROM memory_links WHERE source_id = '{other}' AND predicate = 'contradicts'`,
-	"one history row a version":                                  `DELETE FROM memory_history WHERE memory_id = '{old}' AND version = 2`,
-	"no history row without its version":                         `UPDATE memories SET version = 1 WHERE id = '{old}'`,
-	"history is in the order of the versions":                    `UPDATE memory_history SET version = 3 - version WHERE memory_id = '{old}'`,
-	"history begins with the creation":                           `UPDATE memory_history SET event = 'modified' WHERE memory_id = '{new}' AND version = 1`,
-	"the history of what is gone is whole and ends with that":    `DELETE FROM memory_history WHERE memory_id = '{forced}' AND version = 2`,
-	"history has the content that was replaced":                  `UPDATE memory_history SET old_content = 'another' WHERE memory_id = '{old}' AND version = 2`,
-	"history has the current content":                            `UPDATE memories SET content = 'another' WHERE id = '{new}'`,
-	"what is deleted was said to be":                             `UPDATE memories SET deleted_at = now() WHERE id = '{new}'`,
-	"every earlier version is kept":                              `DELETE FROM memory_versions WHERE memory_id = '{old}'`,
-	"kept versions follow each other":                            `UPDATE memory_versions SET until = since - interval '1 s' WHERE memory_id = '{old}'`,
-	"the last kept version ends where the present one begins":    `UPDATE memory_versions SET until = until + interval '1 s' WHERE memory_id = '{old}'`,
-	"a kept version is that version":                             `UPDATE memory_versions SET record = jsonb_set(record, '{version}', '7') WHERE memory_id = '{old}'`,
-	"a derived memory is no more trusted than its sources":       `UPDATE memories SET source_trust = 0.1 WHERE id = '{source}'`,
-	"the payload says where the memory holds":                    `UPDATE memories SET validity = 'conditional' WHERE id = '{new}'`,
-	"the payload is of the type":                                 `ALTER TABLE memories DROP CONSTRAINT memories_payload_of_type; UPDATE memories SET payload = payload - 'kind' WHERE id = '{new}'`,
-	"what is pinned is as important as can be and does not fade": `UPDATE memories SET pinned = true, importance = 0.5 WHERE id = '{new}'`,
-	"what was erased says nothing":                               `UPDATE memories SET who = 'Ana' WHERE id = '{erased}'`,
-	"nothing else says what was erased": `INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref, created_at) VALUES ('t', '{erased}', 0, 'event', 'e', now());;
-		INSERT INTO memory_versions SELECT tenant, '{erased}', version, since, until, record FROM memory_versions LIMIT 1;;
+	"one active fact per claim and ground": `DROP INDEX memories_active_fact; UPDATE memories SET subject = 'Ana' WHERE id IN ('{new}', '{artful}')`,
+	"live says what it means": `ALTER TABLE memories ALTER COLUMN live DROP EXPRESSION; UPDATE memories
+		SET live = true WHERE id = '{old}'`,
+	"what is superseded has a successor": `UPDATE memories SET superseded_by = gen_random_uuid()
+		WHERE id = '{old}'`,
+	"what is not superseded has none": `UPDATE memories SET superseded_by = '{artful}'
+		WHERE id = '{new}'`,
+	"supersession ends": `UPDATE memories SET superseded_by = '{old}'
+		WHERE id = '{new}'`,
+	"a successor says what it supersedes": `DELETE FROM memory_links WHERE target_id = '{old}'
+		AND predicate = 'supersedes'`,
+	"what is said to be superseded names its successor": `UPDATE memories SET superseded_by = '{artful}'
+		WHERE id = '{old}'`,
+	"who says again what a record says is tied to it": `UPDATE proposals
+		SET state = 'skipped', outcome = 'already_known', memory_id = '{artful}'`,
+	"relations have two ends": `INSERT INTO memory_links (tenant, source_id,
+		predicate, target_id, created_at) VALUES ('t', '{new}', 'supports', gen_random_uuid(), now())`,
+	"a revision leaves its relations": `UPDATE forget_runs SET mode = 'soft'; DELETE
+		FROM memory_links WHERE source_id = '{rival}'`,
+	"a revision names its evidence": `UPDATE memory_history
+		SET metadata = metadata - 'evidence' WHERE memory_id = '{new}'`,
+	"what was concluded rests on evidence": `DELETE FROM memory_provenance
+		WHERE memory_id = '{fact}'; DELETE FROM memory_links WHERE source_id = '{fact}'`,
+	"contradiction is mutual": `DELETE FROM memory_links WHERE source_id = '{other}'
+		AND predicate = 'contradicts'`,
+	"one history row a version": `DELETE FROM memory_history WHERE memory_id = '{old}'
+		AND version = 2`,
+	"no history row without its version": `UPDATE memories SET version = 1 WHERE id = '{old}'`,
+	"history is in the order of the versions": `UPDATE memory_history SET version = 3 - version
+		WHERE memory_id = '{old}'`,
+	"history begins with the creation": `UPDATE memory_history SET event = 'modified'
+		WHERE memory_id = '{new}' AND version = 1`,
+	"the history of what is gone is whole and ends with that": `DELETE FROM memory_history
+		WHERE memory_id = '{forced}' AND version = 2`,
+	"history has the content that was replaced": `UPDATE memory_history SET old_content = 'another'
+		WHERE memory_id = '{old}' AND version = 2`,
+	"history has the current content": `UPDATE memories SET content = 'another'
+		WHERE id = '{new}'`,
+	"what is deleted was said to be": `UPDATE memories SET deleted_at = now()
+		WHERE id = '{new}'`,
+	"every earlier version is kept": `DELETE FROM memory_versions
+		WHERE memory_id = '{old}'`,
+	"kept versions follow each other": `UPDATE memory_versions
+		SET until = since - interval '1 s' WHERE memory_id = '{old}'`,
+	"the last kept version ends where the present one begins": `UPDATE memory_versions
+		SET until = until + interval '1 s' WHERE memory_id = '{old}'`,
+	"a kept version is that version": `UPDATE memory_versions
+		SET record = jsonb_set(record, '{version}', '7') WHERE memory_id = '{old}'`,
+	"a derived memory is no more trusted than its sources": `UPDATE memories SET source_trust = 0.1
+		WHERE id = '{source}'`,
+	"the payload says where the memory holds": `UPDATE memories SET validity = 'conditional'
+		WHERE id = '{new}'`,
+	"the payload is of the type": `ALTER TABLE memories DROP CONSTRAINT memories_payload_of_type; UPDATE memories
+		SET payload = payload - 'kind' WHERE id = '{new}'`,
+	"what is pinned is as important as can be and does not fade": `UPDATE memories SET pinned = true, importance = 0.5
+		WHERE id = '{new}'`,
+	"what was erased says nothing": `UPDATE memories SET who = 'Ana'
+		WHERE id = '{erased}'`,
+	"nothing else says what was erased": `INSERT INTO memory_provenance (tenant, memory_id, position, kind, ref,
+		created_at) VALUES ('t', '{erased}', 0, 'event', 'e', now());;
+		INSERT INTO memory_versions SELECT tenant, '{erased}', version, since, until, record FROM memory_versions
+		LIMIT 1;;
 		UPDATE memory_embeddings SET memory_id = '{erased}' WHERE memory_id = '{artful}';;
 		UPDATE entity_claims SET memory_id = '{erased}' WHERE memory_id = '{new}';;
-		UPDATE memory_entity_mentions SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid) FROM memory_entity_mentions);; UPDATE entity_relation_sources SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid) FROM entity_relation_sources);;
-		UPDATE memory_artifacts SET memory_id = '{erased}';; UPDATE memory_links SET target_id = '{erased}', reason = 'because' WHERE ctid = (SELECT min(ctid) FROM memory_links);;
-		UPDATE memory_history SET new_content = 'again' WHERE memory_id = '{erased}' AND version = 1;; UPDATE memory_history SET reason = 'again' WHERE memory_id = '{erased}' AND version = 1;;
-		UPDATE memory_candidates SET memory_id = '{erased}';; UPDATE proposals SET memory_id = '{erased}';; UPDATE proposals SET target_id = '{erased}', decided_at = '-infinity'`,
-	"nothing says what was forgotten by force": `UPDATE memory_history SET old_content = 'again' WHERE memory_id = '{forced}' AND version = 1`,
-	"no request waits that names what was erased long ago": `INSERT INTO staged_requests (tenant, id, kind, body, created_at)
-		SELECT 't', 'x', 'modify', '{"id": "{erased}"}', erased_at - interval '1 day' FROM memories WHERE id = '{erased}'`,
-	"what belongs to a memory has one":                                  `UPDATE entity_claims SET memory_id = gen_random_uuid() WHERE memory_id = '{new}'`,
-	"embeddings are of the current text":                                `UPDATE memory_embeddings SET content_hash = sha256('other') WHERE memory_id = '{artful}'`,
-	"mentions are counted":                                              `UPDATE entities SET mentions = mentions + 1`,
-	"edges are counted":                                                 `DELETE FROM entity_relation_sources`,
-	"artifacts that are named are there":                                `DELETE FROM artifacts`,
-	"an artifact has a memory that names it or somebody who brought it": `DELETE FROM memory_artifacts; DELETE FROM artifact_holders`,
-	"documents are counted":                                             `UPDATE lexeme_stats SET docs = docs + 1 WHERE lexeme = 'bob'`,
-	"words are counted":                                                 `UPDATE corpus_stats SET lexemes = lexemes - 1`,
-	"the last thing the index hears is the current version":             `DELETE FROM index_outbox WHERE memory_id = '{old}' AND op = 'delete'`,
-	"a run of forgetting counts what it did":                            `UPDATE forget_items SET outcome = 'pinned' WHERE memory_id = '{erased}'`,
-	"a memory is forgotten once a version":                              `INSERT INTO forget_items SELECT tenant, gen_random_uuid(), ordinal, memory_id, version, outcome FROM forget_items WHERE memory_id = '{erased}'`,
-	"no request outlives its operation":                                 `INSERT INTO staged_requests (tenant, id, kind, body, created_at) SELECT tenant, id, 'put', '{}', now() FROM operations LIMIT 1`,
+		UPDATE memory_entity_mentions SET memory_id = '{erased}' WHERE ctid = (SELECT min(ctid)
+		FROM memory_entity_mentions);; UPDATE entity_relation_sources SET memory_id = '{erased}'
+		WHERE ctid = (SELECT min(ctid) FROM entity_relation_sources);;
+		UPDATE memory_artifacts SET memory_id = '{erased}';; UPDATE memory_links
+		SET target_id = '{erased}', reason = 'because' WHERE ctid = (SELECT min(ctid) FROM memory_links);;
+		UPDATE memory_history SET new_content = 'again' WHERE memory_id = '{erased}'
+		AND version = 1;; UPDATE memory_history SET reason = 'again' WHERE memory_id = '{erased}' AND version = 1;;
+		UPDATE memory_candidates SET memory_id = '{erased}';; UPDATE proposals
+			SET memory_id = '{erased}';; UPDATE proposals SET target_id = '{erased}', decided_at = '-infinity'`,
+	"nothing says what was forgotten by force": `UPDATE memory_history SET old_content = 'again'
+		WHERE memory_id = '{forced}' AND version = 1`,
+	"no request waits that names what was erased long ago": `INSERT INTO staged_requests (tenant, id, kind, body,
+		created_at)
+		SELECT 't', 'x', 'modify', '{"id": "{erased}"}', erased_at - interval '1 day' FROM memories
+			WHERE id = '{erased}'`,
+	"what belongs to a memory has one": `UPDATE entity_claims
+		SET memory_id = gen_random_uuid() WHERE memory_id = '{new}'`,
+	"embeddings are of the current text": `UPDATE memory_embeddings
+		SET content_hash = sha256('other') WHERE memory_id = '{artful}'`,
+	"mentions are counted":               `UPDATE entities SET mentions = mentions + 1`,
+	"edges are counted":                  `DELETE FROM entity_relation_sources`,
+	"artifacts that are named are there": `DELETE FROM artifacts`,
+	"an artifact has a memory that names it or somebody who brought it": `DELETE FROM memory_artifacts; DELETE
+		FROM artifact_holders`,
+	"documents are counted": `UPDATE lexeme_stats SET docs = docs + 1
+		WHERE lexeme = 'bob'`,
+	"words are counted": `UPDATE corpus_stats
+		SET lexemes = lexemes - 1`,
+	"the last thing the index hears is the current version": `DELETE FROM index_outbox
+		WHERE memory_id = '{old}' AND op = 'delete'`,
+	"a run of forgetting counts what it did": `UPDATE forget_items SET outcome = 'pinned'
+		WHERE memory_id = '{erased}'`,
+	"a memory is forgotten once a version": `INSERT INTO forget_items
+		SELECT tenant, gen_random_uuid(), ordinal, memory_id, version, outcome FROM forget_items
+			WHERE memory_id = '{erased}'`,
+	"no request outlives its operation": `INSERT INTO staged_requests (tenant, id, kind,
+		body, created_at) SELECT tenant, id, 'put', '{}', now() FROM operations LIMIT 1`,
 }
 
 // Every invariant can be seen to be violated.
@@ -113,7 +161,8 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	ctx, now := context.Background(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p := schema.Principal{Tenant: "t", Agent: "a"}
 	policy := proposals.WritePolicy{Mode: schema.ModeControlled, AllowUpdateDelete: true, MinFactConfidence: 0.5}
-	vector := &pg.Embedding{Model: inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384}, Vector: make([]float32, 384)}
+	vector := &pg.Embedding{Model: inference.EmbeddingModel{Name: rank.HashModel, Dimensions: 384},
+		Vector: make([]float32, 384)}
 	vector.Vector[0] = 1
 	operation := func() schema.OperationRef {
 		return schema.OperationRef{Tenant: p.Tenant, ID: uuid.NewString(), WorkflowID: "wf"}
@@ -125,8 +174,10 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 			Confidence: 0.9, SourceTrust: 1, Payload: json.RawMessage(payload)}
 	}
 	put := func(m schema.MemoryRecord) string {
-		result, err := s.Put(ctx, edit.PutInput{Operation: operation(), Policy: policy, Now: now, Embeddings: []*pg.Embedding{vector},
-			Request: schema.PutRequest{Operation: asks, Visibility: schema.VisibilityPrivate, Records: []schema.MemoryRecord{m}}})
+		result, err := s.Put(ctx, edit.PutInput{Operation: operation(), Policy: policy, Now: now,
+			Embeddings: []*pg.Embedding{vector},
+			Request: schema.PutRequest{Operation: asks, Visibility: schema.VisibilityPrivate,
+				Records: []schema.MemoryRecord{m}}})
 		require.NoError(t, err)
 		require.Equal(t, schema.PutCreated, result.Items[0].Status)
 		return result.Items[0].ID
@@ -152,7 +203,8 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 		_, err = s.ForgetBatch(ctx, p.Tenant, run, 10, now.Add(time.Minute))
 		require.NoError(t, err)
 	}
-	old, other, erased, forced := put(record("Ana", "Lisbon")), put(record("Bob", "Rome")), put(record("Cleo", "Rome")), put(record("Dan", "Rome"))
+	old, other, erased, forced := put(record("Ana", "Lisbon")), put(record("Bob", "Rome")), put(record("Cleo",
+		"Rome")), put(record("Dan", "Rome"))
 	fresh, rival := revise(schema.ReviseSupersede, old, record("Ana", "Porto")), revise(schema.ReviseContest, other,
 		record("Bob", "Porto"))
 	forget(schema.ForgetErase, erased)
@@ -163,15 +215,17 @@ func plantable(t *testing.T, s *store.Store) *strings.Replacer {
 	naming.Provenance.Sources = []schema.Ref{{Kind: "artifact", Ref: kept.Address}}
 	artful := put(naming)
 
-	ack, err := s.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3, Now: now, Policy: policy,
+	ack, err := s.Stage(ctx, pipeline.StageInput{OperationID: uuid.NewString(), WorkflowID: "wf", MaxAttempts: 3,
+		Now: now, Policy: policy,
 		Request: schema.IngestRequest{Principal: p, Visibility: schema.VisibilityPrivate,
 			Candidates: []schema.Candidate{{Content: "Fay wrote a letter"}}}})
 	require.NoError(t, err)
 	source := uuid.MustParse(ack.MemoryIDs[0])
 	r := schema.Range{Tenant: p.Tenant, BatchID: uuid.MustParse(ack.BatchID), From: 0, To: 1}
 	f := memory.Fact{Content: "Fay knows Gil.", Category: schema.CategoryFact, Confidence: 0.9}
-	require.NoError(t, s.SaveExtractions(ctx, p.Tenant, []pipeline.Extracted{{CandidateID: source, Extraction: memory.Extraction{Facts: []memory.Fact{f},
-		Triples: []memory.Triple{{Source: "Fay", Relationship: "knows", Target: "Gil", Confidence: 0.9}}}}}, now))
+	require.NoError(t, s.SaveExtractions(ctx, p.Tenant,
+		[]pipeline.Extracted{{CandidateID: source, Extraction: memory.Extraction{Facts: []memory.Fact{f},
+			Triples: []memory.Triple{{Source: "Fay", Relationship: "knows", Target: "Gil", Confidence: 0.9}}}}}, now))
 	require.NoError(t, s.SaveDecisions(ctx, r, []uuid.UUID{source}, []pipeline.Decided{{CandidateID: source, Fact: f,
 		Proposal: memory.Proposal{Action: schema.ActionAdd, Confidence: 0.9, Reason: "new"}}}, now))
 	_, err = s.Write(ctx, pipeline.WriteInput{Range: r, MaxRounds: 3, Now: now})

@@ -34,7 +34,8 @@ func WithAudit(g *rapid.Generator[schema.MemoryRecord]) *rapid.Generator[schema.
 					schema.AuditFork, schema.AuditMerge, schema.AuditDelete,
 					schema.AuditRecover, schema.AuditContest, schema.AuditResolve, schema.AuditRetract,
 					schema.AuditModify, schema.AuditErase,
-					schema.AuditArchive, schema.AuditKeep, schema.AuditPurge, schema.AuditReinforce, schema.AuditPenalise}).Draw(r,
+					schema.AuditArchive, schema.AuditKeep, schema.AuditPurge, schema.AuditReinforce,
+					schema.AuditPenalise}).Draw(r,
 					"action"),
 				Actor: word(r, "actor"), Timestamp: at(r, "timestamp"), Rationale: text(r, "rationale"),
 			})
@@ -79,8 +80,9 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 				schema.DeleteNever}).Draw(r, "deletion policy"),
 			Decay: schema.DecayProfile{Curve: rapid.SampledFrom([]schema.DecayCurve{schema.CurveExponential,
 				schema.CurveLinear, schema.CurveCustom}).Draw(r, "curve"),
-				HalfLifeSeconds: rapid.Int64Range(1, 100_000_000).Draw(r, "half-life"), MinSalience: share(r, "min salience"),
-				MaxAgeSeconds: rapid.Int64Range(0, 200_000_000).Draw(r, "max age"), Floor: share(r, "floor"),
+				HalfLifeSeconds: rapid.Int64Range(1, 100_000_000).Draw(r, "half-life"),
+				MinSalience:     share(r, "min salience"),
+				MaxAgeSeconds:   rapid.Int64Range(0, 200_000_000).Draw(r, "max age"), Floor: share(r, "floor"),
 				ReinforcementGain: share(r, "gain")}},
 		Provenance: schema.Provenance{Sources: refs(r, "source"), CreatedBy: "agent:" + word(r, "by")},
 		Relations:  []schema.Relation{},
@@ -92,11 +94,13 @@ func record(r *rapid.T, t schema.MemoryType) schema.MemoryRecord {
 		Content: "About " + uuidFrom(r).String() + ": " + word(r, "content") + " & <" + word(r, "content") + ">.",
 		Category: rapid.SampledFrom([]schema.Category{schema.CategoryFact, schema.CategoryPreference,
 			schema.CategoryDecision, schema.CategoryProcedural,
-			schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning, schema.CategoryIssue}).Draw(r, "category"),
+			schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning,
+			schema.CategoryIssue}).Draw(r, "category"),
 		Who: maybe(r, "who", word), Session: maybe(r, "session", word), Interaction: maybe(r, "interaction", word),
 		Language: rapid.SampledFrom([]string{"en", "de"}).Draw(r, "language"), WorldID: maybe(r, "world", word),
 		WorldVersion: maybe(r, "world version", word),
-		KeyID:        maybe(r, "key id", word), SafeSummary: rapid.SampledFrom([]string{"", "what may be told of it"}).Draw(r,
+		KeyID:        maybe(r, "key id", word),
+		SafeSummary: rapid.SampledFrom([]string{"", "what may be told of it"}).Draw(r,
 			"safe summary"),
 	}
 	if m.Lifecycle.Decay.Curve == schema.CurveCustom && rapid.Bool().Draw(r, "drawn curve") {
@@ -164,8 +168,9 @@ func episodic(r *rapid.T) schema.EpisodicPayload {
 		p.ToolGraph = append(p.ToolGraph, node)
 	}
 	if rapid.Bool().Draw(r, "environment") {
-		p.Environment = &schema.Environment{OS: maybe(r, "os", word), ToolVersions: map[string]string{"go": word(r, "go")},
-			WorkingDir: maybe(r, "dir", word), Context: object(r, "context")}
+		p.Environment = &schema.Environment{OS: maybe(r, "os", word),
+			ToolVersions: map[string]string{"go": word(r, "go")},
+			WorkingDir:   maybe(r, "dir", word), Context: object(r, "context")}
 	}
 	return p
 }

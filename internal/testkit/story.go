@@ -43,7 +43,8 @@ func (s *Story) add(kind string, payload any) *Story {
 	}
 	i := len(s.Events) + 1
 	s.Events = append(s.Events, ledger.Event{ID: fmt.Sprintf("%s/%s/%s/%d", s.Principal.Scope, s.Principal.Project,
-		s.Session, i), Stream: ledger.StreamRun.Stream(s.Session), Agent: s.Principal.Agent, Kind: kind, Payload: encoded,
+		s.Session, i), Stream: ledger.StreamRun.Stream(s.Session), Agent: s.Principal.Agent, Kind: kind,
+		Payload:    encoded,
 		OccurredAt: s.at.Add(time.Duration(i) * time.Second)})
 	return s
 }
@@ -68,7 +69,8 @@ func (s *Story) Does(cmd, problem string) *Story {
 	if problem != "" {
 		return s.add(ledger.KindToolFailed, ledger.ToolResult{CallID: id, Error: problem, DurationMS: 20})
 	}
-	return s.add(ledger.KindToolReturned, ledger.ToolResult{CallID: id, Result: json.RawMessage(`"ok"`), DurationMS: 20})
+	return s.add(ledger.KindToolReturned,
+		ledger.ToolResult{CallID: id, Result: json.RawMessage(`"ok"`), DurationMS: 20})
 }
 
 // Ends ends the session.

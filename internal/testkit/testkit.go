@@ -190,7 +190,9 @@ func DialTemporal(t testing.TB, address string, change func(*client.Options)) cl
 	t.Cleanup(c.Close)
 	if _, done := registered.Load(address + options.Namespace); !done {
 		// Tests of several packages may register at once; the loser sees the winner's attributes.
-		require.NoError(t, Eventually(ctx, func() error { return mneme.RegisterSearchAttributes(ctx, c, options.Namespace) }))
+		require.NoError(t, Eventually(ctx, func() error {
+			return mneme.RegisterSearchAttributes(ctx, c, options.Namespace)
+		}))
 		registered.Store(address+options.Namespace, true)
 	}
 	return c

@@ -12,8 +12,10 @@ func TestApart(t *testing.T) {
 		{"The standup is on Mondays.", "The standup is on Tuesdays.", false}, // the day is the value
 		{"The old scanner works with Windows.", "The new scanner works with anything.", true},
 		{"Our address is Hill Street 3.", "Our new address is Mill Street 5.", false},
-		{"There are four parking spaces for the Sequoia team.", "There are six parking spaces for the Delta team now.", true},
-		{"There are four parking spaces for the Sequoia team.", "There are six parking spaces for the Sequoia team now.", false},
+		{"There are four parking spaces for the Sequoia team.", "There are six parking spaces for the Delta team now.",
+			true},
+		{"There are four parking spaces for the Sequoia team.",
+			"There are six parking spaces for the Sequoia team now.", false},
 		{"In the sandbox account the crawler gets 1 GB.", "The crawler gets 2 GB in the customer account.", true},
 		{"Lionel goes swimming on Tuesdays.", "Lionel also goes swimming with Ingrid.", true},
 		{"Rosalind answers mails within a day.", "The landlord's mail, for example, took Rosalind three weeks.", true},

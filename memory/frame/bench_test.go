@@ -5,7 +5,8 @@ import "testing"
 func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		Read("The ledger service moved from Go 1.24 to Go 1.25 yesterday, because the old version was out of support.", "Dana")
+		Read("The ledger service moved from Go 1.24 to Go 1.25 yesterday, because the old version was out of support.",
+			"Dana")
 	}
 }
 
@@ -21,6 +22,7 @@ func BenchmarkCompare(b *testing.B) {
 func BenchmarkVocabulary(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		ReadText("The ledger service moved from Go 1.24 to Go 1.25 yesterday, because the old version was out of support.", "Dana")
+		ReadText("The ledger service moved from Go 1.24 to Go 1.25 yesterday, because the old version was out of "+
+			"support.", "Dana")
 	}
 }

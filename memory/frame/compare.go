@@ -265,7 +265,8 @@ func named(a, b Frame, m alignment) Relation {
 	switch {
 	case m.hearsay && b.cue < cueChange:
 		out.Certainty = Likely
-	case len(m.restA) == 1 && len(m.restB) == 1 && b.cue < cueChange && personal(a) && personal(b) && allNames(a.values):
+	case len(m.restA) == 1 && len(m.restB) == 1 && b.cue < cueChange && personal(a) && personal(b) &&
+		allNames(a.values):
 		out.Certainty = Likely // "I browse with Firefox instead of Edge"
 	case len(m.restA) > 0 && len(m.restB) > 0 && b.cue < cueChange, len(m.shared) == 0 && b.cue < cueChange:
 		out.Certainty = Doubt

@@ -35,7 +35,8 @@ func TestChangesOfEveryDay(t *testing.T) {
 		{"Our standup is at 9:30 every day, Berlin time.", "By the way, our standup moved to 10:00."},
 		{"Our standup is at 9:30 every day, Berlin time.", "Our standup is at 10:00 every day, Berlin time."},
 		{"The ledger service is written in Go 1.24.", "The ledger service moved to Go 1.25 yesterday."},
-		{"I prefer testify for assertions in tests.", "I don't like testify anymore, I prefer the standard library with go-cmp in tests now."},
+		{"I prefer testify for assertions in tests.",
+			"I don't like testify anymore, I prefer the standard library with go-cmp in tests now."},
 		{"My dog is called Max.", "My dog is called Rex, not Max."},
 		{"We track issues in Jira.", "We switched from Jira to Linear."},
 		{"Marek is on call.", "Priya took over on-call from Marek."},
@@ -59,7 +60,8 @@ func TestChangesOfEveryDay(t *testing.T) {
 		{"The deadline is March 14.", "The deadline slipped to March 28."},
 		{"My phone number is 555-0100.", "My phone number changed to 555-0199."},
 		{"My favorite color is blue.", "My favourite colour is green these days."},
-		{"The feature flag checkout_v2 is disabled in production.", "The feature flag checkout_v2 is enabled in production now."},
+		{"The feature flag checkout_v2 is disabled in production.",
+			"The feature flag checkout_v2 is enabled in production now."},
 		{"We deploy with Jenkins.", "We deploy with Argo CD now instead of Jenkins."},
 		{"The service listens on port 8080.", "The service listens on port 9090 now."},
 		{"Our database is MySQL.", "We migrated our database to Postgres."},
@@ -115,7 +117,8 @@ func TestWhatHoldsSideBySide(t *testing.T) {
 		{"The launch of the mobile app is on May 3.", "The launch of the web app is on June 10."},
 		{"Dana owns the ledger service.", "Priya owns the billing service."},
 		{"We deploy to Frankfurt.", "We deploy to Dublin."},
-		{"Kafka at Corvid is run by the data platform team.", "NATS JetStream is already deployed in the payments cluster with three replicas."},
+		{"Kafka at Corvid is run by the data platform team.",
+			"NATS JetStream is already deployed in the payments cluster with three replicas."},
 		{"Coverage of internal/events is 78 percent.", "Coverage of internal/posting is 61 percent."},
 		{"The p99 of the balance endpoint is 80 ms.", "The p99 of the transfer endpoint is 120 ms."},
 		{"Pull request #412 was merged by Priya.", "Pull request #431 was merged by Dana."},
@@ -124,7 +127,8 @@ func TestWhatHoldsSideBySide(t *testing.T) {
 	} {
 		t.Run(c[1], func(t *testing.T) {
 			r := relate("", c[0], "", c[1])
-			require.LessOrEqual(t, r.Certainty, Doubt, "%s\n%s\n%+v\n%s%s", c[0], c[1], r, describe("", c[0]), describe("", c[1]))
+			require.LessOrEqual(t, r.Certainty, Doubt, "%s\n%s\n%+v\n%s%s", c[0], c[1], r, describe("", c[0]),
+				describe("", c[1]))
 		})
 	}
 }

@@ -259,7 +259,8 @@ func SuccessionMeasures(
 }
 
 // updateWords are verbs by which people say that an amount, a time or a plan is another than it was.
-var updateWords = []string{"increased", "decreased", "raised", "lowered", "reduced", "extended", "shortened", "expanded",
+var updateWords = []string{"increased", "decreased", "raised", "lowered", "reduced", "extended", "shortened",
+	"expanded",
 	"adjusted", "changed", "updated", "revised", "moved", "rescheduled", "postponed", "delayed", "upgraded", "switched"}
 
 var updateStems = func() map[string]bool {

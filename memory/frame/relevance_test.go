@@ -39,7 +39,8 @@ func TestARelativeIsSomeoneElse(t *testing.T) {
 }
 
 func TestRelevanceIsAProbability(t *testing.T) {
-	words := rapid.SliceOf(rapid.SampledFrom([]string{"where", "does", "Dana", "live", "in", "Oslo", "now", "not", "3", "May", "her", "car?", ""}))
+	words := rapid.SliceOf(rapid.SampledFrom([]string{"where", "does", "Dana", "live", "in", "Oslo", "now", "not", "3",
+		"May", "her", "car?", ""}))
 	rapid.Check(t, func(t *rapid.T) {
 		join := func(list []string) (out string) {
 			for _, w := range list {
@@ -81,11 +82,13 @@ func TestSuccessions(t *testing.T) {
 		{"Where does Dana live?", "Dana lives in Lyon.", "Dana moved to Oslo.", true},
 		{"Which doctor do I see?", "My dentist is Dr. Roth.", "I switched dentists, it's Dr. Lund now.", true},
 		{"What do we use for CI?", "We use Jenkins for CI.", "We switched from Jenkins to GitHub Actions.", true},
-		{"When is the standup?", "Our standup moved to 10:00.", "Our standup is at 10:00 every day, Berlin time.", false},
+		{"When is the standup?", "Our standup moved to 10:00.", "Our standup is at 10:00 every day, Berlin time.",
+			false},
 		{"When is the standup?", "Our standup is at 9:30.", "Our standup moved to 10:00.", true},
 		{"Where does Dana's brother live?", "Dana's brother lives in Lyon.", "Dana's sister moved to Oslo.", false},
 		{"Where does Dana live?", "Dana lives in Lyon.", "Tom lives in Oslo now.", false},
-		{"When does the pool open on Sundays?", "The pool opens at 8:00 on Sundays.", "The pool opens at 7:00 on Mondays now.", false},
+		{"When does the pool open on Sundays?", "The pool opens at 8:00 on Sundays.",
+			"The pool opens at 7:00 on Mondays now.", false},
 	} {
 		texts := []Text{ReadText(c.earlier, ""), ReadText(c.later, "")}
 		found := ReadQuestion(c.question).Successions(texts, 0.5, func(i, j int) bool { return i < j })

@@ -106,7 +106,8 @@ func paidFor(concept string, v Value) bool {
 func sameSlot(a, b Frame, va, vb Value) bool {
 	return va.Kind == KindName && vb.Kind == KindName && !va.Same(vb) && !personal(a) &&
 		slices.ContainsFunc(a.subject, func(t string) bool { return !isPerson(a, t) }) &&
-		(a.mainVerb == b.mainVerb && va.preposition == vb.preposition || changeVerbs[b.mainVerb] && vb.preposition == "to")
+		(a.mainVerb == b.mainVerb && va.preposition == vb.preposition || changeVerbs[b.mainVerb] &&
+			vb.preposition == "to")
 }
 
 // otherVerb reports whether two statements about one thing differ only in their verbs and values: "we track our leads

@@ -88,7 +88,8 @@ func CheckProposal(p memory.Proposal, neighbors []memory.Neighbor) memory.Propos
 	}
 	if changes := out.Action == schema.ActionUpdate || out.Action == schema.ActionDelete; changes {
 		// A change fits its action: a delete would remove what is only to be superseded or contested.
-		if out.Action == schema.ActionUpdate && (p.Change == memory.ChangeSupersede || p.Change == memory.ChangeContest) ||
+		if out.Action == schema.ActionUpdate && (p.Change == memory.ChangeSupersede ||
+			p.Change == memory.ChangeContest) ||
 			out.Action == schema.ActionDelete && p.Change == memory.ChangeRetract {
 			out.Change, out.Own = p.Change, p.Own
 		}

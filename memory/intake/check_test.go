@@ -34,30 +34,45 @@ func TestCheckExtractionFacts(t *testing.T) {
 		want     *memory.Fact // nil: dropped
 		warnings []string
 	}{
-		"good":             {memorytest.Fact(prefersTea), new(memorytest.Fact(prefersTea)), nil},
-		"whitespace":       {memorytest.Fact(" User\n prefers\u00a0green tea "), new(memorytest.Fact(prefersTea)), nil},
-		"shortest":         {memorytest.Fact("0123456789"), new(memorytest.Fact("0123456789")), nil},
-		"too short":        {memorytest.Fact(" 012345678 "), nil, []string{"facts[0]: content shorter than 10 characters, dropped"}},
-		"empty":            {memorytest.Fact(""), nil, []string{"facts[0]: content shorter than 10 characters, dropped"}},
-		"longest":          {memorytest.Fact(strings.Repeat("漢", 2000)), new(memorytest.Fact(strings.Repeat("漢", 2000))), nil},
-		"too long":         {memorytest.Fact(strings.Repeat("漢", 2001)), nil, []string{"facts[0]: content longer than 2000 characters, dropped"}},
-		"bad UTF-8":        {memorytest.Fact("User prefers\xff green tea"), new(memorytest.Fact(prefersTea)), []string{"facts[0].content: invalid characters removed"}},
-		"NUL":              {memorytest.Fact("User prefers green\x00 tea"), new(memorytest.Fact(prefersTea)), []string{"facts[0].content: invalid characters removed"}},
-		"confidence high":  {with(func(f *memory.Fact) { f.Confidence = 1.1 }), nil, []string{"facts[0]: confidence is not between 0 and 1, dropped"}},
-		"confidence low":   {with(func(f *memory.Fact) { f.Confidence = -0.1 }), nil, []string{"facts[0]: confidence is not between 0 and 1, dropped"}},
-		"confidence NaN":   {with(func(f *memory.Fact) { f.Confidence = math.NaN() }), nil, []string{"facts[0]: confidence is not between 0 and 1, dropped"}},
-		"category shouted": {with(func(f *memory.Fact) { f.Category = " FACT " }), new(memorytest.Fact(prefersTea)), nil},
-		"category unknown": {with(func(f *memory.Fact) { f.Category = "opinion" }), new(with(func(f *memory.Fact) { f.Category = schema.CategoryPreference })),
+		"good":       {memorytest.Fact(prefersTea), new(memorytest.Fact(prefersTea)), nil},
+		"whitespace": {memorytest.Fact(" User\n prefers\u00a0green tea "), new(memorytest.Fact(prefersTea)), nil},
+		"shortest":   {memorytest.Fact("0123456789"), new(memorytest.Fact("0123456789")), nil},
+		"too short": {memorytest.Fact(" 012345678 "), nil,
+			[]string{"facts[0]: content shorter than 10 characters, dropped"}},
+		"empty": {memorytest.Fact(""), nil,
+			[]string{"facts[0]: content shorter than 10 characters, dropped"}},
+		"longest": {memorytest.Fact(strings.Repeat("漢", 2000)),
+			new(memorytest.Fact(strings.Repeat("漢", 2000))), nil},
+		"too long": {memorytest.Fact(strings.Repeat("漢", 2001)), nil,
+			[]string{"facts[0]: content longer than 2000 characters, dropped"}},
+		"bad UTF-8": {memorytest.Fact("User prefers\xff green tea"), new(memorytest.Fact(prefersTea)),
+			[]string{"facts[0].content: invalid characters removed"}},
+		"NUL": {memorytest.Fact("User prefers green\x00 tea"), new(memorytest.Fact(prefersTea)),
+			[]string{"facts[0].content: invalid characters removed"}},
+		"confidence high": {with(func(f *memory.Fact) { f.Confidence = 1.1 }), nil,
+			[]string{"facts[0]: confidence is not between 0 and 1, dropped"}},
+		"confidence low": {with(func(f *memory.Fact) { f.Confidence = -0.1 }), nil,
+			[]string{"facts[0]: confidence is not between 0 and 1, dropped"}},
+		"confidence NaN": {with(func(f *memory.Fact) { f.Confidence = math.NaN() }), nil,
+			[]string{"facts[0]: confidence is not between 0 and 1, dropped"}},
+		"category shouted": {with(func(f *memory.Fact) { f.Category = " FACT " }), new(memorytest.Fact(prefersTea)),
+			nil},
+		"category unknown": {with(func(f *memory.Fact) { f.Category = "opinion" }),
+			new(with(func(f *memory.Fact) { f.Category = schema.CategoryPreference })),
 			[]string{"facts[0]: unknown category, read as preference"}},
-		"category missing": {with(func(f *memory.Fact) { f.Category = "" }), new(with(func(f *memory.Fact) { f.Category = schema.CategoryPreference })),
+		"category missing": {with(func(f *memory.Fact) { f.Category = "" }),
+			new(with(func(f *memory.Fact) { f.Category = schema.CategoryPreference })),
 			[]string{"facts[0]: unknown category, read as preference"}},
-		"claim": {with(func(f *memory.Fact) { f.Claim = claim }), new(with(func(f *memory.Fact) { f.Claim = claim })), nil},
+		"claim": {with(func(f *memory.Fact) { f.Claim = claim }), new(with(func(f *memory.Fact) { f.Claim = claim })),
+			nil},
 		"claim cleaned": {with(func(f *memory.Fact) {
 			f.Claim = memory.Claim{Subject: " User ", Predicate: "Prefers--best", Object: "green\ttea"}
 		}), new(with(func(f *memory.Fact) {
 			f.Claim = memory.Claim{Subject: "User", Predicate: "prefers_best", Object: "green tea"}
 		})), nil},
-		"claim incomplete": {with(func(f *memory.Fact) { f.Claim = memory.Claim{Subject: "User", Predicate: "?!", Object: "tea"} }), new(memorytest.Fact(prefersTea)),
+		"claim incomplete": {with(func(f *memory.Fact) {
+			f.Claim = memory.Claim{Subject: "User", Predicate: "?!", Object: "tea"}
+		}), new(memorytest.Fact(prefersTea)),
 			[]string{"facts[0].claim: incomplete, ignored"}},
 		"claim too long": {with(func(f *memory.Fact) {
 			f.Claim = memory.Claim{Subject: strings.Repeat("x", 201), Predicate: "likes", Object: "tea"}
@@ -101,18 +116,22 @@ func TestCheckExtractionLimits(t *testing.T) {
 	var raw memory.Extraction
 	for i := range 60 {
 		raw.Facts = append(raw.Facts, memorytest.Fact(fmt.Sprintf("Fact number %d", i)))
-		raw.Triples = append(raw.Triples, memory.Triple{Source: fmt.Sprint(i), Relationship: "precedes", Target: fmt.Sprint(i + 1)})
+		raw.Triples = append(raw.Triples,
+			memory.Triple{Source: fmt.Sprint(i), Relationship: "precedes", Target: fmt.Sprint(i + 1)})
 	}
 	got := intake.CheckExtraction(raw)
 	require.Equal(t, raw.Facts[:memory.MaxFacts], got.Facts)
 	require.Equal(t, raw.Triples[:memory.MaxTriples], got.Triples)
-	require.Equal(t, []string{"facts: 40 after the first 20 dropped", "triples: 10 after the first 50 dropped"}, got.Warnings)
+	require.Equal(t, []string{"facts: 40 after the first 20 dropped", "triples: 10 after the first 50 dropped"},
+		got.Warnings)
 
-	duplicates := intake.CheckExtraction(memory.Extraction{Facts: []memory.Fact{memorytest.Fact("too short"), memorytest.Fact(prefersTea), memorytest.Fact("USER prefers green tea.")}})
+	duplicates := intake.CheckExtraction(memory.Extraction{Facts: []memory.Fact{memorytest.Fact("too short"),
+		memorytest.Fact(prefersTea), memorytest.Fact("USER prefers green tea.")}})
 	require.Len(t, duplicates.Facts, 1)
 	require.Equal(t, "facts[2]: same as facts[1], dropped", duplicates.Warnings[1])
 
-	hopeless := intake.CheckExtraction(memory.Extraction{Facts: make([]memory.Fact, 1000), Warnings: []string{"model:\nanswer\x1b was cut\u202e"}})
+	hopeless := intake.CheckExtraction(memory.Extraction{Facts: make([]memory.Fact, 1000),
+		Warnings: []string{"model:\nanswer\x1b was cut\u202e"}})
 	require.Len(t, hopeless.Warnings, intake.MaxWarnings)
 	require.Equal(t, "model: answer was cut", hopeless.Warnings[0])
 	require.Equal(t, "and 952 more warnings", hopeless.Warnings[intake.MaxWarnings-1])
@@ -168,7 +187,8 @@ func TestCheckExtractionProperties(t *testing.T) {
 	name := rapid.OneOf(memorytest.AnyText(), rapid.Just("Alice"), rapid.Just(strings.Repeat("x", 201)))
 	facts := rapid.Custom(func(t *rapid.T) memory.Fact {
 		return memory.Fact{
-			Content:    rapid.SampledFrom([]string{"", "secret fact "}).Draw(t, "head") + memorytest.AnyText().Draw(t, "content"),
+			Content: rapid.SampledFrom([]string{"", "secret fact "}).Draw(t, "head") +
+				memorytest.AnyText().Draw(t, "content"),
 			Category:   schema.Category(rapid.SampledFrom([]string{"fact", "Rule", "odd", ""}).Draw(t, "category")),
 			Confidence: confidence.Draw(t, "confidence"),
 			Claim: memory.Claim{Subject: name.Draw(t, "subject"), Predicate: name.Draw(t, "predicate"),
@@ -191,7 +211,8 @@ func TestCheckExtractionProperties(t *testing.T) {
 }
 
 func FuzzCheckExtraction(f *testing.F) {
-	f.Add([]byte(`{"facts":[{"content":"User prefers dark mode","category":"preference","confidence":0.9}]}`), "warning")
+	f.Add([]byte(`{"facts":[{"content":"User prefers dark mode","category":"preference","confidence":0.9}]}`),
+		"warning")
 	f.Add([]byte(`{"facts":[{"content":"\u0000\ud800          ","claim":{"predicate":"İΣ_'"}}],"triples":[{"source":"a","relationship":"b","target":"c"}]}`), "\xff")
 	f.Add([]byte(`{"facts":[{},{},{}],"triples":[{}],"warnings":["x"]}`), strings.Repeat("é", 500))
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
@@ -252,7 +273,8 @@ func TestCheckProposal(t *testing.T) {
 				Warnings: []string{"proposal: confidence is not between 0 and 1"}}},
 		"reason cleaned": {
 			memory.Proposal{Action: "add", Reason: "  line\none\x00\x1b[31m \u202egnol " + strings.Repeat("é", 400)},
-			memory.Proposal{Action: "add", Reason: "line one [31m gnol " + strings.Repeat("é", 300-len("line one [31m gnol "))}},
+			memory.Proposal{Action: "add",
+				Reason: "line one [31m gnol " + strings.Repeat("é", 300-len("line one [31m gnol "))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -270,15 +292,19 @@ func TestCheckProposalProperties(t *testing.T) {
 			neighbors = append(neighbors, memory.Neighbor{ID: id})
 		}
 		got := intake.CheckProposal(memory.Proposal{
-			Action:     schema.Action(rapid.SampledFrom([]string{"add", "update", "delete", "none", "", "odd"}).Draw(t, "action")),
-			TargetID:   ids.Draw(t, "target"),
-			Confidence: rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64(), rapid.Just(math.NaN())).Draw(t, "confidence"),
-			Reason:     memorytest.AnyText().Draw(t, "reason"),
-			Warnings:   rapid.SliceOfN(memorytest.AnyText(), 0, 60).Draw(t, "warnings"),
+			Action: schema.Action(rapid.SampledFrom([]string{"add", "update", "delete", "none", "",
+				"odd"}).Draw(t, "action")),
+			TargetID: ids.Draw(t, "target"),
+			Confidence: rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64(),
+				rapid.Just(math.NaN())).Draw(t, "confidence"),
+			Reason:   memorytest.AnyText().Draw(t, "reason"),
+			Warnings: rapid.SliceOfN(memorytest.AnyText(), 0, 60).Draw(t, "warnings"),
 		}, neighbors)
 
 		if got.TargetID != "" {
-			require.True(t, slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool { return n.ID == got.TargetID }))
+			require.True(t, slices.ContainsFunc(neighbors, func(n memory.Neighbor) bool {
+				return n.ID == got.TargetID
+			}))
 		}
 		switch got.Action {
 		case schema.ActionUpdate, schema.ActionDelete:

@@ -27,7 +27,8 @@ func TestBeginning(t *testing.T) {
 		require.LessOrEqual(t, utf8.RuneCountInString(got), normalize.MaxExtractInput, name)
 		require.Greater(t, utf8.RuneCountInString(got), normalize.MaxExtractInput-600, name)
 	}
-	require.True(t, strings.HasSuffix(intake.Beginning(strings.Repeat("Ana likes figs. ", 30_000), address), "figs. [truncated 0123456789ab]"), "after a sentence")
+	require.True(t, strings.HasSuffix(intake.Beginning(strings.Repeat("Ana likes figs. ", 30_000), address),
+		"figs. [truncated 0123456789ab]"), "after a sentence")
 }
 
 // What is kept is as sensitive as all of it, and refers to it.
@@ -39,7 +40,8 @@ func TestAbridgeIsAsSensitiveAsTheWhole(t *testing.T) {
 	require.NotEmpty(t, kinds)
 	got := intake.Abridge(c, schema.ArtifactPrefix+"ab")
 	require.Equal(t, level, got.Sensitivity)
-	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "e"}, {Kind: "artifact", Ref: schema.ArtifactPrefix + "ab"}}, got.Refs)
+	require.Equal(t, []schema.Ref{{Kind: "event", Ref: "e"}, {Kind: "artifact", Ref: schema.ArtifactPrefix + "ab"}},
+		got.Refs)
 	require.Len(t, c.Refs, 1)
 	c.Sensitivity = schema.SensitivityHyper
 	require.Equal(t, schema.SensitivityHyper, intake.Abridge(c, "x").Sensitivity)

@@ -28,15 +28,18 @@ func TestStripRecalled(t *testing.T) {
 		content, rest string
 		had           bool
 	}{
-		"none":                  {"I saw < and > and mneme", "I saw < and > and mneme", false},
-		"name alone":            {"the mneme-recall tag", "the mneme-recall tag", false},
-		"empty":                 {"", "", false},
-		"whole":                 {intake.WrapRecalled("r", "echo"), "", true},
-		"in the middle":         {"before\n" + intake.WrapRecalled("r", "echo") + "\nafter", "before\n\nafter", true},
-		"between words":         {"before" + intake.WrapRecalled("r", "echo") + "after", "before\nafter", true},
-		"two":                   {"a " + intake.WrapRecalled("r", "echo") + " b " + intake.WrapRecalled("s", "echo") + " c", "a  b  c", true},
-		"nested":                {"a <mneme-recall><mneme-recall>echo</mneme-recall> echo</mneme-recall> b", "a  b", true},
-		"siblings in one":       {"a <mneme-recall><mneme-recall>echo</mneme-recall> echo <mneme-recall>echo</mneme-recall> echo</mneme-recall> b", "a  b", true},
+		"none":          {"I saw < and > and mneme", "I saw < and > and mneme", false},
+		"name alone":    {"the mneme-recall tag", "the mneme-recall tag", false},
+		"empty":         {"", "", false},
+		"whole":         {intake.WrapRecalled("r", "echo"), "", true},
+		"in the middle": {"before\n" + intake.WrapRecalled("r", "echo") + "\nafter", "before\n\nafter", true},
+		"between words": {"before" + intake.WrapRecalled("r", "echo") + "after", "before\nafter", true},
+		"two": {"a " + intake.WrapRecalled("r", "echo") + " b " + intake.WrapRecalled("s",
+			"echo") + " c", "a  b  c", true},
+		"nested": {"a <mneme-recall><mneme-recall>echo</mneme-recall> echo</mneme-recall> b", "a  b",
+			true},
+		"siblings in one": {"a <mneme-recall><mneme-recall>echo</mneme-recall> echo " +
+			"<mneme-recall>echo</mneme-recall> echo</mneme-recall> b", "a  b", true},
 		"outer one unclosed":    {"a <mneme-recall><mneme-recall>echo</mneme-recall> echo", "a ", true},
 		"unclosed":              {"a <mneme-recall id=\"r\">echo echo", "a ", true},
 		"cut within the marker": {"a <mneme-recall id=\"r", "a ", true},
@@ -48,7 +51,8 @@ func TestStripRecalled(t *testing.T) {
 		"as JSON":               {`{"out":` + string(asJSON) + `}`, "{\"out\":\"\n\"}", true},
 		"as JSON in JSON":       {`a \\u003cmneme-recall\\u003eecho\\u003c\\/mneme-recall\\u003e b`, "a  b", true},
 		"as HTML":               {"a " + html.EscapeString(intake.WrapRecalled("r", "echo")) + " b", "a  b", true},
-		"another tag":           {"a <mneme-recalls>kept</mneme-recalls>", "a <mneme-recalls>kept</mneme-recalls>", false},
+		"another tag": {"a <mneme-recalls>kept</mneme-recalls>", "a <mneme-recalls>kept</mneme-recalls>",
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +67,8 @@ func TestRecalledRoundTrip(t *testing.T) {
 	t.Parallel()
 	const echo = "ECHO"
 	hostile := rapid.Map(rapid.SliceOfN(rapid.OneOf(
-		rapid.SampledFrom([]string{echo, "<", ">", "</", "</mneme-recall>", "<mneme-recall>", "</MNEME-recall >", "&lt;/mneme-recall&gt;", `\u003c/mneme-recall\u003e`, "mneme-", "recall", "\n", "\xff"}),
+		rapid.SampledFrom([]string{echo, "<", ">", "</", "</mneme-recall>", "<mneme-recall>", "</MNEME-recall >",
+			"&lt;/mneme-recall&gt;", `\u003c/mneme-recall\u003e`, "mneme-", "recall", "\n", "\xff"}),
 		rapid.StringN(0, 4, -1),
 	), 0, 10), func(parts []string) string { return strings.Join(parts, "") })
 	innocent := rapid.Map(hostile, func(s string) string {

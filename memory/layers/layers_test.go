@@ -111,7 +111,8 @@ func TestFillLayersProperties(t *testing.T) {
 		sum, before := 0, -1
 		for _, p := range placed {
 			sum += p.Tokens
-			if p.Index <= before || p.Cut != (p.Tokens < all[p.Index].Tokens) || p.Tokens > all[p.Index].Tokens || p.Cut && p.Tokens <= all[p.Index].Shell {
+			if p.Index <= before || p.Cut != (p.Tokens < all[p.Index].Tokens) || p.Tokens > all[p.Index].Tokens ||
+				p.Cut && p.Tokens <= all[p.Index].Shell {
 				rt.Fatalf("%+v", placed)
 			}
 			before = p.Index
@@ -139,7 +140,8 @@ func TestFillLayersProperties(t *testing.T) {
 func TestEstimateTokens(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
-		"": 0, "   ": 0, "cat": 1, "Never deploy on Fridays.": 7, "2026": 2, "今日は晴れ": 5, "привет": 3, "🙂": 2, "a\nb": 3, "don't": 3,
+		"": 0, "   ": 0, "cat": 1, "Never deploy on Fridays.": 7, "2026": 2, "今日は晴れ": 5, "привет": 3, "🙂": 2, "a\nb": 3,
+		"don't": 3,
 	} {
 		require.Equal(t, want, layers.EstimateTokens(text), "%q", text)
 	}
@@ -151,10 +153,13 @@ func TestEstimateTokens(t *testing.T) {
 		}
 		n := rapid.IntRange(0, 40).Draw(rt, "tokens")
 		cut, was := layers.CutTokens(a, n)
-		if layers.EstimateTokens(cut) > n || was != (x > n) || !was && cut != a || was && cut != "" && !strings.HasSuffix(cut, strings.TrimSpace(normalize.CutMark)) || !utf8.ValidString(cut) && utf8.ValidString(a) {
+		if layers.EstimateTokens(cut) > n || was != (x > n) || !was && cut != a || was && cut != "" &&
+			!strings.HasSuffix(cut, strings.TrimSpace(normalize.CutMark)) || !utf8.ValidString(cut) &&
+			utf8.ValidString(a) {
 			rt.Fatalf("%q cut to %d is %q", a, n, cut)
 		}
-		if short, was := normalize.CutChars(a, n+10); utf8.RuneCountInString(short) > n+10 || was != (utf8.RuneCountInString(a) > n+10) {
+		if short, was := normalize.CutChars(a, n+10); utf8.RuneCountInString(short) > n+10 ||
+			was != (utf8.RuneCountInString(a) > n+10) {
 			rt.Fatalf("%q cut to %d is %q", a, n+10, short)
 		}
 	})

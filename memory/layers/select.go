@@ -244,7 +244,9 @@ func constraints(raw json.RawMessage) conditions {
 	for _, one := range list {
 		for key, values := range memory.AdmittedBy(schema.Validity{Conditions: one}) {
 			if earlier, ok := out[key]; ok { // both must hold
-				values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !slices.Contains(earlier, v) })
+				values = slices.DeleteFunc(slices.Clone(values), func(v string) bool {
+					return !slices.Contains(earlier, v)
+				})
 			}
 			out[key] = values
 		}

@@ -28,7 +28,8 @@ func solution(n byte, performance string, triggers ...string) layers.Solution {
 		list += fmt.Sprintf(`{"signal":%q,"conditions":%s}`, triggers[i], triggers[i+1])
 	}
 	return layers.Solution{ID: uuid.UUID{15: n}, Type: schema.TypeCompetence, ReinforcedAt: selectNow,
-		Payload: json.RawMessage(`{"kind":"competence","skill_name":"zeta","triggers":` + list + `],"recipe":[],"performance":` + performance + `}`)}
+		Payload: json.RawMessage(`{"kind":"competence","skill_name":"zeta","triggers":` + list +
+			`],"recipe":[],"performance":` + performance + `}`)}
 }
 
 func planOf(n byte, intent, constraints, metrics string) layers.Solution {
@@ -37,7 +38,8 @@ func planOf(n byte, intent, constraints, metrics string) layers.Solution {
 }
 
 func situation(context string) layers.Situation {
-	return layers.Situation{ErrorSignature: "ld: cache mismatch at 0x7ffe12", Context: json.RawMessage(context), Now: selectNow}
+	return layers.Situation{ErrorSignature: "ld: cache mismatch at 0x7ffe12", Context: json.RawMessage(context),
+		Now: selectNow}
 }
 
 func idOf(n byte) string { return uuid.UUID{15: n}.String() }
@@ -59,21 +61,44 @@ func TestSelect(t *testing.T) {
 		verdict   schema.Applicability
 		missing   []string
 	}{
-		"one that works": {`{}`, []layers.Solution{solution(1, tenOfTen, ld, any)}, 1, []byte{1}, schema.ApplicabilityUnconditional, nil},
-		"two successes and ten failures are no success":        {`{}`, []layers.Solution{solution(1, twoOfTwelve, ld, any)}, 0, []byte{1}, schema.ApplicabilityUnconditional, nil},
-		"nor where its conditions hold":                        {`{"os":"linux"}`, []layers.Solution{solution(1, twoOfTwelve, ld, `{"os":"linux"}`)}, 0, []byte{1}, schema.ApplicabilityMatched, nil},
-		"what mostly fails stands behind what was never tried": {`{}`, []layers.Solution{solution(1, twoOfTwelve, ld, any), solution(2, untried, ld, any)}, 0, []byte{2, 1}, schema.ApplicabilityUnconditional, nil},
-		"the one for this system":                              {`{"os":"linux"}`, []layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`), solution(2, `{"success_count":3}`, ld, `{"os":["linux","bsd"]}`)}, 2, []byte{2, 1}, schema.ApplicabilityMatched, nil},
-		"contradicted is never selected, however good":         {`{"os":"linux"}`, []layers.Solution{solution(1, `{"success_count":100000}`, ld, `{"os":"macos"}`)}, 0, []byte{1}, schema.ApplicabilityContradicted, nil},
-		"unknown asks": {`{}`, []layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`), solution(2, tenOfTen, ld, `{"os":"linux"}`), solution(3, tenOfTen, ld, `{"os":"linux","arch":"arm64"}`)}, 0,
+		"one that works": {`{}`, []layers.Solution{solution(1, tenOfTen, ld, any)}, 1, []byte{1},
+			schema.ApplicabilityUnconditional, nil},
+		"two successes and ten failures are no success": {`{}`,
+			[]layers.Solution{solution(1, twoOfTwelve, ld, any)}, 0, []byte{1}, schema.ApplicabilityUnconditional, nil},
+		"nor where its conditions hold": {`{"os":"linux"}`,
+			[]layers.Solution{solution(1, twoOfTwelve, ld, `{"os":"linux"}`)}, 0, []byte{1},
+			schema.ApplicabilityMatched, nil},
+		"what mostly fails stands behind what was never tried": {`{}`,
+			[]layers.Solution{solution(1, twoOfTwelve, ld, any), solution(2, untried, ld, any)}, 0, []byte{2, 1},
+			schema.ApplicabilityUnconditional, nil},
+		"the one for this system": {`{"os":"linux"}`,
+			[]layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`),
+				solution(2, `{"success_count":3}`, ld, `{"os":["linux","bsd"]}`)}, 2, []byte{2, 1},
+			schema.ApplicabilityMatched, nil},
+		"contradicted is never selected, however good": {`{"os":"linux"}`,
+			[]layers.Solution{solution(1, `{"success_count":100000}`, ld, `{"os":"macos"}`)}, 0, []byte{1},
+			schema.ApplicabilityContradicted, nil},
+		"unknown asks": {`{}`, []layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`),
+			solution(2, tenOfTen, ld, `{"os":"linux"}`), solution(3, tenOfTen, ld, `{"os":"linux","arch":"arm64"}`)}, 0,
 			[]byte{1, 2, 3}, schema.ApplicabilityUnknown, []string{"os", "arch"}},
-		"however often it worked":              {`{}`, []layers.Solution{solution(1, `{"success_count":1000000}`, ld, `{"os":"macos"}`)}, 0, []byte{1}, schema.ApplicabilityUnknown, []string{"os"}},
-		"a tie is no choice":                   {`{}`, []layers.Solution{solution(1, tenOfTen, ld, any), solution(2, tenOfTen, ld, any)}, 0, []byte{1, 2}, schema.ApplicabilityUnconditional, nil},
-		"the trigger that was set off decides": {`{"os":"linux"}`, []layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`, "disk full", any)}, 0, []byte{1}, schema.ApplicabilityContradicted, nil},
-		"either trigger may":                   {`{"os":"linux"}`, []layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`, "cache mismatch", `{"os":"linux"}`)}, 1, []byte{1}, schema.ApplicabilityMatched, nil},
-		"another error":                        {`{}`, []layers.Solution{solution(1, tenOfTen, "disk full", any)}, 0, nil, "", nil},
-		"numbers are equal however written":    {`{"go":1.0}`, []layers.Solution{solution(1, tenOfTen, ld, `{"go":1}`)}, 1, []byte{1}, schema.ApplicabilityMatched, nil},
-		"but not their texts":                  {`{"go":"1"}`, []layers.Solution{solution(1, tenOfTen, ld, `{"go":1}`)}, 0, []byte{1}, schema.ApplicabilityContradicted, nil},
+		"however often it worked": {`{}`,
+			[]layers.Solution{solution(1, `{"success_count":1000000}`, ld, `{"os":"macos"}`)}, 0, []byte{1},
+			schema.ApplicabilityUnknown, []string{"os"}},
+		"a tie is no choice": {`{}`,
+			[]layers.Solution{solution(1, tenOfTen, ld, any), solution(2, tenOfTen, ld, any)}, 0, []byte{1, 2},
+			schema.ApplicabilityUnconditional, nil},
+		"the trigger that was set off decides": {`{"os":"linux"}`,
+			[]layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`, "disk full", any)}, 0, []byte{1},
+			schema.ApplicabilityContradicted, nil},
+		"either trigger may": {`{"os":"linux"}`,
+			[]layers.Solution{solution(1, tenOfTen, ld, `{"os":"macos"}`, "cache mismatch", `{"os":"linux"}`)}, 1,
+			[]byte{1}, schema.ApplicabilityMatched, nil},
+		"another error": {`{}`, []layers.Solution{solution(1, tenOfTen, "disk full", any)}, 0,
+			nil, "", nil},
+		"numbers are equal however written": {`{"go":1.0}`, []layers.Solution{solution(1, tenOfTen, ld, `{"go":1}`)},
+			1, []byte{1}, schema.ApplicabilityMatched, nil},
+		"but not their texts": {`{"go":"1"}`, []layers.Solution{solution(1, tenOfTen, ld, `{"go":1}`)},
+			0, []byte{1}, schema.ApplicabilityContradicted, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,7 +132,8 @@ func TestSelect(t *testing.T) {
 
 func TestSelectPlans(t *testing.T) {
 	t.Parallel()
-	s := layers.Situation{Intent: "set up my project", Context: json.RawMessage(`{"platform":"ios","go":true}`), Now: selectNow}
+	s := layers.Situation{Intent: "set up my project", Context: json.RawMessage(`{"platform":"ios","go":true}`),
+		Now: selectNow}
 	got, ruledOut := layers.Select(s, schema.LayerPlan, []layers.Solution{
 		planOf(1, "setup_project", `{"platform":"web"}`, `{"success_count":9}`),
 		planOf(2, "setup_project", `[{"platform":["ios","android"]},"be quick",{"go":true}]`, `{"failure_rate":0}`),
@@ -117,11 +143,13 @@ func TestSelectPlans(t *testing.T) {
 	require.Equal(t, idOf(2), got.Selected, "%+v", got)
 	require.Len(t, got.Candidates, 3)
 	require.Equal(t, []uuid.UUID{{15: 1}, {15: 4}}, ruledOut, "a list of constraints is met as a whole")
-	require.InDelta(t, layers.SuccessBound(3, 0), got.Candidates[0].SuccessRate, 1e-9, "a rate without counts is believed little")
+	require.InDelta(t, layers.SuccessBound(3, 0), got.Candidates[0].SuccessRate, 1e-9,
+		"a rate without counts is believed little")
 
 	tooled := solution(7, tenOfTen, "ld: cache mismatch", "{}")
 	tooled.Payload = json.RawMessage(`{"kind":"competence","skill_name":"x","triggers":[{"signal":"ld: cache mismatch"}],"recipe":[],"required_tools":["docker"],"performance":{"success_count":10}}`)
-	for context, selected := range map[string]string{`{}`: idOf(7), `{"docker":"27.1"}`: idOf(7), `{"docker":false}`: ""} {
+	for context, selected := range map[string]string{`{}`: idOf(7), `{"docker":"27.1"}`: idOf(7),
+		`{"docker":false}`: ""} {
 		got, _ := layers.Select(situation(context), schema.LayerCompetence, []layers.Solution{tooled})
 		require.Equal(t, selected, got.Selected, context)
 	}
@@ -146,19 +174,23 @@ func TestSuccessBound(t *testing.T) {
 func TestSelectionProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		conditions := rapid.SampledFrom([]string{`{}`, `{"os":"linux"}`, `{"os":"macos"}`, `{"os":["linux","macos"]}`, `{"arch":"arm64"}`, `{"os":"linux","arch":"arm64"}`, `{"os":"linux","ci":true}`})
-		signal := rapid.SampledFrom([]string{"ld: cache mismatch", "cache mismatch", "disk full", "ld", "mismatch of the cache by ld"})
+		conditions := rapid.SampledFrom([]string{`{}`, `{"os":"linux"}`, `{"os":"macos"}`, `{"os":["linux","macos"]}`,
+			`{"arch":"arm64"}`, `{"os":"linux","arch":"arm64"}`, `{"os":"linux","ci":true}`})
+		signal := rapid.SampledFrom([]string{"ld: cache mismatch", "cache mismatch", "disk full", "ld",
+			"mismatch of the cache by ld"})
 		n := rapid.IntRange(0, 12).Draw(rt, "n")
 		var solutions []layers.Solution
 		for i := range n {
-			s := solution(byte(i+1), fmt.Sprintf(`{"success_count":%d,"failure_count":%d}`, rapid.IntRange(0, 30).Draw(rt, "won"), rapid.IntRange(0, 30).Draw(rt, "lost")),
+			s := solution(byte(i+1), fmt.Sprintf(`{"success_count":%d,"failure_count":%d}`,
+				rapid.IntRange(0, 30).Draw(rt, "won"), rapid.IntRange(0, 30).Draw(rt, "lost")),
 				signal.Draw(rt, "signal"), conditions.Draw(rt, "conditions"), signal.Draw(rt,
 					"signal 2"), conditions.Draw(rt, "conditions 2"))
 			s.ReinforcedAt = selectNow.Add(-time.Duration(rapid.IntRange(-5, 400).Draw(rt, "days")) * 24 * time.Hour)
 			s.Evidence = rapid.Float64Range(0, 1).Draw(rt, "evidence")
 			solutions = append(solutions, s)
 		}
-		s := situation(rapid.SampledFrom([]string{``, `{}`, `{"os":"linux"}`, `{"os":"bsd"}`, `{"os":"linux","arch":"x86"}`, `{"ci":false}`}).Draw(rt, "context"))
+		s := situation(rapid.SampledFrom([]string{``, `{}`, `{"os":"linux"}`, `{"os":"bsd"}`,
+			`{"os":"linux","arch":"x86"}`, `{"ci":false}`}).Draw(rt, "context"))
 		got, ruledOut := layers.Select(s, schema.LayerCompetence, solutions)
 		known := map[string]json.RawMessage{}
 		_ = json.Unmarshal(s.Context, &known)
@@ -166,7 +198,8 @@ func TestSelectionProperties(t *testing.T) {
 			if !(c.Score >= 0 && c.Score <= 1 && c.Fit <= c.Match && c.Match <= 1 && c.Recency >= 0 && c.Recency <= 1) {
 				rt.Fatalf("%+v", c)
 			}
-			if c.Applicability == schema.ApplicabilityContradicted && (c.ID == got.Selected || c.Score != 0 || !slices.Contains(ruledOut, uuid.MustParse(c.ID))) {
+			if c.Applicability == schema.ApplicabilityContradicted && (c.ID == got.Selected || c.Score != 0 ||
+				!slices.Contains(ruledOut, uuid.MustParse(c.ID))) {
 				rt.Fatalf("contradicted: %+v", c)
 			}
 			if i > 0 && c.Score > got.Candidates[i-1].Score {
@@ -176,11 +209,13 @@ func TestSelectionProperties(t *testing.T) {
 				rt.Fatalf("%+v", c)
 			}
 		}
-		if got.Confidence < 0 || got.Confidence > 1 || (got.Selected != "") != (got.Confidence >= got.Threshold) || got.Selected != "" && got.Selected != got.Candidates[0].ID {
+		if got.Confidence < 0 || got.Confidence > 1 || (got.Selected != "") != (got.Confidence >= got.Threshold) ||
+			got.Selected != "" && got.Selected != got.Candidates[0].ID {
 			rt.Fatalf("%+v", got)
 		}
 		for i, m := range got.MissingContext {
-			if _, ok := known[m.Key]; ok || !(m.Splits > 0 && m.Splits <= 1) || i > 0 && m.Splits > got.MissingContext[i-1].Splits || len(m.Values) == 0 {
+			if _, ok := known[m.Key]; ok || !(m.Splits > 0 && m.Splits <= 1) || i > 0 &&
+				m.Splits > got.MissingContext[i-1].Splits || len(m.Values) == 0 {
 				rt.Fatalf("%+v", got.MissingContext)
 			}
 		}
@@ -195,7 +230,8 @@ func TestSelectionProperties(t *testing.T) {
 			before := scoreOf(got, solutions[i].ID)
 			var p schema.CompetencePayload
 			_ = json.Unmarshal(solutions[i].Payload, &p)
-			if p.Performance.SuccessCount+p.Performance.FailureCount > 0 { // the first failure is news about what was never tried
+			// the first failure is news about what was never tried
+			if p.Performance.SuccessCount+p.Performance.FailureCount > 0 {
 				p.Performance.SuccessCount++
 				if after := scoreOf(selectWith(s, solutions, i, p), solutions[i].ID); after < before {
 					rt.Fatalf("a success lowers %v to %v", before, after)

@@ -18,7 +18,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-var allVerdicts = []schema.Verdict{schema.VerdictSucceeded, schema.VerdictPartly, schema.VerdictFailed, schema.VerdictUnused}
+var allVerdicts = []schema.Verdict{schema.VerdictSucceeded, schema.VerdictPartly, schema.VerdictFailed,
+	schema.VerdictUnused}
 
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
@@ -40,18 +41,25 @@ func TestVerdicts(t *testing.T) {
 		request schema.FeedbackRequest
 		want    []lifecycle.ItemVerdict
 	}{
-		"as named, in the order of the request": {schema.FeedbackRequest{Items: []schema.FeedbackItem{item(c, "failed"), item(stranger, "succeeded"), item(a, "unused")}},
+		"as named, in the order of the request": {schema.FeedbackRequest{Items: []schema.FeedbackItem{item(c, "failed"),
+			item(stranger, "succeeded"), item(a, "unused")}},
 			[]lifecycle.ItemVerdict{says(c, "failed"), says(stranger, "succeeded"), says(a, "unused")}},
-		"used means that it succeeded": {schema.FeedbackRequest{Items: []schema.FeedbackItem{used(a, true), used(b, false)}},
+		"used means that it succeeded": {schema.FeedbackRequest{Items: []schema.FeedbackItem{used(a, true),
+			used(b, false)}},
 			[]lifecycle.ItemVerdict{says(a, "succeeded"), says(b, "unused")}},
-		"used goes with the outcome": {schema.FeedbackRequest{Outcome: "partial", Items: []schema.FeedbackItem{used(a, true), used(b, false), item(c, "")}},
+		"used goes with the outcome": {schema.FeedbackRequest{Outcome: "partial",
+			Items: []schema.FeedbackItem{used(a, true), used(b, false), item(c, "")}},
 			[]lifecycle.ItemVerdict{says(a, "partly"), says(b, "unused"), says(c, "partly")}},
-		"a verdict goes before the outcome": {schema.FeedbackRequest{Outcome: "failure", Items: []schema.FeedbackItem{item(a, "succeeded"), item(b, "")}},
+		"a verdict goes before the outcome": {schema.FeedbackRequest{Outcome: "failure",
+			Items: []schema.FeedbackItem{item(a, "succeeded"), item(b, "")}},
 			[]lifecycle.ItemVerdict{says(a, "succeeded"), says(b, "failed")}},
-		"an outcome alone is of all": {schema.FeedbackRequest{Outcome: "failure"}, []lifecycle.ItemVerdict{says(a, "failed"), says(b, "failed"), says(c, "failed")}},
-		"all others, in the order they came": {schema.FeedbackRequest{AllOthersUnused: true, Items: []schema.FeedbackItem{item(b, "succeeded")}},
+		"an outcome alone is of all": {schema.FeedbackRequest{Outcome: "failure"},
+			[]lifecycle.ItemVerdict{says(a, "failed"), says(b, "failed"), says(c, "failed")}},
+		"all others, in the order they came": {schema.FeedbackRequest{AllOthersUnused: true,
+			Items: []schema.FeedbackItem{item(b, "succeeded")}},
 			[]lifecycle.ItemVerdict{says(b, "succeeded"), fills(a), fills(c)}},
-		"nothing was used": {schema.FeedbackRequest{AllOthersUnused: true}, []lifecycle.ItemVerdict{fills(a), fills(b), fills(c)}},
+		"nothing was used": {schema.FeedbackRequest{AllOthersUnused: true},
+			[]lifecycle.ItemVerdict{fills(a), fills(b), fills(c)}},
 	} {
 		require.Equal(t, test.want, lifecycle.Verdicts(test.request, returned), name)
 	}
@@ -106,20 +114,29 @@ func TestReinforceMovesSalience(t *testing.T) {
 		due           time.Time // zero: never
 		reinforced    bool
 	}{
-		"succeeded":   {schema.VerdictSucceeded, never, 0.4, 0.6, memorytest.Noon, time.Time{}, true},
-		"partly":      {schema.VerdictPartly, never, 0.4, 0.5, memorytest.Noon, time.Time{}, true},
-		"failed":      {schema.VerdictFailed, never, 0.4, 0.2, memorytest.Noon, time.Time{}, false},
-		"unused":      {schema.VerdictUnused, never, 0.4, 0.35, memorytest.Noon, time.Time{}, false},
-		"due later":   {schema.VerdictSucceeded, func(m *lifecycle.Rated) { m.Salience = 1.2 / 2 * 2 * 0.5 }, 0.3, 0.5, memorytest.Noon, memorytest.Noon.Add(time.Duration(math.Log2(5) * float64(10*memorytest.Day))), true},
-		"due at once": {schema.VerdictFailed, func(m *lifecycle.Rated) { m.Salience = 0.5 }, 0.25, 0.05, memorytest.Noon, memorytest.Noon, false},
-		"capped":      {schema.VerdictSucceeded, func(m *lifecycle.Rated) { m.Salience, m.SalienceAt, m.Decay.MinSalience = 0.9, memorytest.Noon, 0 }, 0.9, 1, memorytest.Noon, time.Time{}, true},
-		"floored":     {schema.VerdictFailed, func(m *lifecycle.Rated) { m.Decay.Floor = 0.3 }, 0.4, 0.3, memorytest.Noon, time.Time{}, false},
-		"pinned":      {schema.VerdictFailed, func(m *lifecycle.Rated) { m.Pinned = true }, 0.8, 0.6, memorytest.Noon, time.Time{}, false},
-		"no gain":     {schema.VerdictSucceeded, func(m *lifecycle.Rated) { m.Decay.ReinforcementGain, m.Decay.MinSalience = 0, 0 }, 0.4, 0.4, memorytest.Noon, time.Time{}, true},
+		"succeeded": {schema.VerdictSucceeded, never, 0.4, 0.6, memorytest.Noon, time.Time{}, true},
+		"partly":    {schema.VerdictPartly, never, 0.4, 0.5, memorytest.Noon, time.Time{}, true},
+		"failed":    {schema.VerdictFailed, never, 0.4, 0.2, memorytest.Noon, time.Time{}, false},
+		"unused":    {schema.VerdictUnused, never, 0.4, 0.35, memorytest.Noon, time.Time{}, false},
+		"due later": {schema.VerdictSucceeded, func(m *lifecycle.Rated) { m.Salience = 1.2 / 2 * 2 * 0.5 }, 0.3, 0.5,
+			memorytest.Noon, memorytest.Noon.Add(time.Duration(math.Log2(5) * float64(10*memorytest.Day))), true},
+		"due at once": {schema.VerdictFailed, func(m *lifecycle.Rated) { m.Salience = 0.5 }, 0.25, 0.05,
+			memorytest.Noon, memorytest.Noon, false},
+		"capped": {schema.VerdictSucceeded, func(m *lifecycle.Rated) {
+			m.Salience, m.SalienceAt, m.Decay.MinSalience = 0.9, memorytest.Noon, 0
+		}, 0.9, 1, memorytest.Noon, time.Time{}, true},
+		"floored": {schema.VerdictFailed, func(m *lifecycle.Rated) { m.Decay.Floor = 0.3 }, 0.4, 0.3,
+			memorytest.Noon, time.Time{}, false},
+		"pinned": {schema.VerdictFailed, func(m *lifecycle.Rated) { m.Pinned = true }, 0.8, 0.6, memorytest.Noon,
+			time.Time{}, false},
+		"no gain": {schema.VerdictSucceeded, func(m *lifecycle.Rated) {
+			m.Decay.ReinforcementGain, m.Decay.MinSalience = 0, 0
+		}, 0.4, 0.4, memorytest.Noon, time.Time{}, true},
 		"a clock put back": {schema.VerdictSucceeded, func(m *lifecycle.Rated) {
 			m.SalienceAt, m.Decay.MinSalience, m.Salience = memorytest.Noon.Add(memorytest.Day), 0, 0.4
 		}, 0.4, 0.6, memorytest.Noon.Add(memorytest.Day), time.Time{}, true},
-		"too old all along": {schema.VerdictSucceeded, func(m *lifecycle.Rated) { m.Decay.MaxAge = memorytest.Day }, 0.4, 0.6, memorytest.Noon, memorytest.Noon, true},
+		"too old all along": {schema.VerdictSucceeded, func(m *lifecycle.Rated) { m.Decay.MaxAge = memorytest.Day },
+			0.4, 0.6, memorytest.Noon, memorytest.Noon, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -136,7 +153,8 @@ func TestReinforceMovesSalience(t *testing.T) {
 			}
 			require.InDelta(t, tt.after, salience(m, r, tt.at), 1e-12, "what is stored says so")
 			require.Equal(t, tt.reinforced, r.Reinforced)
-			require.Equal(t, map[bool]schema.FeedbackStatus{true: schema.FeedbackReinforced, false: schema.FeedbackPenalised}[tt.reinforced], r.Status)
+			require.Equal(t, map[bool]schema.FeedbackStatus{true: schema.FeedbackReinforced,
+				false: schema.FeedbackPenalised}[tt.reinforced], r.Status)
 			if tt.due.IsZero() {
 				require.Nil(t, r.DueAt)
 			} else {
@@ -147,13 +165,16 @@ func TestReinforceMovesSalience(t *testing.T) {
 			require.Empty(t, r.Counted)
 			require.Equal(t, 0.7, r.Confidence, "what is known of the world does not follow from its use")
 
-			same := reinforce(t, m, tt.verdict, &lifecycle.Said{Verdict: tt.verdict, Moved: r.Moved, At: r.At}, memorytest.Noon)
+			same := reinforce(t, m, tt.verdict, &lifecycle.Said{Verdict: tt.verdict, Moved: r.Moved, At: r.At},
+				memorytest.Noon)
 			require.Equal(t, schema.FeedbackUnchanged, same.Status)
 		})
 	}
 	_, err := lifecycle.Reinforce(fadingFact(nil), "liked", nil, memorytest.Noon)
 	require.Error(t, err)
-	_, err = lifecycle.Reinforce(fadingFact(func(m *lifecycle.Rated) { m.Type, m.Payload = schema.TypeCompetence, json.RawMessage(`[]`) }), schema.VerdictFailed, nil, memorytest.Noon)
+	_, err = lifecycle.Reinforce(fadingFact(func(m *lifecycle.Rated) {
+		m.Type, m.Payload = schema.TypeCompetence, json.RawMessage(`[]`)
+	}), schema.VerdictFailed, nil, memorytest.Noon)
 	require.Error(t, err)
 }
 
@@ -168,21 +189,34 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 		after      stats // nil: the payload stays
 		confidence float64
 	}{
-		"the first success": {schema.VerdictSucceeded, nil, nil, stats{"success_count": 1.0, "failure_count": 0.0, "success_rate": 1.0, "failure_rate": 0.0, "last_used_at": used}, 0.775},
-		"the first failure": {schema.VerdictFailed, nil, nil, stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0, "last_used_at": used}, 0.525},
+		"the first success": {schema.VerdictSucceeded, nil, nil,
+			stats{"success_count": 1.0, "failure_count": 0.0, "success_rate": 1.0, "failure_rate": 0.0,
+				"last_used_at": used}, 0.775},
+		"the first failure": {schema.VerdictFailed, nil, nil,
+			stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0,
+				"last_used_at": used}, 0.525},
 		"one more": {schema.VerdictFailed, nil, stats{"success_count": 3, "failure_count": 0, "avg_latency_ms": 12.5},
 			stats{"success_count": 3.0, "failure_count": 1.0, "success_rate": 0.75, "failure_rate": 0.25,
 				"avg_latency_ms": 12.5, "last_used_at": used}, 0.6},
-		"in part":                   {schema.VerdictPartly, nil, stats{"success_count": 3}, stats{"success_count": 3.0, "last_used_at": used}, 0.7},
-		"unused":                    {schema.VerdictUnused, nil, stats{"success_count": 3}, nil, 0.7},
-		"a claimed rate gives way":  {schema.VerdictFailed, nil, stats{"success_rate": 0.9}, stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0, "last_used_at": used}, 0.525},
-		"used later than it is now": {schema.VerdictPartly, nil, stats{"last_used_at": "2030-01-01T00:00:00Z"}, stats{"last_used_at": "2030-01-01T00:00:00Z"}, 0.7},
-		"corrected": {schema.VerdictFailed, &lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon}, stats{"success_count": 2, "failure_count": 1},
+		"in part": {schema.VerdictPartly, nil, stats{"success_count": 3},
+			stats{"success_count": 3.0, "last_used_at": used}, 0.7},
+		"unused": {schema.VerdictUnused, nil, stats{"success_count": 3}, nil, 0.7},
+		"a claimed rate gives way": {schema.VerdictFailed, nil, stats{"success_rate": 0.9},
+			stats{"success_count": 0.0, "failure_count": 1.0, "success_rate": 0.0, "failure_rate": 1.0,
+				"last_used_at": used}, 0.525},
+		"used later than it is now": {schema.VerdictPartly, nil, stats{"last_used_at": "2030-01-01T00:00:00Z"},
+			stats{"last_used_at": "2030-01-01T00:00:00Z"}, 0.7},
+		"corrected": {schema.VerdictFailed,
+			&lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
+			stats{"success_count": 2, "failure_count": 1},
 			stats{"success_count": 1.0, "failure_count": 2.0, "success_rate": 1.0 / 3, "failure_rate": 2.0 / 3,
 				"last_used_at": used}, 0.7 - 1.0/6},
-		"the only one is taken back": {schema.VerdictUnused, &lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
+		"the only one is taken back": {schema.VerdictUnused,
+			&lifecycle.Said{Verdict: schema.VerdictSucceeded, Counted: lifecycle.CountedSuccess, At: memorytest.Noon},
 			stats{"success_count": 1, "success_rate": 1}, stats{}, 0.6},
-		"taken back from nothing": {schema.VerdictUnused, &lifecycle.Said{Verdict: schema.VerdictFailed, Counted: lifecycle.CountedFailure, At: memorytest.Noon}, stats{"success_count": 2}, nil, 0.7},
+		"taken back from nothing": {schema.VerdictUnused,
+			&lifecycle.Said{Verdict: schema.VerdictFailed, Counted: lifecycle.CountedFailure, At: memorytest.Noon},
+			stats{"success_count": 2}, nil, 0.7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +228,8 @@ func TestReinforceCountsOutcomes(t *testing.T) {
 				}
 				payload, err := json.Marshal(members)
 				require.NoError(t, err)
-				r := reinforce(t, fadingFact(func(m *lifecycle.Rated) { m.Type, m.Payload = memoryType, payload }), tt.verdict, tt.earlier, memorytest.Noon)
+				r := reinforce(t, fadingFact(func(m *lifecycle.Rated) { m.Type, m.Payload = memoryType, payload }),
+					tt.verdict, tt.earlier, memorytest.Noon)
 				require.InDelta(t, tt.confidence, r.Confidence, 1e-12)
 				if tt.after == nil {
 					require.Nil(t, r.Payload)
@@ -215,7 +250,8 @@ func anyRated() *rapid.Generator[lifecycle.Rated] {
 		d := memorytest.AnyDecay().Draw(t, "decay")
 		d.HalfLife = time.Duration(rapid.Int64Range(0, 400).Draw(t, "half-life in days")) * memorytest.Day
 		d.ReinforcementGain = rapid.Float64Range(0, 1).Draw(t, "gain")
-		m := lifecycle.Rated{Type: rapid.SampledFrom([]schema.MemoryType{schema.TypeSemantic, schema.TypeEpisodic, schema.TypeCompetence, schema.TypePlanGraph}).Draw(t, "type"),
+		m := lifecycle.Rated{Type: rapid.SampledFrom([]schema.MemoryType{schema.TypeSemantic, schema.TypeEpisodic,
+			schema.TypeCompetence, schema.TypePlanGraph}).Draw(t, "type"),
 			Payload: json.RawMessage(`{}`), Confidence: rapid.Float64Range(0, 1).Draw(t,
 				"confidence"), Pinned: rapid.Bool().Draw(t,
 				"pinned"), CreatedAt: memorytest.Noon.Add(-1000 * memorytest.Day),
@@ -267,7 +303,8 @@ func TestReinforceProperties(t *testing.T) {
 					}
 					require.GreaterOrEqual(t, got.After, worse, v)
 					require.Equal(t, got.Reinforced, v == schema.VerdictSucceeded || v == schema.VerdictPartly)
-					require.True(t, got.Reinforced && got.After >= got.Before || !got.Reinforced && got.After <= got.Before, v)
+					require.True(t, got.Reinforced && got.After >= got.Before || !got.Reinforced &&
+						got.After <= got.Before, v)
 					worse = got.After
 				}
 			}
@@ -299,7 +336,8 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyRated().Draw(t, "memory")
-		m.Decay.Floor, m.Decay.HalfLife = 0, time.Duration(rapid.Int64Range(40, 400).Draw(t, "half-life"))*memorytest.Day
+		m.Decay.Floor, m.Decay.HalfLife = 0, time.Duration(rapid.Int64Range(40,
+			400).Draw(t, "half-life"))*memorytest.Day
 		m.Decay.Points = slices.Clone(m.Decay.Points)
 		for i := range m.Decay.Points {
 			m.Decay.Points[i].Share = (1 + m.Decay.Points[i].Share) / 2 // so that there is something left to take
@@ -307,7 +345,9 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 		m.Decay.ReinforcementGain = rapid.Float64Range(0, 0.05).Draw(t, "gain")
 		m.Salience = rapid.Float64Range(0.6, 0.8).Draw(t, "salience")
 		wrong := rapid.SampledFrom(allVerdicts).Draw(t, "wrong")
-		right := rapid.SampledFrom(allVerdicts).Filter(func(v schema.Verdict) bool { return v != wrong }).Draw(t, "right")
+		right := rapid.SampledFrom(allVerdicts).Filter(func(v schema.Verdict) bool {
+			return v != wrong
+		}).Draw(t, "right")
 		most := int64(15)
 		if m.Pinned { // and does not fade
 			most = 1000
@@ -339,7 +379,9 @@ func TestCorrectionTakesTheEarlierVerdictBack(t *testing.T) {
 		want := reinforce(t, without, right, nil, corrected)
 		require.Equal(t, schema.FeedbackCorrected, got.Status)
 		require.InDelta(t, want.After, got.After, 1e-9)
-		if helps := func(v schema.Verdict) bool { return v == schema.VerdictSucceeded || v == schema.VerdictPartly }; !helps(wrong) && !helps(right) {
+		if helps := func(v schema.Verdict) bool {
+			return v == schema.VerdictSucceeded || v == schema.VerdictPartly
+		}; !helps(wrong) && !helps(right) {
 			require.True(t, got.SalienceAt.Equal(want.SalienceAt), "on the curve that it was on")
 			require.InDelta(t, want.Salience, got.Salience, 1e-9)
 		}
@@ -367,7 +409,8 @@ func TestFeedbackDecidesBetweenProcedures(t *testing.T) {
 	choose := func() schema.Selection {
 		var solutions []layers.Solution
 		for i, m := range procedures {
-			solutions = append(solutions, layers.Solution{ID: ids[i], Type: m.Type, Payload: m.Payload, ReinforcedAt: reinforcedAt[i]})
+			solutions = append(solutions, layers.Solution{ID: ids[i], Type: m.Type, Payload: m.Payload,
+				ReinforcedAt: reinforcedAt[i]})
 		}
 		out, _ := layers.Select(s, schema.LayerCompetence, solutions)
 		return out

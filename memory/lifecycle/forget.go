@@ -163,7 +163,8 @@ func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error
 // mac is the HMAC-SHA256 over the subject's parts, each after its length.
 func (s ForgetSubject) mac(key, expiry []byte) []byte {
 	h := hmac.New(sha256.New, key)
-	for _, part := range [][]byte{[]byte("mneme.forget"), []byte(s.Tenant), s.RunID[:], []byte(s.Mode), expiry, s.Digest} {
+	for _, part := range [][]byte{[]byte("mneme.forget"), []byte(s.Tenant), s.RunID[:], []byte(s.Mode), expiry,
+		s.Digest} {
 		normalize.WritePart(h, part)
 	}
 	return h.Sum(nil)

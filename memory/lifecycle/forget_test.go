@@ -22,7 +22,8 @@ func drawSubject(t *rapid.T) (lifecycle.ForgetSubject, []lifecycle.SelectedRow) 
 	}), 1, 5).Draw(t, "rows")
 	return lifecycle.ForgetSubject{
 		Tenant: rapid.String().Draw(t, "tenant"), RunID: id.Draw(t, "run"),
-		Mode:   rapid.SampledFrom([]schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce, schema.ForgetErase}).Draw(t, "mode"),
+		Mode: rapid.SampledFrom([]schema.ForgetMode{schema.ForgetSoft, schema.ForgetForce,
+			schema.ForgetErase}).Draw(t, "mode"),
 		Digest: lifecycle.ForgetDigest(rows),
 	}, rows
 }
@@ -90,7 +91,8 @@ func TestTokenPartsDoNotRunIntoEachOther(t *testing.T) {
 	key, at := []byte(strings.Repeat("k", 32)), time.Unix(100, 0)
 	a := lifecycle.ForgetSubject{Tenant: "ab", Mode: "soft"}
 	b := lifecycle.ForgetSubject{Tenant: "a", Mode: "bsoft"}
-	require.ErrorIs(t, lifecycle.VerifyToken(key, b, lifecycle.ConfirmToken(key, a, at), time.Unix(0, 0)), schema.ErrTokenOther)
+	require.ErrorIs(t, lifecycle.VerifyToken(key, b, lifecycle.ConfirmToken(key, a, at), time.Unix(0, 0)),
+		schema.ErrTokenOther)
 	require.ErrorIs(t, lifecycle.VerifyToken(key, a, "", at), schema.ErrTokenMalformed)
 	require.ErrorIs(t, lifecycle.VerifyToken(key, a, "fgt1."+strings.Repeat("!", 54), at), schema.ErrTokenMalformed)
 }
@@ -133,8 +135,11 @@ func TestForgetOutcome(t *testing.T) {
 		{lifecycle.Forgettable{Version: 3, World: true, Pinned: true}, "pinned", "world", "forgotten"},
 		{lifecycle.Forgettable{Version: 3, World: true, Foreign: true}, "forgotten", "not_owner", "not_owner"},
 	} {
-		require.Equal(t, []string{c.soft, c.force, c.erase}, []string{lifecycle.ForgetOutcome(schema.ForgetSoft, 3, c.m),
-			lifecycle.ForgetOutcome(schema.ForgetForce, 3, c.m), lifecycle.ForgetOutcome(schema.ForgetErase, 3, c.m)}, "%+v", c.m)
+		require.Equal(t, []string{c.soft, c.force, c.erase},
+			[]string{lifecycle.ForgetOutcome(schema.ForgetSoft, 3, c.m),
+				lifecycle.ForgetOutcome(schema.ForgetForce, 3, c.m),
+				lifecycle.ForgetOutcome(schema.ForgetErase, 3, c.m)},
+			"%+v", c.m)
 	}
 }
 

@@ -33,13 +33,15 @@ func TestAWindowLiftsNoExemption(t *testing.T) {
 		return r.For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt
 	}
 	for _, class := range []schema.RetentionPolicy{
-		{Tier: schema.TierPersistent, Typology: schema.Any}, {Tier: schema.Any, Typology: schema.TypologyProcedural}, {Tier: schema.Any, Typology: schema.Any},
+		{Tier: schema.TierPersistent, Typology: schema.Any}, {Tier: schema.Any, Typology: schema.TypologyProcedural},
+		{Tier: schema.Any, Typology: schema.Any},
 		{Tier: schema.TierPersistent, Typology: schema.TypologyProcedural},
 	} {
 		class.Domain, class.KeepSeconds = schema.RetainWorld, 90*86400
 		rules := setAll(none, none.Set(class, nil, nil))
 		require.True(t, exempt(rules), "%s/%s", class.Tier, class.Typology)
-		require.EqualValues(t, 90*86400, rules.For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).KeepSeconds)
+		require.EqualValues(t, 90*86400,
+			rules.For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).KeepSeconds)
 		require.False(t, rules.For(schema.RetainWorld, schema.TierPersistent, schema.TypologySemantic).DecayExempt,
 			"no more than was")
 		no := false
@@ -47,15 +49,18 @@ func TestAWindowLiftsNoExemption(t *testing.T) {
 			require.False(t, exempt(setAll(none, none.Set(class, nil, &no))), "who says so lifts it")
 		}
 	}
-	require.Len(t, none.Set(schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession, Typology: schema.Any}, nil, nil), 1)
-	require.Len(t, none.Set(schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any, Typology: schema.Any}, nil, nil), 1)
+	require.Len(t, none.Set(schema.RetentionPolicy{Domain: schema.RetainMemory, Tier: schema.TierSession,
+		Typology: schema.Any}, nil, nil), 1)
+	require.Len(t, none.Set(schema.RetentionPolicy{Domain: schema.RetainHistory, Tier: schema.Any,
+		Typology: schema.Any}, nil, nil), 1)
 }
 
 // Whatever is set already: what is said holds of the class wherever nothing says more, and what is not said stays.
 func TestSettingAPolicyChangesWhatIsSaid(t *testing.T) {
 	t.Parallel()
 	tiers := []schema.Tier{schema.Any, schema.TierInteraction, schema.TierSession, schema.TierPersistent}
-	typologies := []schema.Typology{schema.Any, schema.TypologyEpisodic, schema.TypologySemantic, schema.TypologyProcedural}
+	typologies := []schema.Typology{schema.Any, schema.TypologyEpisodic, schema.TypologySemantic,
+		schema.TypologyProcedural}
 	rapid.Check(t, func(r *rapid.T) {
 		domain := rapid.SampledFrom([]schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld}).Draw(r, "domain")
 		draw := func(keep int64) schema.RetentionPolicy {

@@ -23,7 +23,8 @@ func TestJudgeDue(t *testing.T) {
 	due := func(change ...func(*lifecycle.Decayed)) lifecycle.Decayed {
 		m := lifecycle.Decayed{Tier: schema.TierSession, Typology: schema.TypologyEpisodic,
 			DeletionPolicy: schema.DeleteAutoPrune,
-			CreatedAt:      now.Add(-7 * memorytest.Day), SalienceAt: now.Add(-7 * memorytest.Day), Salience: 1, Decay: memory.Decay{HalfLife: memorytest.Day, MinSalience: 0.05}}
+			CreatedAt:      now.Add(-7 * memorytest.Day), SalienceAt: now.Add(-7 * memorytest.Day), Salience: 1,
+			Decay: memory.Decay{HalfLife: memorytest.Day, MinSalience: 0.05}}
 		for _, c := range change {
 			c(&m)
 		}
@@ -47,22 +48,36 @@ func TestJudgeDue(t *testing.T) {
 		why     string
 		next    *time.Time
 	}{
-		"faded":                               {due(), purge, lifecycle.SweepPrune, "faded", nil},
-		"too old, though it has not faded":    {due(func(m *lifecycle.Decayed) { m.SalienceAt = now; m.Decay.MaxAge = 6 * memorytest.Day }), purge, lifecycle.SweepPrune, "max_age", nil},
-		"not due yet":                         {due(func(m *lifecycle.Decayed) { m.SalienceAt = now }), purge, lifecycle.SweepNotDue, "faded", memorytest.At(now, 4*memorytest.Day+27814*time.Second+588*time.Millisecond)},
-		"never falls due":                     {due(func(m *lifecycle.Decayed) { m.Decay.MinSalience = 0 }), purge, lifecycle.SweepNotDue, "faded", nil},
-		"pinned":                              {due(func(m *lifecycle.Decayed) { m.Pinned = true }), purge, lifecycle.SweepNotDue, "pinned", nil},
-		"exempt":                              {due(), exempt, lifecycle.SweepKeep, "decay_exempt", &recheck},
-		"never deleted":                       {due(is(schema.DeleteNever)), purge, lifecycle.SweepKeep, "never", nil},
-		"deleted by hand only":                {due(is(schema.DeleteManualOnly)), purge, lifecycle.SweepArchive, "manual_only", nil},
-		"load-bearing for an action":          {due(func(m *lifecycle.Decayed) { m.ActionLinked = true }), purge, lifecycle.SweepArchive, "action_linked", nil},
-		"of a class that archives":            {due(), archive, lifecycle.SweepArchive, "retention", nil},
-		"of a world":                          {due(world), purge, lifecycle.SweepArchive, "world", nil},
-		"a lasting fact of a world":           {due(world, lasting(schema.TypologySemantic)), archive, lifecycle.SweepKeep, "valid", &recheck},
-		"a fact of a world that still holds":  {due(world, lasting(schema.TypologySemantic), until(tomorrow)), archive, lifecycle.SweepKeep, "valid", &tomorrow},
-		"a fact of a world that held":         {due(world, lasting(schema.TypologySemantic), until(yesterday)), archive, lifecycle.SweepArchive, "world", nil},
-		"a fact of no world, still valid":     {due(lasting(schema.TypologySemantic), until(tomorrow)), purge, lifecycle.SweepPrune, "faded", nil},
-		"never deleted, of a world that held": {due(world, is(schema.DeleteNever)), purge, lifecycle.SweepKeep, "never", nil},
+		"faded": {due(), purge, lifecycle.SweepPrune, "faded", nil},
+		"too old, though it has not faded": {due(func(m *lifecycle.Decayed) {
+			m.SalienceAt = now
+			m.Decay.MaxAge = 6 * memorytest.Day
+		}), purge, lifecycle.SweepPrune, "max_age", nil},
+		"not due yet": {due(func(m *lifecycle.Decayed) { m.SalienceAt = now }), purge,
+			lifecycle.SweepNotDue, "faded",
+			memorytest.At(now, 4*memorytest.Day+27814*time.Second+588*time.Millisecond)},
+		"never falls due": {due(func(m *lifecycle.Decayed) { m.Decay.MinSalience = 0 }), purge,
+			lifecycle.SweepNotDue, "faded", nil},
+		"pinned": {due(func(m *lifecycle.Decayed) { m.Pinned = true }), purge,
+			lifecycle.SweepNotDue, "pinned", nil},
+		"exempt":        {due(), exempt, lifecycle.SweepKeep, "decay_exempt", &recheck},
+		"never deleted": {due(is(schema.DeleteNever)), purge, lifecycle.SweepKeep, "never", nil},
+		"deleted by hand only": {due(is(schema.DeleteManualOnly)), purge, lifecycle.SweepArchive,
+			"manual_only", nil},
+		"load-bearing for an action": {due(func(m *lifecycle.Decayed) { m.ActionLinked = true }), purge,
+			lifecycle.SweepArchive, "action_linked", nil},
+		"of a class that archives": {due(), archive, lifecycle.SweepArchive, "retention", nil},
+		"of a world":               {due(world), purge, lifecycle.SweepArchive, "world", nil},
+		"a lasting fact of a world": {due(world, lasting(schema.TypologySemantic)), archive,
+			lifecycle.SweepKeep, "valid", &recheck},
+		"a fact of a world that still holds": {due(world, lasting(schema.TypologySemantic), until(tomorrow)), archive,
+			lifecycle.SweepKeep, "valid", &tomorrow},
+		"a fact of a world that held": {due(world, lasting(schema.TypologySemantic), until(yesterday)), archive,
+			lifecycle.SweepArchive, "world", nil},
+		"a fact of no world, still valid": {due(lasting(schema.TypologySemantic), until(tomorrow)), purge,
+			lifecycle.SweepPrune, "faded", nil},
+		"never deleted, of a world that held": {due(world, is(schema.DeleteNever)), purge, lifecycle.SweepKeep, "never",
+			nil},
 	} {
 		v := lifecycle.JudgeDue(test.m, test.p, now)
 		require.Equal(t, []any{test.outcome, test.why}, []any{v.Outcome, v.Why}, name)
@@ -83,18 +98,25 @@ func TestJudgeDueProperties(t *testing.T) {
 		now := time.Unix(rapid.Int64Range(0, 4e9).Draw(r, "now"), 0).UTC()
 		unit := rapid.Float64Range(0, 1)
 		m := lifecycle.Decayed{
-			Tier:           rapid.SampledFrom([]schema.Tier{schema.TierInteraction, schema.TierSession, schema.TierPersistent}).Draw(r, "tier"),
-			Typology:       rapid.SampledFrom([]schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic, schema.TypologyProcedural}).Draw(r, "typology"),
-			DeletionPolicy: rapid.SampledFrom([]schema.DeletionPolicy{schema.DeleteAutoPrune, schema.DeleteManualOnly, schema.DeleteNever}).Draw(r, "policy"),
-			Pinned:         rapid.Bool().Draw(r, "pinned"), World: rapid.Bool().Draw(r,
+			Tier: rapid.SampledFrom([]schema.Tier{schema.TierInteraction, schema.TierSession,
+				schema.TierPersistent}).Draw(r, "tier"),
+			Typology: rapid.SampledFrom([]schema.Typology{schema.TypologyEpisodic, schema.TypologySemantic,
+				schema.TypologyProcedural}).Draw(r, "typology"),
+			DeletionPolicy: rapid.SampledFrom([]schema.DeletionPolicy{schema.DeleteAutoPrune, schema.DeleteManualOnly,
+				schema.DeleteNever}).Draw(r, "policy"),
+			Pinned: rapid.Bool().Draw(r, "pinned"), World: rapid.Bool().Draw(r,
 				"world"), ActionLinked: rapid.Bool().Draw(r, "acted"),
-			CreatedAt:  now.Add(-time.Duration(rapid.Int64Range(-1e6, 1e8).Draw(r, "age")) * time.Second),
-			SalienceAt: now.Add(-time.Duration(rapid.Int64Range(-1e6, 1e8).Draw(r, "since")) * time.Second), // clocks differ
+			CreatedAt: now.Add(-time.Duration(rapid.Int64Range(-1e6, 1e8).Draw(r, "age")) * time.Second),
+			// clocks differ
+			SalienceAt: now.Add(-time.Duration(rapid.Int64Range(-1e6, 1e8).Draw(r, "since")) * time.Second),
 			Salience:   unit.Draw(r, "salience"),
-			Decay: memory.Decay{Curve: rapid.SampledFrom([]schema.DecayCurve{schema.CurveExponential, schema.CurveLinear}).Draw(r, "curve"),
-				HalfLife: time.Duration(rapid.Int64Range(1, 1e8).Draw(r, "half-life")) * time.Second, MinSalience: unit.Draw(r, "threshold"), Floor: unit.Draw(r, "floor")},
+			Decay: memory.Decay{Curve: rapid.SampledFrom([]schema.DecayCurve{schema.CurveExponential,
+				schema.CurveLinear}).Draw(r, "curve"),
+				HalfLife:    time.Duration(rapid.Int64Range(1, 1e8).Draw(r, "half-life")) * time.Second,
+				MinSalience: unit.Draw(r, "threshold"), Floor: unit.Draw(r, "floor")},
 		}
-		p := lifecycle.DefaultRetention(rapid.SampledFrom([]schema.RetentionDomain{schema.RetainMemory, schema.RetainWorld}).Draw(r, "domain"), m.Tier, m.Typology)
+		p := lifecycle.DefaultRetention(rapid.SampledFrom([]schema.RetentionDomain{schema.RetainMemory,
+			schema.RetainWorld}).Draw(r, "domain"), m.Tier, m.Typology)
 		v := lifecycle.JudgeDue(m, p, now)
 		due, fades := m.Decay.DueAt(m.Salience, m.SalienceAt, m.CreatedAt, m.Pinned)
 		gone := v.Outcome == lifecycle.SweepPrune || v.Outcome == lifecycle.SweepArchive
@@ -117,8 +139,10 @@ func TestDefaultRetentionIsTheDocuments(t *testing.T) {
 	var none lifecycle.RetentionRules
 	for domain, want := range map[schema.RetentionDomain]time.Duration{schema.RetainMemory: 30 * memorytest.Day,
 		schema.RetainWorld:   30 * memorytest.Day,
-		schema.RetainHistory: 180 * memorytest.Day, schema.RetainJobsCompleted: 14 * memorytest.Day, schema.RetainJobsDead: 30 * memorytest.Day, schema.RetainRetrievals: 30 * memorytest.Day,
-		schema.RetainIngest: 90 * memorytest.Day, schema.RetainOperations: 90 * memorytest.Day, schema.RetainForgetRuns: 180 * memorytest.Day, schema.RetainEvents: 180 * memorytest.Day,
+		schema.RetainHistory: 180 * memorytest.Day, schema.RetainJobsCompleted: 14 * memorytest.Day,
+		schema.RetainJobsDead: 30 * memorytest.Day, schema.RetainRetrievals: 30 * memorytest.Day,
+		schema.RetainIngest: 90 * memorytest.Day, schema.RetainOperations: 90 * memorytest.Day,
+		schema.RetainForgetRuns: 180 * memorytest.Day, schema.RetainEvents: 180 * memorytest.Day,
 		schema.RetainArtifacts: 30 * memorytest.Day} {
 		p := none.For(domain, schema.TierPersistent, schema.TypologyProcedural)
 		require.Equal(t, int64(want/time.Second), p.KeepSeconds, domain)
@@ -133,8 +157,10 @@ func TestDefaultRetentionIsTheDocuments(t *testing.T) {
 // What says most decides, and says all of it.
 func TestRetentionRulesFor(t *testing.T) {
 	t.Parallel()
-	rule := func(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology, keep int64) schema.RetentionPolicy {
-		return schema.RetentionPolicy{Domain: d, Tier: tier, Typology: typology, KeepSeconds: keep, OnExpiry: schema.ExpiryPurge}
+	rule := func(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology,
+		keep int64) schema.RetentionPolicy {
+		return schema.RetentionPolicy{Domain: d, Tier: tier, Typology: typology, KeepSeconds: keep,
+			OnExpiry: schema.ExpiryPurge}
 	}
 	rules := lifecycle.RetentionRules{
 		rule(schema.RetainMemory, schema.TierSession, schema.TypologyEpisodic, 4), rule(schema.RetainMemory, schema.Any,
@@ -153,10 +179,12 @@ func TestRetentionRulesFor(t *testing.T) {
 	require.True(t, rules.For(schema.RetainWorld, schema.TierSession, schema.TypologyEpisodic).Default)
 
 	// What is said of a whole domain does not undo what the default says of one class.
-	world := lifecycle.RetentionRules{{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any, KeepSeconds: 60, OnExpiry: schema.ExpiryArchive}}
+	world := lifecycle.RetentionRules{{Domain: schema.RetainWorld, Tier: schema.Any, Typology: schema.Any,
+		KeepSeconds: 60, OnExpiry: schema.ExpiryArchive}}
 	lasting := world.For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural)
 	require.Equal(t, []any{int64(60), true}, []any{lasting.KeepSeconds, lasting.DecayExempt})
-	require.False(t, append(world, schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierPersistent, Typology: schema.Any}).
+	require.False(t, append(world,
+		schema.RetentionPolicy{Domain: schema.RetainWorld, Tier: schema.TierPersistent, Typology: schema.Any}).
 		For(schema.RetainWorld, schema.TierPersistent, schema.TypologyProcedural).DecayExempt)
 }
 
@@ -169,7 +197,8 @@ func TestPurgeStepsInOrder(t *testing.T) {
 		step, last = lifecycle.NextPurgeStep(step)
 	}
 	require.Equal(t, lifecycle.PurgeSteps, passed)
-	require.Equal(t, []schema.PurgeStep{"graph_links", "embeddings", "tombstones", "history", "jobs_completed", "jobs_dead"}, passed[1:7])
+	require.Equal(t, []schema.PurgeStep{"graph_links", "embeddings", "tombstones", "history", "jobs_completed",
+		"jobs_dead"}, passed[1:7])
 	_, last := lifecycle.NextPurgeStep("nonsense")
 	require.True(t, last)
 }
@@ -180,5 +209,6 @@ func TestSweepAllowance(t *testing.T) {
 	require.EqualValues(t, 500_000, lifecycle.SweepAllowance(1_000_000, 0.5))
 	require.EqualValues(t, lifecycle.SweepFree, lifecycle.SweepAllowance(1_000_000, 0))
 	require.EqualValues(t, 1_000_000, lifecycle.SweepAllowance(1_000_000, 1))
-	require.EqualValues(t, 500_000, lifecycle.SweepAllowance(1_000_000, math.NaN()), "what is no share is the default one")
+	require.EqualValues(t, 500_000, lifecycle.SweepAllowance(1_000_000, math.NaN()),
+		"what is no share is the default one")
 }

@@ -105,7 +105,8 @@ func TestTruncateForExtractionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit := rapid.StringN(1, 5, -1).Draw(t, "unit")
 		chars := utf8.RuneCountInString(unit)
-		content := strings.Repeat(unit, normalize.MaxExtractInput/chars+rapid.IntRange(-2, 2).Draw(t, "around the limit"))
+		content := strings.Repeat(unit,
+			normalize.MaxExtractInput/chars+rapid.IntRange(-2, 2).Draw(t, "around the limit"))
 		text, truncated := normalize.TruncateForExtraction(content)
 		require.Equal(t, utf8.RuneCountInString(content) > normalize.MaxExtractInput, truncated)
 		require.LessOrEqual(t, utf8.RuneCountInString(text), normalize.MaxExtractInput)

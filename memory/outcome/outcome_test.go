@@ -31,33 +31,57 @@ func TestWhatBecameOfAFact(t *testing.T) {
 		"remembered: Maya lives in Oslo.": {Action: add, State: applied},
 		"remembered: Maya lives in Oslo. ": { // the sentence that was handed in says just this
 			Action: none, State: skipped, Skipped: proposals.ReasonAlreadyKnown, MemoryID: "s", SourceID: "s"},
-		"already known: Maya lives in Oslo.":  {Action: none, State: skipped, Skipped: proposals.ReasonAlreadyKnown, MemoryID: "m", SourceID: "s"},
-		"already known: Maya lives in Oslo. ": {Action: add, State: skipped, Skipped: "duplicate_content_hash", MemoryID: "m"},
+		"already known: Maya lives in Oslo.": {Action: none, State: skipped, Skipped: proposals.ReasonAlreadyKnown,
+			MemoryID: "m", SourceID: "s"},
+		"already known: Maya lives in Oslo. ": {Action: add, State: skipped, Skipped: "duplicate_content_hash",
+			MemoryID: "m"},
 
-		"updates: Maya lives in Lyon → Maya lives in Oslo.":                                      {Action: update, State: applied, TargetID: "m", Target: lyon},
-		"updates: an earlier memory → Maya lives in Oslo.":                                       {Action: update, State: applied, TargetID: "m"},
-		"contradicts: Maya lives in Lyon ↔ Maya lives in Oslo; both are kept and marked":         {Action: add, State: applied, Contested: true, Target: lyon},
-		"contradicts: Maya lives in Lyon ↔ Maya lives in Oslo; both are kept and marked ":        {Action: update, State: applied, Contested: true, TargetID: "m", Target: lyon},
-		"contradicts another memory, both are kept and marked: Maya lives in Oslo.":              {Action: add, State: applied, Contested: true},
-		"takes back: Maya lives in Lyon.":                                                        {Action: update, State: applied, Retracts: true, TargetID: "m", Target: lyon},
-		"takes back: Maya lives in Lyon. ":                                                       {Action: remove, State: applied, TargetID: "m", Target: lyon},
-		"takes back: an earlier memory":                                                          {Action: remove, State: applied, TargetID: "m"},
-		"waits for review: Maya lives in Lyon → Maya lives in Oslo; see mneme review show p":     {Action: update, State: blocked, Skipped: proposals.ReasonDestructiveDisabled, Target: lyon, ProposalID: "p"},
-		"waits for review: takes back Maya lives in Lyon (the memory is pinned)":                 {Action: remove, State: blocked, Skipped: proposals.ReasonPinnedTarget, Target: lyon},
-		"waits for review: Maya lives in Lyon → Maya lives in Oslo (they contradict each other)": {Action: update, State: blocked, Skipped: proposals.ReasonContradiction, Target: lyon},
-		"waits for review: Maya lives in Lyon → Maya lives in Oslo (both cannot hold)":           {Action: add, State: blocked, Skipped: "active_fact_exists", MemoryID: "m", Target: lyon},
-		"waits for review: an earlier memory → Maya lives in Oslo (some_new_reason)":             {Action: update, State: blocked, Skipped: "some_new_reason"},
+		"updates: Maya lives in Lyon → Maya lives in Oslo.": {Action: update,
+			State: applied, TargetID: "m", Target: lyon},
+		"updates: an earlier memory → Maya lives in Oslo.": {Action: update,
+			State: applied, TargetID: "m"},
+		"contradicts: Maya lives in Lyon ↔ Maya lives in Oslo; both are kept and marked": {Action: add,
+			State: applied, Contested: true, Target: lyon},
+		"contradicts: Maya lives in Lyon ↔ Maya lives in Oslo; both are kept and marked ": {Action: update,
+			State: applied, Contested: true, TargetID: "m", Target: lyon},
+		"contradicts another memory, both are kept and marked: Maya lives in Oslo.": {Action: add,
+			State: applied, Contested: true},
+		"takes back: Maya lives in Lyon.": {Action: update,
+			State: applied, Retracts: true, TargetID: "m", Target: lyon},
+		"takes back: Maya lives in Lyon. ": {Action: remove,
+			State: applied, TargetID: "m", Target: lyon},
+		"takes back: an earlier memory": {Action: remove,
+			State: applied, TargetID: "m"},
+		"waits for review: Maya lives in Lyon → Maya lives in Oslo; see mneme review show p": {Action: update,
+			State: blocked, Skipped: proposals.ReasonDestructiveDisabled, Target: lyon, ProposalID: "p"},
+		"waits for review: takes back Maya lives in Lyon (the memory is pinned)": {Action: remove,
+			State: blocked, Skipped: proposals.ReasonPinnedTarget, Target: lyon},
+		"waits for review: Maya lives in Lyon → Maya lives in Oslo (they contradict each other)": {Action: update,
+			State: blocked, Skipped: proposals.ReasonContradiction, Target: lyon},
+		"waits for review: Maya lives in Lyon → Maya lives in Oslo (both cannot hold)": {Action: add,
+			State: blocked, Skipped: "active_fact_exists", MemoryID: "m", Target: lyon},
+		"waits for review: an earlier memory → Maya lives in Oslo (some_new_reason)": {Action: update,
+			State: blocked, Skipped: "some_new_reason"},
 
-		"not written, because shadow mode writes nothing: Maya lives in Oslo.":                                {Action: add, State: blocked, Skipped: proposals.ReasonShadowMode},
-		"not written, because frozen mode keeps only what was said: Maya lives in Lyon → Maya lives in Oslo.": {Action: update, State: blocked, Skipped: proposals.ReasonMutationsFrozen, Target: lyon},
+		"not written, because shadow mode writes nothing: Maya lives in " +
+			"Oslo.": {Action: add, State: blocked, Skipped: proposals.ReasonShadowMode},
+		"not written, because frozen mode keeps only what was said: Maya lives in Lyon → Maya lives in " +
+			"Oslo.": {Action: update, State: blocked, Skipped: proposals.ReasonMutationsFrozen, Target: lyon},
 
-		"not sure enough to keep (confidence 0.5): Maya lives in Oslo.":                           {State: skipped, Skipped: proposals.ReasonLowFactConfidence, Confidence: 0.5},
-		"not sure enough to keep (confidence 0.45): Maya lives in Oslo.":                          {State: skipped, Skipped: proposals.ReasonLowFactConfidence, Confidence: 0.45},
-		"nothing in it to keep: Maya lives in Oslo.":                                              {State: skipped, Skipped: proposals.ReasonEmptyFactContent},
-		"takes back what no memory says: Maya lives in Oslo.":                                     {Action: none, State: skipped, Skipped: proposals.ReasonRetractionWithoutTarget, Retracts: true},
-		"forgotten meanwhile: Maya lives in Oslo.":                                                {State: skipped, Skipped: "parent_forgotten"},
-		"not written (some_new_reason): Maya lives in Oslo.":                                      {State: skipped, Skipped: "some_new_reason"},
-		"only kept as said, because the decision about it could not be used: Maya lives in Oslo.": {State: skipped, Skipped: proposals.ReasonUndecided},
+		"not sure enough to keep (confidence 0.5): Maya lives in Oslo.": {State: skipped,
+			Skipped: proposals.ReasonLowFactConfidence, Confidence: 0.5},
+		"not sure enough to keep (confidence 0.45): Maya lives in Oslo.": {State: skipped,
+			Skipped: proposals.ReasonLowFactConfidence, Confidence: 0.45},
+		"nothing in it to keep: Maya lives in Oslo.": {State: skipped,
+			Skipped: proposals.ReasonEmptyFactContent},
+		"takes back what no memory says: Maya lives in Oslo.": {Action: none,
+			State: skipped, Skipped: proposals.ReasonRetractionWithoutTarget, Retracts: true},
+		"forgotten meanwhile: Maya lives in Oslo.": {State: skipped,
+			Skipped: "parent_forgotten"},
+		"not written (some_new_reason): Maya lives in Oslo.": {State: skipped,
+			Skipped: "some_new_reason"},
+		"only kept as said, because the decision about it could not be used: Maya lives in Oslo.": {State: skipped,
+			Skipped: proposals.ReasonUndecided},
 
 		"rejected in review: Maya lives in Oslo.":                           {State: schema.ProposalRejected},
 		"expired, because it was not reviewed in time: Maya lives in Oslo.": {State: schema.ProposalExpired},
@@ -76,16 +100,25 @@ func TestWithheldIsNamed(t *testing.T) {
 		return f
 	}
 	for want, f := range map[string]schema.FactOutcome{
-		"remembered; an API key was found and is withheld":                                     hyper(schema.FactOutcome{Action: add, State: applied}, sensitive.DetectedAPIKey, sensitive.DetectedEmail),
-		"updates: an earlier memory; a password and an IBAN were found and are withheld":       hyper(schema.FactOutcome{Action: update, State: applied}, sensitive.DetectedPassword, sensitive.DetectedIBAN),
-		"waits for review; see mneme review show p; a secret was found and is withheld":        hyper(schema.FactOutcome{Action: add, State: blocked, Skipped: proposals.ReasonDestructiveDisabled, ProposalID: "p"}, sensitive.DetectedSecret),
-		"not sure enough to keep (confidence 0.5); withheld, because its sensitivity is hyper": hyper(schema.FactOutcome{State: skipped, Skipped: proposals.ReasonLowFactConfidence, Confidence: 0.5}),
+		"remembered; an API key was found and is " +
+			"withheld": hyper(schema.FactOutcome{Action: add, State: applied}, sensitive.DetectedAPIKey,
+			sensitive.DetectedEmail),
+		"updates: an earlier memory; a password and an IBAN were found and are " +
+			"withheld": hyper(schema.FactOutcome{Action: update, State: applied}, sensitive.DetectedPassword,
+			sensitive.DetectedIBAN),
+		"waits for review; see mneme review show p; a secret was found and is " +
+			"withheld": hyper(schema.FactOutcome{Action: add, State: blocked,
+			Skipped: proposals.ReasonDestructiveDisabled, ProposalID: "p"}, sensitive.DetectedSecret),
+		"not sure enough to keep (confidence 0.5); withheld, because its sensitivity is " +
+			"hyper": hyper(schema.FactOutcome{State: skipped, Skipped: proposals.ReasonLowFactConfidence,
+			Confidence: 0.5}),
 	} {
 		require.Equal(t, want, outcome.Fact(f))
 	}
 	require.Equal(t, "kept as said; a private key, an access token and a password were found and are withheld",
 		outcome.Candidate(schema.CandidateOutcome{Stored: true, Withheld: true,
-			Detected: []string{sensitive.DetectedPrivateKey, sensitive.DetectedToken, sensitive.DetectedPassword}}, nil))
+			Detected: []string{sensitive.DetectedPrivateKey, sensitive.DetectedToken, sensitive.DetectedPassword}},
+			nil))
 }
 
 // Every kind that a detector raises above what recall shows has words of its own.
@@ -93,7 +126,8 @@ func TestEveryWithheldKindHasWords(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"-----BEGIN RSA PRIVATE KEY-----", "AKIAIOSFODNN7EXAMPLQ",
 		"Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "my password is hunter2x",
-		"postgres://ann:s3cretpw@db.acme.example/x", "4111 1111 1111 1111", "DE89370400440532013000", "my passport number is X1234567"} {
+		"postgres://ann:s3cretpw@db.acme.example/x", "4111 1111 1111 1111", "DE89370400440532013000",
+		"my passport number is X1234567"} {
 		level, kinds := sensitive.Detect(text)
 		require.True(t, sensitive.IsWithheld(level), text)
 		require.NotContains(t, outcome.Withheld(level, kinds), "sensitivity", text)
@@ -123,8 +157,9 @@ func TestWhatBecameOfACandidate(t *testing.T) {
 	for want, c := range map[string]schema.CandidateOutcome{
 		"remembered":    {},
 		"already known": {Deduped: true},
-		"came out of recall: recorded, not learned again":  {Recalled: true},
-		"remembered; an API key was found and is withheld": {Withheld: true, Detected: []string{sensitive.DetectedAPIKey}},
+		"came out of recall: recorded, not learned again": {Recalled: true},
+		"remembered; an API key was found and is withheld": {Withheld: true,
+			Detected: []string{sensitive.DetectedAPIKey}},
 	} {
 		require.Equal(t, want, outcome.Accepted(c))
 	}
@@ -169,7 +204,8 @@ func TestEveryReasonHasWords(t *testing.T) {
 			return nil
 		}))
 	}
-	for _, reason := range []string{proposals.ReasonUndecided, proposals.ReasonShadowMode, "active_fact_exists", "forgotten"} {
+	for _, reason := range []string{proposals.ReasonUndecided, proposals.ReasonShadowMode, "active_fact_exists",
+		"forgotten"} {
 		require.True(t, seen[reason], reason)
 	}
 	require.False(t, outcome.Knows("some_new_reason"))

@@ -15,7 +15,8 @@ import (
 var texts = rapid.Custom(func(t *rapid.T) string {
 	parts := rapid.SliceOfN(rapid.OneOf(
 		rapid.SampledFrom([]string{
-			"\n", "\n\n", "```go\n", "```\n", "# Heading\n", "The steps are:\n", "- an item of a list\n", "1. First this.\n",
+			"\n", "\n\n", "```go\n", "```\n", "# Heading\n", "The steps are:\n", "- an item of a list\n",
+			"1. First this.\n",
 			"A sentence of some words that says one thing. ", "Is it? ", "e.g. this ", "これは文です。", "🙂", "\xff", " ",
 		}),
 		rapid.String(),

@@ -239,13 +239,15 @@ func init() { // here, because parse functions lead back to the table
 	policyFields = []policyField{
 		{
 			"type",
-			oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking, schema.TypeCompetence, schema.TypePlanGraph),
+			oneOf(schema.TypeEpisodic, schema.TypeSemantic, schema.TypeWorking, schema.TypeCompetence,
+				schema.TypePlanGraph),
 			func(c memory.Classification, _ Input) any { return string(c.Type) },
 			func(c *memory.Classification, v any) { c.Type = v.(schema.MemoryType) },
 		},
 		{"tier", nil, func(c memory.Classification, _ Input) any { return string(c.Tier) }, nil},
 		{"typology", nil, func(c memory.Classification, _ Input) any { return string(c.Typology) }, nil},
-		{"category", oneOf(schema.CategoryFact, schema.CategoryPreference, schema.CategoryDecision, schema.CategoryProcedural,
+		{"category", oneOf(schema.CategoryFact, schema.CategoryPreference, schema.CategoryDecision,
+			schema.CategoryProcedural,
 			schema.CategorySemantic, schema.CategoryRule, schema.CategoryLearning, schema.CategoryIssue),
 			func(c memory.Classification, _ Input) any { return string(c.Category) },
 			func(c *memory.Classification, v any) { c.Category = v.(schema.Category) }},

@@ -102,7 +102,8 @@ func newPolicyVars(in Input, cl memory.Classification) map[string]any {
 // RecordInput is what rules see of a full record with the given text.
 func RecordInput(m schema.MemoryRecord, text string, p schema.Principal) Input {
 	in := Input{Kind: KindRecord, Principal: p, Visibility: m.Visibility, Candidate: schema.Candidate{
-		Content: text, Speaker: m.Who, Session: m.Session, Refs: m.Provenance.Sources, Category: m.Category, Tags: m.Tags,
+		Content: text, Speaker: m.Who, Session: m.Session, Refs: m.Provenance.Sources, Category: m.Category,
+		Tags:        m.Tags,
 		Sensitivity: m.Sensitivity, Importance: &m.Importance}}
 	if !m.OccurredAt.IsZero() {
 		in.Candidate.OccurredAt = &m.OccurredAt

@@ -63,16 +63,19 @@ rules:
       deletion_policy: never
       revision_policy: contest
       source_trust: 0.5
-`, schema.Candidate{Content: "critical: [own]: tea, password: hunter2x", Sensitivity: schema.SensitivityHigh, SourceKind: schema.SourceUserInput})
+`, schema.Candidate{Content: "critical: [own]: tea, password: hunter2x", Sensitivity: schema.SensitivityHigh,
+		SourceKind: schema.SourceUserInput})
 	trust := 0.5
 	require.Equal(t, memory.Classification{
-		Type: schema.TypeSemantic, Tier: schema.TierPersistent, Typology: schema.TypologySemantic, Category: schema.CategoryRule,
+		Type: schema.TypeSemantic, Tier: schema.TierPersistent, Typology: schema.TypologySemantic,
+		Category:    schema.CategoryRule,
 		Sensitivity: schema.SensitivityMedium, Confidence: 0.4, Importance: 0.3, Tags: []string{"own", "hot", "drinks"},
 		Decay: memory.Decay{Curve: schema.CurveCustom, Points: []memory.DecayPoint{{After: memorytest.Day, Share: 0.5}},
 			HalfLife: 36 * time.Hour, MinSalience: 0.2,
 			MaxAge: 14 * 24 * time.Hour, Floor: 0.1, ReinforcementGain: 0.25},
-		Scope: "kitchen", Visibility: schema.VisibilityGroup, DeletionPolicy: schema.DeleteNever, RevisionPolicy: schema.PolicyContest,
-		SourceTrust: &trust, Detected: []string{"password"},
+		Scope: "kitchen", Visibility: schema.VisibilityGroup, DeletionPolicy: schema.DeleteNever,
+		RevisionPolicy: schema.PolicyContest,
+		SourceTrust:    &trust, Detected: []string{"password"},
 	}, e.Classification)
 	require.Equal(t, []string{"everything"}, e.Matched)
 	require.Equal(t, []string{"everything"}, e.Deciding())
@@ -99,13 +102,16 @@ rules:
     set: {decay: {curve: custom, points: [{after: 0s, share: 1}, {after: 7d, share: 1}, {after: 1d12h30d, share: 0.25}]}}
 `
 	e := admit(t, rules, schema.Candidate{Content: "coffee"})
-	require.Equal(t, []memory.DecayPoint{{Share: 1}, {After: 7 * memorytest.Day, Share: 1}, {After: 31*memorytest.Day + 12*time.Hour, Share: 0.25}}, e.Classification.Decay.Points)
+	require.Equal(t, []memory.DecayPoint{{Share: 1}, {After: 7 * memorytest.Day, Share: 1},
+		{After: 31*memorytest.Day + 12*time.Hour, Share: 0.25}}, e.Classification.Decay.Points)
 	require.Equal(t, schema.CurveCustom, e.Classification.Decay.Curve)
-	require.Equal(t, policy.Decision{Field: "decay.points", Value: []string{"0s 1", "7d 1", "31d12h 0.25"}, By: "rule:drawn", Was: []string{}}, decision(t, e, "decay.points"))
+	require.Equal(t, policy.Decision{Field: "decay.points", Value: []string{"0s 1", "7d 1", "31d12h 0.25"},
+		By: "rule:drawn", Was: []string{}}, decision(t, e, "decay.points"))
 	e = admit(t, rules, schema.Candidate{Content: "tea"})
 	require.Equal(t, schema.CurveLinear, e.Classification.Decay.Curve)
 	require.Empty(t, e.Classification.Decay.Points, "points without their curve")
-	require.Equal(t, []policy.RuleProblem{{Rule: "drawn", Field: "set.decay.points", Problem: "a rule above has set another curve"}}, e.Problems)
+	require.Equal(t, []policy.RuleProblem{{Rule: "drawn", Field: "set.decay.points",
+		Problem: "a rule above has set another curve"}}, e.Problems)
 
 	// A record's own curve goes when a rule sets another.
 	p, err := policy.Parse([]byte(rules))
@@ -130,7 +136,8 @@ rules:
 		"[{after: 7d, share: 0.5}, {after: 8d, share: 1}]": "decay.points: must be a list",
 		"[{after: 9000w, share: 0.5}]":                     "decay.points: must be a list",
 	} {
-		_, err := policy.Parse([]byte("rules: [{name: a, when: 'true', set: {decay: {curve: custom, points: " + points + "}}}]"))
+		_, err := policy.Parse([]byte("rules: [{name: a, when: 'true', set: {decay: {curve: custom, points: " + points +
+			"}}}]"))
 		require.ErrorContains(t, err, field, points)
 	}
 	_, err = policy.Parse([]byte("rules: [{name: a, when: 'true', set: {decay: {points: [{after: 7d, share: 1}]}}}]"))
@@ -163,15 +170,23 @@ func TestWhoDecidedWithoutRules(t *testing.T) {
 		field string
 		want  policy.Decision
 	}{
-		"declared":      {schema.Candidate{Content: "x", Sensitivity: schema.SensitivityHigh}, "sensitivity", policy.Decision{Value: "high", By: "candidate"}},
-		"default":       {schema.Candidate{Content: "x"}, "sensitivity", policy.Decision{Value: "low", By: "default"}},
-		"detected":      {schema.Candidate{Content: "password: hunter2x"}, "sensitivity", policy.Decision{Value: "hyper", By: "detector", Was: "low"}},
-		"raised":        {schema.Candidate{Content: "ann@acme.io", Sensitivity: schema.SensitivityPublic}, "sensitivity", policy.Decision{Value: "medium", By: "detector", Was: "public"}},
-		"floor":         {schema.Candidate{Content: "ann@acme.io", Sensitivity: schema.SensitivityHyper}, "sensitivity", policy.Decision{Value: "hyper", By: "candidate"}},
-		"inferred":      {schema.Candidate{Content: "never ever"}, "category", policy.Decision{Value: "rule", By: "classifier"}},
-		"given":         {schema.Candidate{Content: "never ever", Category: schema.CategoryFact}, "category", policy.Decision{Value: "fact", By: "candidate"}},
-		"pinned":        {schema.Candidate{Content: "critical: x"}, "pinned", policy.Decision{Value: true, By: "candidate"}},
-		"explicit save": {schema.Candidate{Content: "x", SourceKind: schema.SourceMemory}, "importance", policy.Decision{Value: 0.8, By: "default"}},
+		"declared": {schema.Candidate{Content: "x", Sensitivity: schema.SensitivityHigh}, "sensitivity",
+			policy.Decision{Value: "high", By: "candidate"}},
+		"default": {schema.Candidate{Content: "x"}, "sensitivity", policy.Decision{Value: "low", By: "default"}},
+		"detected": {schema.Candidate{Content: "password: hunter2x"}, "sensitivity",
+			policy.Decision{Value: "hyper", By: "detector", Was: "low"}},
+		"raised": {schema.Candidate{Content: "ann@acme.io", Sensitivity: schema.SensitivityPublic},
+			"sensitivity", policy.Decision{Value: "medium", By: "detector", Was: "public"}},
+		"floor": {schema.Candidate{Content: "ann@acme.io", Sensitivity: schema.SensitivityHyper}, "sensitivity",
+			policy.Decision{Value: "hyper", By: "candidate"}},
+		"inferred": {schema.Candidate{Content: "never ever"}, "category",
+			policy.Decision{Value: "rule", By: "classifier"}},
+		"given": {schema.Candidate{Content: "never ever", Category: schema.CategoryFact}, "category",
+			policy.Decision{Value: "fact", By: "candidate"}},
+		"pinned": {schema.Candidate{Content: "critical: x"}, "pinned",
+			policy.Decision{Value: true, By: "candidate"}},
+		"explicit save": {schema.Candidate{Content: "x", SourceKind: schema.SourceMemory}, "importance",
+			policy.Decision{Value: 0.8, By: "default"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -186,7 +201,9 @@ func TestWhoDecidedWithoutRules(t *testing.T) {
 
 func TestWhatFollowsFromTypeAndPin(t *testing.T) {
 	t.Parallel()
-	e := admit(t, `rules: [{name: save, when: "type == 'episodic'", set: {type: semantic, decay: {min_salience: 0.3}}}]`, schema.Candidate{Content: "x"})
+	e := admit(t,
+		`rules: [{name: save, when: "type == 'episodic'", set: {type: semantic, decay: {min_salience: 0.3}}}]`,
+		schema.Candidate{Content: "x"})
 	want := memory.DefaultDecay(schema.TypeSemantic)
 	want.MinSalience = 0.3
 	require.Equal(t, want, e.Classification.Decay)
@@ -194,7 +211,8 @@ func TestWhatFollowsFromTypeAndPin(t *testing.T) {
 	e = admit(t, `rules: [{name: pin, when: "true", set: {pinned: true}}]`, schema.Candidate{Content: "x"})
 	require.Equal(t, 1.0, e.Classification.Importance)
 	require.Equal(t, schema.DeleteManualOnly, e.Classification.DeletionPolicy)
-	require.Equal(t, policy.Decision{Field: "importance", Value: 1.0, By: "rule:pin", Was: 0.5}, decision(t, e, "importance"))
+	require.Equal(t, policy.Decision{Field: "importance", Value: 1.0, By: "rule:pin", Was: 0.5},
+		decision(t, e, "importance"))
 
 	given := 0.2
 	e = admit(t, `rules: [{name: unpin, when: "pinned", set: {pinned: false}}]`,
@@ -206,7 +224,8 @@ func TestWhatFollowsFromTypeAndPin(t *testing.T) {
 
 func TestWhatNoRuleCanDo(t *testing.T) {
 	t.Parallel()
-	p := parsePolicy(t, `rules: [{name: r, when: "true", set: {type: semantic, importance: 0.1, visibility: group, source_trust: 0.9, sensitivity: public}}]`)
+	p := parsePolicy(t,
+		`rules: [{name: r, when: "true", set: {type: semantic, importance: 0.1, visibility: group, source_trust: 0.9, sensitivity: public}}]`)
 	cl := memory.Classify(schema.Candidate{Content: "critical: x"}, normalize.ParsePrefix("critical: x"))
 	trust := 0.3
 	e := p.Explain(cl, policy.Input{Kind: policy.KindFact, Principal: memorytest.Principal, TrustCap: &trust})
@@ -238,7 +257,8 @@ rules:
 	require.Equal(t, []string{"good"}, e.Matched)
 	require.Equal(t, schema.SensitivityMedium, e.Classification.Sensitivity)
 	require.Len(t, e.Problems, 5)
-	require.Equal(t, policy.RuleProblem{Rule: "index", Field: "when", Problem: "cannot be evaluated: index out of bounds"}, e.Problems[0])
+	require.Equal(t, policy.RuleProblem{Rule: "index", Field: "when",
+		Problem: "cannot be evaluated: index out of bounds"}, e.Problems[0])
 	require.Equal(t, "takes longer than a condition may", e.Problems[4].Problem)
 	require.NotContains(t, fmt.Sprint(e.Problems), "canary", "no content in what is recorded")
 	require.Equal(t, []string{"index", "number", "time", "key", "costly"}, e.Metadata()["rules_failed"])
@@ -250,21 +270,30 @@ func TestWhatConditionsSee(t *testing.T) {
 	importance := 0.7
 	c := schema.Candidate{Content: "mail ann@acme.io", SourceKind: schema.SourceToolOutput, Speaker: "Dana",
 		Session: "s1", OccurredAt: &at, Tags: []string{"Ops"},
-		Category: schema.CategoryIssue, Sensitivity: schema.SensitivityLow, Importance: &importance, Refs: []schema.Ref{{Kind: "tool_call", Ref: "r"}}}
+		Category: schema.CategoryIssue, Sensitivity: schema.SensitivityLow, Importance: &importance,
+		Refs: []schema.Ref{{Kind: "tool_call", Ref: "r"}}}
 	for _, when := range []string{
-		`kind == "candidate"`, `candidate.content == "mail ann@acme.io"`, `candidate.source_kind == "tool_output"`, `candidate.speaker == "Dana"`, `candidate.session == "s1"`,
-		`candidate.occurred_at == timestamp("2026-03-02T09:00:00Z")`, `"ops" in candidate.tags`, `candidate.category == "issue"`, `candidate.sensitivity == "low"`,
-		`candidate.importance == 0.7`, `candidate.refs == ["tool_call"]`, `principal.tenant == "t" && principal.agent == "a" && principal.project == "p" && principal.policy_group == "g"`,
-		`visibility == "private" && scope == ""`, `detected == ["email"]`, `type == "episodic" && category == "issue" && sensitivity == "medium"`,
-		`confidence == 1.0 && importance == 0.7 && !pinned && tags == ["ops"]`, `fact.subject == "" && fact.predicate == ""`,
+		`kind == "candidate"`, `candidate.content == "mail ann@acme.io"`, `candidate.source_kind == "tool_output"`,
+		`candidate.speaker == "Dana"`, `candidate.session == "s1"`,
+		`candidate.occurred_at == timestamp("2026-03-02T09:00:00Z")`, `"ops" in candidate.tags`,
+		`candidate.category == "issue"`, `candidate.sensitivity == "low"`,
+		`candidate.importance == 0.7`, `candidate.refs == ["tool_call"]`,
+		`principal.tenant == "t" && principal.agent == "a" && principal.project == "p" && principal.policy_group == "g"`,
+		`visibility == "private" && scope == ""`, `detected == ["email"]`,
+		`type == "episodic" && category == "issue" && sensitivity == "medium"`,
+		`confidence == 1.0 && importance == 0.7 && !pinned && tags == ["ops"]`,
+		`fact.subject == "" && fact.predicate == ""`,
 		`candidate.content.matches("(?i)MAIL") && candidate.tags.exists(t, t.startsWith("o")) && size(candidate.content) > 3`,
 	} {
-		require.Equal(t, []string{"r"}, admit(t, fmt.Sprintf("rules: [{name: r, when: %q, set: {confidence: 0.5}}]", when), c).Matched, when)
+		require.Equal(t, []string{"r"},
+			admit(t, fmt.Sprintf("rules: [{name: r, when: %q, set: {confidence: 0.5}}]", when), c).Matched, when)
 	}
 	fact := memory.Fact{Content: "Dana lives in Oslo", Category: schema.CategoryFact, Confidence: 0.9,
 		Claim: memory.Claim{Subject: "Dana", Predicate: "lives_in", Object: "Oslo"}}
-	p := parsePolicy(t, `rules: [{name: r, when: "kind == 'fact' && fact.subject == 'Dana' && fact.predicate == 'lives_in' && candidate.speaker == 'Dana' && candidate.content.contains('Oslo')", set: {confidence: 0.5}}]`)
-	require.Equal(t, []string{"r"}, intake.AdmitFact(fact, intake.FactSource{Candidate: c, Principal: memorytest.Principal, Trust: 1}, p).Matched)
+	p := parsePolicy(t,
+		`rules: [{name: r, when: "kind == 'fact' && fact.subject == 'Dana' && fact.predicate == 'lives_in' && candidate.speaker == 'Dana' && candidate.content.contains('Oslo')", set: {confidence: 0.5}}]`)
+	require.Equal(t, []string{"r"},
+		intake.AdmitFact(fact, intake.FactSource{Candidate: c, Principal: memorytest.Principal, Trust: 1}, p).Matched)
 }
 
 func TestAFactIsAsSensitiveAsItsSourceUnlessARuleSaysOtherwise(t *testing.T) {
@@ -277,23 +306,27 @@ func TestAFactIsAsSensitiveAsItsSourceUnlessARuleSaysOtherwise(t *testing.T) {
 	require.Equal(t, 0.4, *e.Classification.SourceTrust)
 	require.Equal(t, []string{"x"}, e.Classification.Tags)
 
-	e = intake.AdmitFact(fact, src, parsePolicy(t, `rules: [{name: r, when: "candidate.sensitivity == 'hyper' && category == 'preference'", set: {sensitivity: low}}]`))
+	e = intake.AdmitFact(fact, src,
+		parsePolicy(t,
+			`rules: [{name: r, when: "candidate.sensitivity == 'hyper' && category == 'preference'", set: {sensitivity: low}}]`))
 	require.Equal(t, schema.SensitivityLow, e.Classification.Sensitivity)
 }
 
 func TestParsePolicyNamesRuleAndField(t *testing.T) {
 	t.Parallel()
 	for field, text := range map[string]string{
-		"rules":                          "",
-		"(yaml)":                         "rules: [",
-		"(file)":                         "- a",
-		"ruls":                           "ruls: []",
-		"rules[0]":                       "rules: [x]",
-		"rules[0].name":                  "rules: [{when: 'true', set: {pinned: true}}]",
-		"rules[1] (a).name":              "rules: [{name: a, when: 'true', set: {pinned: true}}, {name: a, when: 'true', set: {pinned: true}}]",
-		"rules[0] (a).when":              "rules: [{name: a, when: 'candidate.contnet == \"x\"', set: {pinned: true}}]",
-		"rules[0] (b).when":              "rules: [{name: b, when: '1 + 1', set: {pinned: true}}]",
-		"rules[0] (c).when":              "rules: [{name: c, when: 'candidate.content.matches(\"(\")', set: {pinned: true}}]",
+		"rules":         "",
+		"(yaml)":        "rules: [",
+		"(file)":        "- a",
+		"ruls":          "ruls: []",
+		"rules[0]":      "rules: [x]",
+		"rules[0].name": "rules: [{when: 'true', set: {pinned: true}}]",
+		"rules[1] (a).name": "rules: [{name: a, when: 'true', set: {pinned: true}}, {name: a, when: " +
+			"'true', set: {pinned: true}}]",
+		"rules[0] (a).when": "rules: [{name: a, when: 'candidate.contnet == \"x\"', set: {pinned: true}}]",
+		"rules[0] (b).when": "rules: [{name: b, when: '1 + 1', set: {pinned: true}}]",
+		"rules[0] (c).when": "rules: [{name: c, when: 'candidate.content.matches(\"(\")', set: " +
+			"{pinned: true}}]",
 		"rules[0] (d).when":              "rules: [{name: d, set: {pinned: true}}]",
 		"rules[0] (e).set":               "rules: [{name: e, when: 'true'}]",
 		"rules[0] (f).set":               "rules: [{name: f, when: 'true', set: {}}]",
@@ -319,16 +352,19 @@ func TestParsePolicyNamesRuleAndField(t *testing.T) {
 		var invalid *schema.ValidationError
 		require.ErrorAs(t, err, &invalid)
 	}
-	_, err := policy.Parse([]byte("rules:\n  - name: a\n    when: candidate.contnet == 'x'\n    set: {sensitivity: secret}\n  - name: b\n    when: 'true'\n    set: {}\n"))
+	_, err := policy.Parse([]byte("rules:\n  - name: a\n    when: candidate.contnet == 'x'\n    set: {sensitivity: " +
+		"secret}\n  - name: b\n    when: 'true'\n    set: {}\n"))
 	require.ErrorContains(t, err, "rules[0] (a).when: 1:10: undefined field 'contnet' (line 3)")
 	require.ErrorContains(t, err, "rules[0] (a).set.sensitivity: must be one of")
 	require.ErrorContains(t, err, "rules[1] (b).set: sets nothing", "every problem at once")
 
 	_, err = policy.Parse([]byte(strings.Repeat("#", policy.MaxBytes+1)))
 	require.ErrorContains(t, err, "must be at most")
-	_, err = policy.Parse([]byte("rules:\n" + strings.Repeat("- {name: a, when: 'true', set: {pinned: true}}\n", policy.MaxRules+1)))
+	_, err = policy.Parse([]byte("rules:\n" + strings.Repeat("- {name: a, when: 'true', set: {pinned: true}}\n",
+		policy.MaxRules+1)))
 	require.ErrorContains(t, err, "at most 1000 rules")
-	_, err = policy.Parse([]byte("rules: [{name: a, when: '" + strings.Repeat("!", 10_000) + "true', set: {pinned: true}}]"))
+	_, err = policy.Parse([]byte("rules: [{name: a, when: '" + strings.Repeat("!",
+		10_000) + "true', set: {pinned: true}}]"))
 	require.ErrorContains(t, err, "(a).when")
 	_, err = policy.Parse([]byte("rules: []\n---\nrules: []\n"))
 	require.ErrorContains(t, err, "one document")
@@ -336,8 +372,11 @@ func TestParsePolicyNamesRuleAndField(t *testing.T) {
 
 func TestParsePolicySharesByAnchors(t *testing.T) {
 	t.Parallel()
-	p := parsePolicy(t, "rules:\n  - name: a\n    when: 'true'\n    set: &strict {sensitivity: high}\n  - name: b\n    when: 'false'\n    set: *strict\n")
-	require.Equal(t, []policy.RuleInfo{{Name: "a", Sets: []string{"sensitivity"}}, {Name: "b", Sets: []string{"sensitivity"}}}, p.Rules())
+	p := parsePolicy(t,
+		"rules:\n  - name: a\n    when: 'true'\n    set: &strict {sensitivity: high}\n  - name: b\n    when: "+
+			"'false'\n    set: *strict\n")
+	require.Equal(t, []policy.RuleInfo{{Name: "a", Sets: []string{"sensitivity"}},
+		{Name: "b", Sets: []string{"sensitivity"}}}, p.Rules())
 	require.Regexp(t, `^[0-9a-f]{12}$`, p.Hash())
 	require.NotEqual(t, p.Hash(), parsePolicy(t, "rules: []").Hash())
 	require.Empty(t, (*policy.Policy)(nil).Hash())
@@ -355,7 +394,8 @@ type anyRule struct {
 func anyRules() *rapid.Generator[[]anyRule] {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) anyRule {
 		return anyRule{rapid.Bool().Draw(t, "matches"),
-			rapid.SampledFrom([]schema.Sensitivity{"", "public", "low", "medium", "high", "hyper"}).Draw(t, "sensitivity"),
+			rapid.SampledFrom([]schema.Sensitivity{"", "public", "low", "medium", "high",
+				"hyper"}).Draw(t, "sensitivity"),
 			rapid.SampledFrom([]schema.Category{"", "fact", "rule", "issue"}).Draw(t,
 				"category"), float64(rapid.IntRange(0, 4).Draw(t, "confidence")) / 4}
 	}), 0, 6)
@@ -381,8 +421,10 @@ func TestPolicyProperties(t *testing.T) {
 			text.WriteString("  []\n")
 		}
 		p := parsePolicy(t, text.String())
-		c := schema.Candidate{Content: rapid.SampledFrom([]string{"tea", "password: hunter2x", "critical: [a]: mail ann@acme.io", "I never drink"}).Draw(t, "content"),
-			SourceKind:  rapid.SampledFrom([]schema.SourceKind{"", "memory", "user_input", "tool_output"}).Draw(t, "source"),
+		c := schema.Candidate{Content: rapid.SampledFrom([]string{"tea", "password: hunter2x",
+			"critical: [a]: mail ann@acme.io", "I never drink"}).Draw(t, "content"),
+			SourceKind: rapid.SampledFrom([]schema.SourceKind{"", "memory", "user_input",
+				"tool_output"}).Draw(t, "source"),
 			Sensitivity: rapid.SampledFrom([]schema.Sensitivity{"", "public", "high", "hyper"}).Draw(t, "declared")}
 		plain := memory.Classify(c, normalize.CandidatePrefix(c))
 		in := policy.Input{Kind: policy.KindCandidate, Candidate: c, Principal: memorytest.Principal}
@@ -422,7 +464,8 @@ func TestPolicyProperties(t *testing.T) {
 func TestAgesReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := time.Duration(rapid.Int64Range(1, int64(100*365*24*time.Hour/time.Millisecond)).Draw(t, "ms")) * time.Millisecond
+		d := time.Duration(rapid.Int64Range(1,
+			int64(100*365*24*time.Hour/time.Millisecond)).Draw(t, "ms")) * time.Millisecond
 		got, ok := policy.ParseAge(memory.FormatAge(d))
 		require.True(t, ok)
 		require.Equal(t, d, got)
@@ -464,15 +507,19 @@ func TestTheDocumentedRules(t *testing.T) {
 	}{
 		{schema.Candidate{Content: "The Salary is paid."}, []string{"payroll"}},
 		{schema.Candidate{Content: "make: ok", SourceKind: schema.SourceToolOutput}, []string{"build-logs-fade-fast"}},
-		{schema.Candidate{Content: "make: ok", SourceKind: schema.SourceToolOutput, Tags: []string{"Keep"}}, []string{}},
-		{schema.Candidate{Content: "x", SourceKind: schema.SourceUserInput, Refs: []schema.Ref{{Kind: "human", Ref: "a"}}}, []string{"hearsay"}},
+		{schema.Candidate{Content: "make: ok", SourceKind: schema.SourceToolOutput, Tags: []string{"Keep"}},
+			[]string{}},
+		{schema.Candidate{Content: "x", SourceKind: schema.SourceUserInput,
+			Refs: []schema.Ref{{Kind: "human", Ref: "a"}}}, []string{"hearsay"}},
 		{schema.Candidate{Content: "mail help@acme.example"}, []string{"addresses-of-our-own"}},
 		{schema.Candidate{Content: "mail help@acme.example, password: hunter2x"}, []string{}},
 	} {
 		require.Equal(t, c.matches, admit(t, examples[0], c.in).Matched, c.in.Content)
 	}
-	fact := memory.Fact{Content: "Dana lives in Oslo", Claim: memory.Claim{Subject: "Dana", Predicate: "lives_in", Object: "Oslo"}}
-	e := intake.AdmitFact(fact, intake.FactSource{Principal: memorytest.Principal, Trust: 1}, parsePolicy(t, examples[0]))
+	fact := memory.Fact{Content: "Dana lives in Oslo",
+		Claim: memory.Claim{Subject: "Dana", Predicate: "lives_in", Object: "Oslo"}}
+	e := intake.AdmitFact(fact, intake.FactSource{Principal: memorytest.Principal, Trust: 1},
+		parsePolicy(t, examples[0]))
 	require.Equal(t, schema.SensitivityMedium, e.Classification.Sensitivity)
 
 	// Every field, kind and variable is in its table.
@@ -483,7 +530,8 @@ func TestTheDocumentedRules(t *testing.T) {
 	}
 	for _, kind := range []string{sensitive.DetectedPrivateKey, sensitive.DetectedAPIKey, sensitive.DetectedToken,
 		sensitive.DetectedPassword, sensitive.DetectedSecret,
-		sensitive.DetectedConnectionString, sensitive.DetectedPaymentCard, sensitive.DetectedIBAN, sensitive.DetectedBankAccount, sensitive.DetectedSSN, sensitive.DetectedIdentity,
+		sensitive.DetectedConnectionString, sensitive.DetectedPaymentCard, sensitive.DetectedIBAN,
+		sensitive.DetectedBankAccount, sensitive.DetectedSSN, sensitive.DetectedIdentity,
 		sensitive.DetectedEmail, sensitive.DetectedPhone, sensitive.DetectedAddress} {
 		require.Contains(t, string(text), "`"+kind+"`")
 	}
@@ -496,7 +544,8 @@ rules:
   - {name: b, when: "candidate.content.matches('(?i)invoice [0-9]+')", set: {category: fact}}
   - {name: c, when: "'email' in detected", set: {tags: [contact]}}
 `)
-	c := schema.Candidate{Content: "Ann told me on Tuesday that the servers in hall 12 were moved; write to ann@acme.io."}
+	c := schema.Candidate{Content: "Ann told me on Tuesday that the servers in hall 12 were moved; write " +
+		"to ann@acme.io."}
 	for b.Loop() {
 		intake.Admit(c, memorytest.Principal, "", p)
 	}
@@ -519,7 +568,8 @@ func TestRulesAndUsers(t *testing.T) {
 	require.Empty(t, e.Classification.Scope)
 	require.Equal(t, schema.SensitivityHigh, e.Classification.Sensitivity, "the rest of the rule holds")
 	require.Contains(t, e.Classification.Tags, "maya")
-	require.Equal(t, []policy.RuleProblem{{Rule: "hr", Field: "set.scope", Problem: "what is a user's stays in the user's scope"}}, e.Problems)
+	require.Equal(t, []policy.RuleProblem{{Rule: "hr", Field: "set.scope",
+		Problem: "what is a user's stays in the user's scope"}}, e.Problems)
 	// A fact is classified with the scope of its source.
 	in.Kind, in.Principal = policy.KindFact, schema.Principal{Tenant: "t", Agent: "a", Scope: "user/maya"}
 	require.Empty(t, classify().Classification.Scope)

@@ -282,7 +282,8 @@ func maxAgeOf(v yamlValue) (any, string) {
 // has them.
 func curvePoints(v yamlValue) (any, string) {
 	problem := fmt.Sprintf(
-		"must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a hundred years, "+
+		"must be a list of at most %d points such as {after: 7d, share: 0.5}, in whole seconds of at most a "+
+			"hundred years, "+
 			"each later than the one before and with no larger share; all is left at 0s",
 		schema.MaxDecayPoints,
 	)

@@ -92,7 +92,8 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 	case said.Token == "":
 		note(
 			schema.TrustUnproven,
-			said.Authenticated || len(said.Scopes) > 0 || sensitive.Rank(said.MaxSensitivity) > sensitive.Rank(UnprovenLimit),
+			said.Authenticated || len(said.Scopes) > 0 ||
+				sensitive.Rank(said.MaxSensitivity) > sensitive.Rank(UnprovenLimit),
 		)
 		said.Authenticated, said.Scopes = false, nil
 	default:
@@ -237,7 +238,8 @@ func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
 	encoded, ok := strings.CutPrefix(token, trustPrefix)
 	body, mac, parts := strings.Cut(encoded, ".")
 	// The decoder skips line breaks, also a strict one.
-	if !ok || !parts || len(key) < MinTrustKey || len(token) > schema.MaxTrustToken || strings.ContainsAny(token, "\r\n") {
+	if !ok || !parts || len(key) < MinTrustKey || len(token) > schema.MaxTrustToken || strings.ContainsAny(token,
+		"\r\n") {
 		return SignedTrust{}, ErrTrustMalformed
 	}
 	encoding := base64.RawURLEncoding.Strict()

@@ -31,9 +31,12 @@ func signed(t testing.TB, key []byte, p schema.Principal, c schema.TrustContext,
 func TestClearance(t *testing.T) {
 	t.Parallel()
 	const high, hyper, low, medium, public = schema.SensitivityHigh, schema.SensitivityHyper, schema.SensitivityLow, schema.SensitivityMedium, schema.SensitivityPublic
-	good := signed(t, trustKey, trustedOne, schema.TrustContext{Authenticated: true, MaxSensitivity: high, Scopes: []string{"s", "z"}, Environment: "Office"}, trustNow.Add(time.Minute))
+	good := signed(t, trustKey, trustedOne,
+		schema.TrustContext{Authenticated: true, MaxSensitivity: high, Scopes: []string{"s", "z"},
+			Environment: "Office"}, trustNow.Add(time.Minute))
 	plain := signed(t, trustKey, trustedOne, schema.TrustContext{Authenticated: true}, trustNow.Add(time.Minute))
-	rules := policy.TrustRules{Environments: map[string]schema.Sensitivity{"kiosk": low, "office": hyper, policy.AnyEnvironment: medium}}
+	rules := policy.TrustRules{Environments: map[string]schema.Sensitivity{"kiosk": low, "office": hyper,
+		policy.AnyEnvironment: medium}}
 	is := func(problems ...schema.TrustProblem) []schema.TrustProblem { return problems }
 	for name, c := range map[string]struct {
 		rules    policy.TrustRules
@@ -45,39 +48,75 @@ func TestClearance(t *testing.T) {
 		scopes   []string
 		problems []schema.TrustProblem
 	}{
-		"nothing said":                          {limit: medium},
-		"less asked for":                        {asked: public, limit: public},
-		"high without authentication":           {asked: high, limit: medium, problems: is(schema.TrustUnauthenticated)},
-		"hyper, authenticated":                  {asked: hyper, trust: &schema.TrustContext{Authenticated: true}, limit: hyper, authed: true},
-		"authenticated, and nothing asked for":  {trust: &schema.TrustContext{Authenticated: true}, limit: medium, authed: true},
-		"the context allows high":               {trust: &schema.TrustContext{Authenticated: true, MaxSensitivity: high}, limit: high, authed: true},
-		"the context allows high, to nobody":    {trust: &schema.TrustContext{MaxSensitivity: high}, limit: medium, problems: is(schema.TrustUnauthenticated)},
-		"the lower of both, the context's":      {asked: hyper, trust: &schema.TrustContext{Authenticated: true, MaxSensitivity: low}, limit: low, authed: true, problems: is(schema.TrustCeiling)},
-		"the lower of both, the request's":      {asked: public, trust: &schema.TrustContext{Authenticated: true, MaxSensitivity: high}, limit: public, authed: true},
-		"scopes, each once, without the own":    {trust: &schema.TrustContext{Scopes: []string{"z", "s", "own", "z"}}, limit: medium, scopes: []string{"s", "z"}},
-		"an environment":                        {rules: rules, asked: hyper, trust: &schema.TrustContext{Authenticated: true, Environment: "KIOSK"}, limit: low, authed: true, problems: is(schema.TrustEnvironment)},
-		"an environment that raises nothing":    {rules: rules, trust: &schema.TrustContext{Environment: "office"}, limit: medium},
-		"any other environment":                 {rules: rules, asked: hyper, trust: &schema.TrustContext{Authenticated: true, Environment: "train"}, limit: medium, authed: true, problems: is(schema.TrustEnvironment)},
-		"no environment is any other":           {rules: rules, asked: hyper, trust: &schema.TrustContext{Authenticated: true}, limit: medium, authed: true, problems: is(schema.TrustEnvironment)},
-		"a token that nobody can check":         {trust: &schema.TrustContext{Token: "x", Authenticated: true}, limit: medium, authed: true, problems: is(schema.TrustTokenUnchecked)},
-		"with a key, a claim":                   {key: true, asked: hyper, trust: &schema.TrustContext{Authenticated: true, Scopes: []string{"s"}}, limit: medium, problems: is(schema.TrustUnproven, schema.TrustUnauthenticated)},
-		"with a key, a limit is taken at once":  {key: true, trust: &schema.TrustContext{MaxSensitivity: low}, limit: low},
-		"with a key, nothing claimed":           {key: true, limit: medium},
-		"a token":                               {key: true, asked: hyper, trust: &schema.TrustContext{Token: good}, limit: high, authed: true, scopes: []string{"s", "z"}, problems: is(schema.TrustCeiling)},
-		"a token alone":                         {key: true, trust: &schema.TrustContext{Token: good}, limit: high, authed: true, scopes: []string{"s", "z"}},
-		"a token, and less claimed":             {key: true, asked: hyper, trust: &schema.TrustContext{Token: good, MaxSensitivity: low, Scopes: []string{"z"}}, limit: low, authed: true, scopes: []string{"z"}, problems: is(schema.TrustCeiling)},
-		"a token, and more claimed":             {key: true, asked: hyper, trust: &schema.TrustContext{Token: good, MaxSensitivity: hyper, Scopes: []string{"s", "q"}}, limit: high, authed: true, scopes: []string{"s"}, problems: is(schema.TrustScopes, schema.TrustCeiling)},
-		"a token grants what it says, no more":  {key: true, asked: hyper, trust: &schema.TrustContext{Token: plain, MaxSensitivity: hyper}, limit: medium, authed: true, problems: is(schema.TrustCeiling)},
-		"a token says where":                    {rules: rules, key: true, asked: high, trust: &schema.TrustContext{Token: good}, limit: high, authed: true, scopes: []string{"s", "z"}},
-		"a token says where, the request worse": {rules: rules, key: true, asked: high, trust: &schema.TrustContext{Token: good, Environment: "kiosk"}, limit: low, authed: true, scopes: []string{"s", "z"}, problems: is(schema.TrustEnvironment)},
-		"a request alone says where":            {rules: rules, key: true, asked: high, trust: &schema.TrustContext{Token: plain, Environment: "office"}, limit: medium, authed: true, problems: is(schema.TrustCeiling)},
-		"nonsense":                              {key: true, asked: hyper, trust: &schema.TrustContext{Token: "mt1.x.y", Authenticated: true, Scopes: []string{"s"}}, limit: medium, problems: is(schema.TrustTokenInvalid, schema.TrustUnauthenticated)},
+		"nothing said":   {limit: medium},
+		"less asked for": {asked: public, limit: public},
+		"high without authentication": {asked: high, limit: medium,
+			problems: is(schema.TrustUnauthenticated)},
+		"hyper, authenticated": {asked: hyper, trust: &schema.TrustContext{Authenticated: true},
+			limit: hyper, authed: true},
+		"authenticated, and nothing asked for": {trust: &schema.TrustContext{Authenticated: true}, limit: medium,
+			authed: true},
+		"the context allows high": {trust: &schema.TrustContext{Authenticated: true,
+			MaxSensitivity: high}, limit: high, authed: true},
+		"the context allows high, to nobody": {trust: &schema.TrustContext{MaxSensitivity: high}, limit: medium,
+			problems: is(schema.TrustUnauthenticated)},
+		"the lower of both, the context's": {asked: hyper,
+			trust: &schema.TrustContext{Authenticated: true, MaxSensitivity: low}, limit: low, authed: true,
+			problems: is(schema.TrustCeiling)},
+		"the lower of both, the request's": {asked: public,
+			trust: &schema.TrustContext{Authenticated: true, MaxSensitivity: high}, limit: public, authed: true},
+		"scopes, each once, without the own": {trust: &schema.TrustContext{Scopes: []string{"z", "s", "own", "z"}},
+			limit: medium, scopes: []string{"s", "z"}},
+		"an environment": {rules: rules, asked: hyper,
+			trust: &schema.TrustContext{Authenticated: true, Environment: "KIOSK"}, limit: low, authed: true,
+			problems: is(schema.TrustEnvironment)},
+		"an environment that raises nothing": {rules: rules, trust: &schema.TrustContext{Environment: "office"},
+			limit: medium},
+		"any other environment": {rules: rules, asked: hyper,
+			trust: &schema.TrustContext{Authenticated: true, Environment: "train"}, limit: medium, authed: true,
+			problems: is(schema.TrustEnvironment)},
+		"no environment is any other": {rules: rules, asked: hyper,
+			trust: &schema.TrustContext{Authenticated: true}, limit: medium, authed: true,
+			problems: is(schema.TrustEnvironment)},
+		"a token that nobody can check": {trust: &schema.TrustContext{Token: "x", Authenticated: true},
+			limit: medium, authed: true, problems: is(schema.TrustTokenUnchecked)},
+		"with a key, a claim": {key: true, asked: hyper,
+			trust: &schema.TrustContext{Authenticated: true, Scopes: []string{"s"}}, limit: medium,
+			problems: is(schema.TrustUnproven, schema.TrustUnauthenticated)},
+		"with a key, a limit is taken at once": {key: true, trust: &schema.TrustContext{MaxSensitivity: low},
+			limit: low},
+		"with a key, nothing claimed": {key: true, limit: medium},
+		"a token": {key: true, asked: hyper, trust: &schema.TrustContext{Token: good},
+			limit: high, authed: true, scopes: []string{"s", "z"}, problems: is(schema.TrustCeiling)},
+		"a token alone": {key: true, trust: &schema.TrustContext{Token: good}, limit: high,
+			authed: true, scopes: []string{"s", "z"}},
+		"a token, and less claimed": {key: true, asked: hyper,
+			trust: &schema.TrustContext{Token: good, MaxSensitivity: low, Scopes: []string{"z"}}, limit: low,
+			authed: true, scopes: []string{"z"}, problems: is(schema.TrustCeiling)},
+		"a token, and more claimed": {key: true, asked: hyper,
+			trust: &schema.TrustContext{Token: good, MaxSensitivity: hyper, Scopes: []string{"s", "q"}}, limit: high,
+			authed: true, scopes: []string{"s"}, problems: is(schema.TrustScopes, schema.TrustCeiling)},
+		"a token grants what it says, no more": {key: true, asked: hyper,
+			trust: &schema.TrustContext{Token: plain, MaxSensitivity: hyper}, limit: medium, authed: true,
+			problems: is(schema.TrustCeiling)},
+		"a token says where": {rules: rules, key: true, asked: high,
+			trust: &schema.TrustContext{Token: good}, limit: high, authed: true, scopes: []string{"s", "z"}},
+		"a token says where, the request worse": {rules: rules, key: true, asked: high,
+			trust: &schema.TrustContext{Token: good, Environment: "kiosk"}, limit: low, authed: true,
+			scopes: []string{"s", "z"}, problems: is(schema.TrustEnvironment)},
+		"a request alone says where": {rules: rules, key: true, asked: high,
+			trust: &schema.TrustContext{Token: plain, Environment: "office"}, limit: medium, authed: true,
+			problems: is(schema.TrustCeiling)},
+		"nonsense": {key: true, asked: hyper,
+			trust: &schema.TrustContext{Token: "mt1.x.y", Authenticated: true, Scopes: []string{"s"}}, limit: medium,
+			problems: is(schema.TrustTokenInvalid, schema.TrustUnauthenticated)},
 	} {
 		var key []byte
 		if c.key {
 			key = trustKey
 		}
-		got := c.rules.Clear(schema.RecallRequest{Principal: trustedOne, MaxSensitivity: c.asked, Trust: c.trust}, key, trustNow)
+		got := c.rules.Clear(schema.RecallRequest{Principal: trustedOne, MaxSensitivity: c.asked, Trust: c.trust}, key,
+			trustNow)
 		require.Equal(t, c.limit, got.Limit, name)
 		require.Equal(t, c.authed, got.Authenticated, name)
 		require.Equal(t, c.scopes, got.Scopes, name)
@@ -99,7 +138,8 @@ func TestTrustTokens(t *testing.T) {
 	_, err = policy.OpenTrust([]byte(strings.Repeat("x", policy.MinTrustKey)), token, trustedOne, trustNow)
 	require.ErrorIs(t, err, policy.ErrTrustMalformed)
 	for _, change := range []func(*schema.Principal){
-		func(p *schema.Principal) { p.Tenant = "u" }, func(p *schema.Principal) { p.Agent = "b" }, func(p *schema.Principal) { p.Project = "" },
+		func(p *schema.Principal) { p.Tenant = "u" }, func(p *schema.Principal) { p.Agent = "b" },
+		func(p *schema.Principal) { p.Project = "" },
 		func(p *schema.Principal) { p.Scope = "" }, func(p *schema.Principal) { p.PolicyGroup = "" },
 	} {
 		other := trustedOne
@@ -160,7 +200,8 @@ func TestClearanceIsBoundedByAll(t *testing.T) {
 			}
 		}
 		for _, l := range ladder {
-			if how := rapid.SampledFrom([]schema.Redaction{"", schema.RedactedMetadata, schema.RedactedSummary}).Draw(rt, "above"); how != "" {
+			if how := rapid.SampledFrom([]schema.Redaction{"", schema.RedactedMetadata,
+				schema.RedactedSummary}).Draw(rt, "above"); how != "" {
 				rules.Above[l] = how
 			}
 		}
@@ -208,23 +249,28 @@ func TestClearanceIsBoundedByAll(t *testing.T) {
 
 func TestTrustRulesOfAFile(t *testing.T) {
 	t.Parallel()
-	rules, err := policy.Parse([]byte("trust:\n  environments: {Kiosk: low, \"*\": medium}\n  above_limit: {high: summary, hyper: metadata, medium: withhold}\n"))
+	rules, err := policy.Parse([]byte("trust:\n  environments: {Kiosk: low, \"*\": medium}\n  above_limit: {high: " +
+		"summary, hyper: metadata, medium: withhold}\n"))
 	require.NoError(t, err)
 	require.Empty(t, rules.Rules())
-	require.Equal(t, policy.TrustRules{Environments: map[string]schema.Sensitivity{"kiosk": schema.SensitivityLow, "*": schema.SensitivityMedium},
+	require.Equal(t, policy.TrustRules{Environments: map[string]schema.Sensitivity{"kiosk": schema.SensitivityLow,
+		"*": schema.SensitivityMedium},
 		Above: map[schema.Sensitivity]schema.Redaction{schema.SensitivityHigh: schema.RedactedSummary,
 			schema.SensitivityHyper: schema.RedactedMetadata}}, rules.Trust())
 	var none *policy.Policy
 	require.Zero(t, none.Trust())
 	for text, fields := range map[string][]string{
-		"trust: []":                                                       {"trust"},
-		"trust: {environment: {}}":                                        {"trust.environment"},
-		"trust: {environments: [kiosk]}":                                  {"trust.environments"},
-		"trust: {environments: {kiosk: none, a: \"\"}}":                   {"trust.environments.kiosk", "trust.environments.a"},
-		"trust: {environments: {kiosk: low, KIOSK: low}}":                 {"trust.environments.KIOSK"},
-		"trust: {environments: {\"\": low}}":                              {"trust.environments."},
-		"trust: {above_limit: {high: show, low: summary, hyper: redact}}": {"trust.above_limit.high", "trust.above_limit.hyper"},
-		"trust: {above_limit: {public: summary, secret: withhold}}":       {"trust.above_limit.public", "trust.above_limit.secret"},
+		"trust: []":                      {"trust"},
+		"trust: {environment: {}}":       {"trust.environment"},
+		"trust: {environments: [kiosk]}": {"trust.environments"},
+		"trust: {environments: {kiosk: none, a: \"\"}}": {"trust.environments.kiosk",
+			"trust.environments.a"},
+		"trust: {environments: {kiosk: low, KIOSK: low}}": {"trust.environments.KIOSK"},
+		"trust: {environments: {\"\": low}}":              {"trust.environments."},
+		"trust: {above_limit: {high: show, low: summary, hyper: redact}}": {"trust.above_limit.high",
+			"trust.above_limit.hyper"},
+		"trust: {above_limit: {public: summary, secret: withhold}}": {"trust.above_limit.public",
+			"trust.above_limit.secret"},
 		"{}": {"rules"},
 	} {
 		_, err := policy.Parse([]byte(text))
@@ -252,7 +298,8 @@ func TestClearanceOfAUser(t *testing.T) {
 		"believed": {nil, granted},
 		"signed":   {trustKey, schema.TrustContext{Token: token}},
 	} {
-		got := policy.TrustRules{}.Clear(schema.RecallRequest{Principal: maya, Query: "q", Trust: &c.trust}, c.key, trustNow)
+		got := policy.TrustRules{}.Clear(schema.RecallRequest{Principal: maya, Query: "q", Trust: &c.trust}, c.key,
+			trustNow)
 		require.Equal(t, []string{"kitchen"}, got.Scopes, name)
 		require.Contains(t, got.Problems, schema.TrustScopes, name)
 	}

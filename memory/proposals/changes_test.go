@@ -33,17 +33,21 @@ func TestFindChange(t *testing.T) {
 		change    memory.Change
 	}{
 		"a new value": {"Our standup moved to 10:00.", tuesday,
-			[]memory.Neighbor{neighbor("a", "Our retro is at 15:00.", monday), neighbor("b", "Our standup is at 9:30.", monday)}, "b", nil, memory.ChangeSupersede},
+			[]memory.Neighbor{neighbor("a", "Our retro is at 15:00.", monday),
+				neighbor("b", "Our standup is at 9:30.", monday)}, "b", nil, memory.ChangeSupersede},
 		"restatements go with the target": {"I live in Oslo now.", tuesday,
-			[]memory.Neighbor{neighbor("a", "I live in Lyon.", monday), neighbor("b", "My home is in Lyon.", monday)}, "a", []string{"b"}, memory.ChangeSupersede},
+			[]memory.Neighbor{neighbor("a", "I live in Lyon.", monday), neighbor("b", "My home is in Lyon.", monday)},
+			"a", []string{"b"}, memory.ChangeSupersede},
 		"what was said later is not changed": {"Our standup is at 9:30.", monday,
 			[]memory.Neighbor{neighbor("a", "Our standup is at 10:00.", tuesday)}, "", nil, ""},
 		"an episode is not changed": {"Our standup moved to 10:00.", tuesday,
-			[]memory.Neighbor{{ID: "a", Content: "Our standup is at 9:30.", Type: schema.TypeEpisodic, OccurredAt: monday}}, "", nil, ""},
+			[]memory.Neighbor{{ID: "a", Content: "Our standup is at 9:30.", Type: schema.TypeEpisodic,
+				OccurredAt: monday}}, "", nil, ""},
 		"what says other things too is not changed": {"Maya lives in Oslo.", tuesday,
 			[]memory.Neighbor{neighbor("a", "Maya lives in Lyon. She has two dogs.", monday)}, "", nil, ""},
 		"two things of which either could be meant": {"The rate limit was raised to 500.", tuesday,
-			[]memory.Neighbor{neighbor("a", "The rate limit of the search API is 100.", monday), neighbor("b", "The rate limit of the billing API is 200.", monday)}, "", nil, ""},
+			[]memory.Neighbor{neighbor("a", "The rate limit of the search API is 100.", monday),
+				neighbor("b", "The rate limit of the billing API is 200.", monday)}, "", nil, ""},
 		"a probable change contests": {"Maya works at Globex.", tuesday,
 			[]memory.Neighbor{neighbor("a", "Maya works at Acme.", monday)}, "a", nil, memory.ChangeContest},
 	} {
@@ -76,7 +80,8 @@ func TestFindRetracted(t *testing.T) {
 	neighbors := []memory.Neighbor{neighbor("a", "Maya likes spaces.", monday),
 		neighbor("b", "Maya likes tabs.", monday), neighbor("c", "Maya likes tabs!", monday)}
 	p := proposals.FindRetracted(memory.Fact{Content: "Maya likes tabs.", Retracts: true, SaidAt: tuesday}, neighbors)
-	require.Equal(t, memory.Proposal{Action: schema.ActionDelete, TargetID: "b", Also: []string{"c"}, Change: memory.ChangeRetract, Own: true, Confidence: 0.9, Reason: "taken back"}, p)
+	require.Equal(t, memory.Proposal{Action: schema.ActionDelete, TargetID: "b", Also: []string{"c"},
+		Change: memory.ChangeRetract, Own: true, Confidence: 0.9, Reason: "taken back"}, p)
 	p = proposals.FindRetracted(memory.Fact{Content: "Maya likes mustard.", Retracts: true}, neighbors)
 	require.Equal(t, schema.ActionNone, p.Action)
 }
@@ -107,21 +112,32 @@ func TestEvaluateChanges(t *testing.T) {
 		state     schema.ProposalState
 		reason    string
 	}{
-		"sure":                   {proposals.SupersedeAuto, memory.ChangeSupersede, false, target, schema.ProposalApplied, ""},
-		"likely":                 {proposals.SupersedeAuto, memory.ChangeContest, false, target, schema.ProposalApplied, ""},
-		"not told":               {proposals.SupersedeAuto, "", false, target, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
-		"another's, own allowed": {proposals.SupersedeOwn, memory.ChangeSupersede, false, target, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
-		"their own":              {proposals.SupersedeOwn, memory.ChangeSupersede, true, target, schema.ProposalApplied, ""},
-		"review":                 {proposals.SupersedeReview, memory.ChangeSupersede, true, target, schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
-		"pinned":                 {proposals.SupersedeAuto, memory.ChangeSupersede, true, pinned, schema.ProposalBlocked, proposals.ReasonPinnedTarget},
-		"kept by its policy":     {proposals.SupersedeAuto, memory.ChangeSupersede, true, kept, schema.ProposalBlocked, proposals.ReasonRevisionPolicy},
-		"kept, but contested":    {proposals.SupersedeAuto, memory.ChangeContest, true, kept, schema.ProposalApplied, ""},
+		"sure": {proposals.SupersedeAuto, memory.ChangeSupersede, false, target,
+			schema.ProposalApplied, ""},
+		"likely": {proposals.SupersedeAuto, memory.ChangeContest, false, target, schema.ProposalApplied,
+			""},
+		"not told": {proposals.SupersedeAuto, "", false, target, schema.ProposalBlocked,
+			proposals.ReasonDestructiveDisabled},
+		"another's, own allowed": {proposals.SupersedeOwn, memory.ChangeSupersede, false, target,
+			schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
+		"their own": {proposals.SupersedeOwn, memory.ChangeSupersede, true, target, schema.ProposalApplied,
+			""},
+		"review": {proposals.SupersedeReview, memory.ChangeSupersede, true, target,
+			schema.ProposalBlocked, proposals.ReasonDestructiveDisabled},
+		"pinned": {proposals.SupersedeAuto, memory.ChangeSupersede, true, pinned,
+			schema.ProposalBlocked, proposals.ReasonPinnedTarget},
+		"kept by its policy": {proposals.SupersedeAuto, memory.ChangeSupersede, true, kept, schema.ProposalBlocked,
+			proposals.ReasonRevisionPolicy},
+		"kept, but contested": {proposals.SupersedeAuto, memory.ChangeContest, true, kept, schema.ProposalApplied,
+			""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			policy := proposals.DefaultWritePolicy()
 			policy.Supersede = tt.supersede
-			v := proposals.EvaluateWrite(policy, fact, memory.Proposal{Action: schema.ActionUpdate, TargetID: "a", Confidence: 0.9, Change: tt.change, Own: tt.own}, &tt.target)
+			v := proposals.EvaluateWrite(policy, fact,
+				memory.Proposal{Action: schema.ActionUpdate, TargetID: "a", Confidence: 0.9, Change: tt.change,
+					Own: tt.own}, &tt.target)
 			require.Equal(t, tt.state, v.State)
 			require.Equal(t, tt.reason, v.Reason)
 		})

@@ -19,7 +19,8 @@ func TestKeepLasting(t *testing.T) {
 	said := memory.Neighbor{ID: "said", Type: schema.TypeEpisodic, Visibility: schema.VisibilityShared}
 	task := memory.Neighbor{ID: "task", Type: schema.TypeWorking, Visibility: schema.VisibilityShared}
 	skill := memory.Neighbor{ID: "skill", Type: schema.TypeCompetence, Visibility: schema.VisibilityShared}
-	bounded := memory.Neighbor{ID: "bounded", Type: schema.TypeSemantic, Visibility: schema.VisibilityShared, Bounded: true}
+	bounded := memory.Neighbor{ID: "bounded", Type: schema.TypeSemantic, Visibility: schema.VisibilityShared,
+		Bounded: true}
 	all := []memory.Neighbor{said, lasting, task, skill, bounded}
 	none := func(target string) memory.Proposal {
 		return memory.Proposal{Action: schema.ActionNone, TargetID: target, Confidence: 0.9, Reason: "known",
@@ -32,13 +33,18 @@ func TestKeepLasting(t *testing.T) {
 		in, want memory.Proposal
 		meantFor schema.Visibility
 	}{
-		"a lasting record stands for it":         {none("lasting"), none("lasting"), schema.VisibilityShared},
-		"also for fewer":                         {none("lasting"), none("lasting"), schema.VisibilityPrivate},
-		"not for more":                           {none("lasting"), add(proposals.WhyKnownToFew), schema.VisibilityGlobal},
-		"an episode fades":                       {none("said"), add(proposals.WhyOnlyFading), schema.VisibilityPrivate},
-		"so does working memory":                 {none("task"), add(proposals.WhyOnlyFading), schema.VisibilityPrivate},
-		"a skill is no fact":                     {none("skill"), add(proposals.WhyOnlyFading), schema.VisibilityPrivate},
-		"a condition may not hold":               {none("bounded"), add(proposals.WhyBounded), schema.VisibilityPrivate},
+		"a lasting record stands for it": {none("lasting"), none("lasting"), schema.VisibilityShared},
+		"also for fewer":                 {none("lasting"), none("lasting"), schema.VisibilityPrivate},
+		"not for more": {none("lasting"), add(proposals.WhyKnownToFew),
+			schema.VisibilityGlobal},
+		"an episode fades": {none("said"), add(proposals.WhyOnlyFading),
+			schema.VisibilityPrivate},
+		"so does working memory": {none("task"), add(proposals.WhyOnlyFading),
+			schema.VisibilityPrivate},
+		"a skill is no fact": {none("skill"), add(proposals.WhyOnlyFading),
+			schema.VisibilityPrivate},
+		"a condition may not hold": {none("bounded"), add(proposals.WhyBounded),
+			schema.VisibilityPrivate},
 		"none without a target is left alone":    {none(""), none(""), schema.VisibilityPrivate},
 		"an unknown target is left to the write": {none("gone"), none("gone"), schema.VisibilityPrivate},
 	} {
@@ -57,13 +63,19 @@ func TestTieOf(t *testing.T) {
 		again proposals.Restated
 		want  string
 	}{
-		"alike":          {record, revision.RelationDerivedFrom},
-		"trusted more":   {proposals.Restated{Trust: 1, Sensitivity: schema.SensitivityMedium, Visibility: schema.VisibilityShared}, revision.RelationDerivedFrom},
-		"less sensitive": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityLow, Visibility: schema.VisibilityShared}, revision.RelationDerivedFrom},
-		"for more":       {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityMedium, Visibility: schema.VisibilityGlobal}, revision.RelationDerivedFrom},
-		"trusted less":   {proposals.Restated{Trust: 0.7, Sensitivity: schema.SensitivityMedium, Visibility: schema.VisibilityShared}, proposals.RelationRestates},
-		"more sensitive": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityHigh, Visibility: schema.VisibilityShared}, proposals.RelationRestates},
-		"for fewer":      {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityMedium, Visibility: schema.VisibilityPrivate}, proposals.RelationRestates},
+		"alike": {record, revision.RelationDerivedFrom},
+		"trusted more": {proposals.Restated{Trust: 1, Sensitivity: schema.SensitivityMedium,
+			Visibility: schema.VisibilityShared}, revision.RelationDerivedFrom},
+		"less sensitive": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityLow,
+			Visibility: schema.VisibilityShared}, revision.RelationDerivedFrom},
+		"for more": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityMedium,
+			Visibility: schema.VisibilityGlobal}, revision.RelationDerivedFrom},
+		"trusted less": {proposals.Restated{Trust: 0.7, Sensitivity: schema.SensitivityMedium,
+			Visibility: schema.VisibilityShared}, proposals.RelationRestates},
+		"more sensitive": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityHigh,
+			Visibility: schema.VisibilityShared}, proposals.RelationRestates},
+		"for fewer": {proposals.Restated{Trust: 0.8, Sensitivity: schema.SensitivityMedium,
+			Visibility: schema.VisibilityPrivate}, proposals.RelationRestates},
 	} {
 		require.Equal(t, c.want, proposals.TieOf(record, c.again), name)
 	}
@@ -103,6 +115,7 @@ func TestSourceRef(t *testing.T) {
 		require.Equal(t, "memory:0195", ref.Ref)
 		require.Equal(t, at.UTC(), *ref.Timestamp)
 		m := schema.Candidate{Content: "x", Refs: []schema.Ref{ref}}
-		require.NoError(t, (&schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"}, Candidates: []schema.Candidate{m}}).Validate(), "it is a valid reference")
+		require.NoError(t, (&schema.IngestRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"},
+			Candidates: []schema.Candidate{m}}).Validate(), "it is a valid reference")
 	}
 }

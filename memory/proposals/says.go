@@ -227,8 +227,9 @@ var (
 	// passing words say nothing about what is said.
 	passing = normalize.Set("a an the do does now actually currently really just also too well yes oh ok okay")
 
-	auxiliaries = map[string]string{"am": "be", "is": "be", "are": "be", "has": "have", "does": "do", "cannot": "can not",
-		"can't": "can not", "won't": "will not", "shan't": "shall not", "ain't": "be not"}
+	auxiliaries = map[string]string{"am": "be", "is": "be", "are": "be", "has": "have", "does": "do",
+		"cannot": "can not",
+		"can't":  "can not", "won't": "will not", "shan't": "shall not", "ain't": "be not"}
 )
 
 // SaysMore reports whether a memory that says what asked says tells of something else, too: it has at least

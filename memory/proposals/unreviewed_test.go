@@ -18,16 +18,27 @@ func TestContestUnreviewed(t *testing.T) {
 		u    proposals.Unreviewed
 		want bool
 	}{
-		"a certain change":               {proposals.Unreviewed{Proposal: certain, Fact: "Ana lives in Porto", Existing: "Ana lives in Faro"}, true},
-		"of a memory that has changed":   {proposals.Unreviewed{Proposal: certain, Fact: "Ana lives in Porto", Existing: "Ana lives in Porto now", Changed: true}, false},
-		"words that contradict":          {proposals.Unreviewed{Proposal: update, Fact: "Ana does not like green tea", Existing: "Ana likes green tea"}, true},
-		"they still do":                  {proposals.Unreviewed{Proposal: update, Fact: "Ana does not like green tea", Existing: "Ana likes green tea a lot", Changed: true}, true},
-		"another value of the one claim": {proposals.Unreviewed{Proposal: memory.Proposal{Action: schema.ActionAdd}, Fact: "Ana lives in Porto", Existing: "Ana lives in Faro", Claims: true}, true},
-		"what is to be deleted":          {proposals.Unreviewed{Proposal: remove, Fact: "Ana moved away", Existing: "Ana lives in Faro"}, true},
-		"what is not to be replaced":     {proposals.Unreviewed{Proposal: update, Outcome: proposals.ReasonRevisionPolicy, Fact: "The sky is grey", Existing: "The sky is blue"}, true},
-		"a further detail":               {proposals.Unreviewed{Proposal: update, Outcome: proposals.ReasonDestructiveDisabled, Fact: "Ana likes green tea", Existing: "Ana likes tea"}, false},
-		"an addition":                    {proposals.Unreviewed{Proposal: memory.Proposal{Action: schema.ActionAdd}, Fact: "Ana sings", Existing: "Ana dances"}, false},
-		"a text that is gone":            {proposals.Unreviewed{Proposal: certain, Existing: "Ana lives in Faro", Claims: true}, false},
+		"a certain change": {proposals.Unreviewed{Proposal: certain, Fact: "Ana lives in Porto",
+			Existing: "Ana lives in Faro"}, true},
+		"of a memory that has changed": {proposals.Unreviewed{Proposal: certain, Fact: "Ana lives in Porto",
+			Existing: "Ana lives in Porto now", Changed: true}, false},
+		"words that contradict": {proposals.Unreviewed{Proposal: update, Fact: "Ana does not like green tea",
+			Existing: "Ana likes green tea"}, true},
+		"they still do": {proposals.Unreviewed{Proposal: update, Fact: "Ana does not like green tea",
+			Existing: "Ana likes green tea a lot", Changed: true}, true},
+		"another value of the one claim": {proposals.Unreviewed{Proposal: memory.Proposal{Action: schema.ActionAdd},
+			Fact: "Ana lives in Porto", Existing: "Ana lives in Faro", Claims: true}, true},
+		"what is to be deleted": {proposals.Unreviewed{Proposal: remove, Fact: "Ana moved away",
+			Existing: "Ana lives in Faro"}, true},
+		"what is not to be replaced": {proposals.Unreviewed{Proposal: update,
+			Outcome: proposals.ReasonRevisionPolicy, Fact: "The sky is grey", Existing: "The sky is blue"}, true},
+		"a further detail": {proposals.Unreviewed{Proposal: update,
+			Outcome: proposals.ReasonDestructiveDisabled, Fact: "Ana likes green tea", Existing: "Ana likes tea"},
+			false},
+		"an addition": {proposals.Unreviewed{Proposal: memory.Proposal{Action: schema.ActionAdd},
+			Fact: "Ana sings", Existing: "Ana dances"}, false},
+		"a text that is gone": {proposals.Unreviewed{Proposal: certain, Existing: "Ana lives in Faro",
+			Claims: true}, false},
 	} {
 		require.Equal(t, c.want, proposals.ContestUnreviewed(c.u), name)
 	}

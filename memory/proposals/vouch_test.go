@@ -44,34 +44,58 @@ func TestVouch(t *testing.T) {
 		change    memory.Change
 		reason    string
 	}{
-		"both are sure": {moved, []memory.Neighbor{lyon}, propose(update, "lyon", supersede), update, "lyon", supersede, "the model's"},
-		"the model doubts what the words are sure of": {moved, []memory.Neighbor{lyon}, propose(update, "lyon", contest), update, "lyon", supersede, "the model's"},
-		"the model does not say how sure it is":       {moved, []memory.Neighbor{lyon}, propose(update, "lyon", ""), update, "lyon", supersede, "the model's"},
-		"a delete is a change that keeps the target": {moved, []memory.Neighbor{lyon}, propose(remove, "lyon", ""), update, "lyon", supersede,
+		"both are sure": {moved, []memory.Neighbor{lyon}, propose(update, "lyon", supersede), update, "lyon", supersede,
+			"the model's"},
+		"the model doubts what the words are sure of": {moved, []memory.Neighbor{lyon},
+			propose(update, "lyon", contest), update, "lyon", supersede, "the model's"},
+		"the model does not say how sure it is": {moved, []memory.Neighbor{lyon}, propose(update, "lyon", ""),
+			update, "lyon", supersede, "the model's"},
+		"a delete is a change that keeps the target": {moved, []memory.Neighbor{lyon}, propose(remove, "lyon", ""),
+			update, "lyon", supersede,
 			"change: names the value that it replaces; by the words, where the model proposed delete"},
-		"the model is sure of what is probable":  {globex, []memory.Neighbor{acme}, propose(update, "acme", supersede), update, "acme", supersede, "the model's"},
-		"both think it probable":                 {globex, []memory.Neighbor{acme}, propose(update, "acme", contest), update, "acme", contest, "the model's"},
-		"probable, and the model does not say":   {globex, []memory.Neighbor{acme}, propose(update, "acme", ""), update, "acme", contest, "the model's"},
-		"probable, and the model adds":           {globex, []memory.Neighbor{acme}, propose(add, "", ""), add, "", "", "the model's"},
-		"the model alone is sure":                {garden, []memory.Neighbor{dogs}, propose(update, "dogs", supersede), update, "dogs", contest, "the model's"},
-		"the model alone thinks it probable":     {garden, []memory.Neighbor{dogs}, propose(update, "dogs", contest), update, "dogs", contest, "the model's"},
-		"a refinement that the model alone sees": {garden, []memory.Neighbor{dogs}, propose(update, "dogs", ""), update, "dogs", "", "the model's"},
-		"a delete that the model alone sees":     {garden, []memory.Neighbor{dogs}, propose(remove, "dogs", ""), remove, "dogs", "", "the model's"},
-		"the model overlooks a change": {moved, []memory.Neighbor{dogs, lyon}, propose(add, "", ""), update, "lyon", supersede,
+		"the model is sure of what is probable": {globex, []memory.Neighbor{acme}, propose(update, "acme", supersede),
+			update, "acme", supersede, "the model's"},
+		"both think it probable": {globex, []memory.Neighbor{acme}, propose(update, "acme", contest),
+			update, "acme", contest, "the model's"},
+		"probable, and the model does not say": {globex, []memory.Neighbor{acme}, propose(update, "acme", ""), update,
+			"acme", contest, "the model's"},
+		"probable, and the model adds": {globex, []memory.Neighbor{acme}, propose(add, "", ""), add, "", "",
+			"the model's"},
+		"the model alone is sure": {garden, []memory.Neighbor{dogs}, propose(update, "dogs", supersede),
+			update, "dogs", contest, "the model's"},
+		"the model alone thinks it probable": {garden, []memory.Neighbor{dogs}, propose(update, "dogs", contest),
+			update, "dogs", contest, "the model's"},
+		"a refinement that the model alone sees": {garden, []memory.Neighbor{dogs}, propose(update, "dogs", ""), update,
+			"dogs", "", "the model's"},
+		"a delete that the model alone sees": {garden, []memory.Neighbor{dogs}, propose(remove, "dogs", ""), remove,
+			"dogs", "", "the model's"},
+		"the model overlooks a change": {moved, []memory.Neighbor{dogs, lyon}, propose(add, "", ""), update, "lyon",
+			supersede,
 			"change: names the value that it replaces; by the words, where the model proposed add"},
-		"the model takes a change for known": {moved, []memory.Neighbor{lyon}, propose(none, "lyon", ""), update, "lyon", supersede,
+		"the model takes a change for known": {moved, []memory.Neighbor{lyon}, propose(none, "lyon", ""), update,
+			"lyon", supersede,
 			"change: names the value that it replaces; by the words, where the model proposed none"},
-		"the model changes another memory": {moved, []memory.Neighbor{dogs, lyon}, propose(update, "dogs", supersede), update, "lyon", supersede,
+		"the model changes another memory": {moved, []memory.Neighbor{dogs, lyon}, propose(update, "dogs", supersede),
+			update, "lyon", supersede,
 			"change: names the value that it replaces; by the words, where the model proposed update"},
-		"what is known stays known":              {"Maya lives in Oslo now.", []memory.Neighbor{oslo, lyon}, propose(none, "oslo", ""), none, "oslo", "", "the model's"},
-		"known, in words that only models match": {garden, []memory.Neighbor{dogs}, propose(none, "dogs", ""), none, "dogs", "", "the model's"},
-		"the model chooses between two":          {limits, []memory.Neighbor{search, billing}, propose(update, "billing", supersede), update, "billing", supersede, "the model's"},
-		"an episode stays true":                  {garden, []memory.Neighbor{said}, propose(update, "said", supersede), add, "", "", proposals.WhyStaysTrue},
-		"an episode is not deleted":              {garden, []memory.Neighbor{said}, propose(remove, "said", ""), add, "", "", proposals.WhyStaysTrue},
-		"what was said later stays":              {garden, []memory.Neighbor{later}, propose(update, "later", supersede), add, "", "", proposals.WhyStaysTrue},
-		"known only to what fades":               {garden, []memory.Neighbor{said}, propose(none, "", ""), add, "", "", proposals.WhyOnlyFading},
-		"known, but not where":                   {garden, []memory.Neighbor{said, dogs}, propose(none, "", ""), none, "", "", "the model's"},
-		"new":                                    {garden, []memory.Neighbor{dogs}, propose(add, "", ""), add, "", "", "the model's"},
+		"what is known stays known": {"Maya lives in Oslo now.", []memory.Neighbor{oslo, lyon},
+			propose(none, "oslo", ""), none, "oslo", "", "the model's"},
+		"known, in words that only models match": {garden, []memory.Neighbor{dogs}, propose(none, "dogs", ""), none,
+			"dogs", "", "the model's"},
+		"the model chooses between two": {limits, []memory.Neighbor{search, billing},
+			propose(update, "billing", supersede), update, "billing", supersede, "the model's"},
+		"an episode stays true": {garden, []memory.Neighbor{said}, propose(update, "said", supersede),
+			add, "", "", proposals.WhyStaysTrue},
+		"an episode is not deleted": {garden, []memory.Neighbor{said}, propose(remove, "said", ""), add,
+			"", "", proposals.WhyStaysTrue},
+		"what was said later stays": {garden, []memory.Neighbor{later},
+			propose(update, "later", supersede), add, "", "", proposals.WhyStaysTrue},
+		"known only to what fades": {garden, []memory.Neighbor{said}, propose(none, "", ""), add, "", "",
+			proposals.WhyOnlyFading},
+		"known, but not where": {garden, []memory.Neighbor{said, dogs}, propose(none, "", ""), none,
+			"", "", "the model's"},
+		"new": {garden, []memory.Neighbor{dogs}, propose(add, "", ""), add, "", "",
+			"the model's"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,7 +114,8 @@ func TestVouch(t *testing.T) {
 // Whatever a model answers, it supersedes and retracts nothing that the words of the fact do not change.
 func TestVouchNeverTrustsAModelAlone(t *testing.T) {
 	t.Parallel()
-	neighbors := []memory.Neighbor{neighbor("dogs", "Maya has two dogs.", monday), neighbor("tea", "Maya likes tea.", monday)}
+	neighbors := []memory.Neighbor{neighbor("dogs", "Maya has two dogs.", monday),
+		neighbor("tea", "Maya likes tea.", monday)}
 	fact := memory.Fact{Content: "The build takes nine minutes.", Confidence: 0.9, SaidAt: tuesday}
 	_, changes := proposals.FindChange(fact, neighbors)
 	require.False(t, changes)
@@ -99,7 +124,8 @@ func TestVouchNeverTrustsAModelAlone(t *testing.T) {
 		for _, target := range []string{"dogs", "tea", "other", ""} {
 			for _, change := range []memory.Change{memory.ChangeSupersede, memory.ChangeContest, memory.ChangeRetract,
 				"wipe", ""} {
-				p := intake.CheckProposal(memory.Proposal{Action: action, TargetID: target, Change: change, Confidence: 1, Also: []string{"dogs", "tea"}}, neighbors)
+				p := intake.CheckProposal(memory.Proposal{Action: action, TargetID: target, Change: change,
+					Confidence: 1, Also: []string{"dogs", "tea"}}, neighbors)
 				if change == memory.ChangeRetract && p.Change == change {
 					continue // models cannot say it: package reply
 				}
@@ -118,15 +144,18 @@ func TestVouchNeverTrustsAModelAlone(t *testing.T) {
 func TestVouchRetractions(t *testing.T) {
 	t.Parallel()
 	const tabs = "Maya likes tabs."
-	cleared := proposals.VouchRetractions(memory.Extraction{Facts: []memory.Fact{{Content: tabs, Cue: "actually"}}}, tabs)
+	cleared := proposals.VouchRetractions(memory.Extraction{Facts: []memory.Fact{{Content: tabs, Cue: "actually"}}},
+		tabs)
 	require.Equal(t, []memory.Fact{{Content: tabs}}, cleared.Facts, "a cue that the source does not hold")
 	for name, tt := range map[string]struct {
 		source string
 		fact   memory.Fact
 		kept   bool
 	}{
-		"in so many words":      {"Forget  that Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true, Cue: "forget that"}, true},
-		"the source states it":  {"Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true, Cue: "forget that"}, false},
+		"in so many words": {"Forget  that Maya likes tabs.",
+			memory.Fact{Content: tabs, Retracts: true, Cue: "forget that"}, true},
+		"the source states it": {"Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true, Cue: "forget that"},
+			false},
 		"without a cue":         {"Forget that Maya likes tabs.", memory.Fact{Content: tabs, Retracts: true}, false},
 		"nothing is taken back": {"Actually Maya likes tabs.", memory.Fact{Content: tabs, Cue: "actually"}, true},
 	} {

@@ -15,7 +15,8 @@ func TestHandedInNamesCandidateAndEvent(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
 	utc := at.UTC()
-	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "candidate:c", Timestamp: &utc}, {Kind: "event", Ref: "ledger:e", Timestamp: &utc}},
+	require.Equal(t, []schema.Ref{{Kind: "tool_call", Ref: "candidate:c", Timestamp: &utc},
+		{Kind: "event", Ref: "ledger:e", Timestamp: &utc}},
 		proposals.HandedIn(schema.SourceToolOutput, "c", "e", at))
 	require.Equal(t, []schema.Ref{{Kind: "human", Ref: "candidate:c", Timestamp: &utc}},
 		proposals.HandedIn(schema.SourceMemory, "c", "", at))
@@ -34,8 +35,10 @@ func TestPutEvidence(t *testing.T) {
 		{schema.Provenance{}, "operator:ana", []schema.Ref{{Kind: "human", Ref: "operator:ana"}}},
 		{schema.Provenance{}, "operator", []schema.Ref{{Kind: "human", Ref: "operator"}}},
 		{schema.Provenance{}, "user:maya", []schema.Ref{{Kind: "human", Ref: "user:maya"}}},
-		{schema.Provenance{CreatedBy: "mem0"}, "importer:mem0", []schema.Ref{{Kind: "observation", Ref: "importer:mem0"}}},
-		{schema.Provenance{CreatedBy: "importer:mem0"}, "importer:mem0", []schema.Ref{{Kind: "observation", Ref: "importer:mem0"}}},
+		{schema.Provenance{CreatedBy: "mem0"}, "importer:mem0",
+			[]schema.Ref{{Kind: "observation", Ref: "importer:mem0"}}},
+		{schema.Provenance{CreatedBy: "importer:mem0"}, "importer:mem0",
+			[]schema.Ref{{Kind: "observation", Ref: "importer:mem0"}}},
 		{schema.Provenance{CreatedBy: "membrane"}, "importer:mem0", nil},
 		{schema.Provenance{}, "importer:", nil},
 		{schema.Provenance{}, "user:", nil},
@@ -45,6 +48,7 @@ func TestPutEvidence(t *testing.T) {
 	} {
 		require.Equal(t, c.want, proposals.PutEvidence(c.provenance, c.actor), "%+v", c)
 	}
-	require.Equal(t, source, proposals.PayloadEvidence(json.RawMessage(`{"evidence": [{"kind": "event", "ref": "evt://1"}]}`)))
+	require.Equal(t, source,
+		proposals.PayloadEvidence(json.RawMessage(`{"evidence": [{"kind": "event", "ref": "evt://1"}]}`)))
 	require.Empty(t, proposals.PayloadEvidence(json.RawMessage(`{"evidence": 1}`)))
 }

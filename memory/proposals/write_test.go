@@ -26,14 +26,19 @@ func TestNarrow(t *testing.T) {
 		min            *float64
 		want           proposals.WritePolicy
 	}{
-		"nothing asked":       {open, "", false, nil, open},
-		"everything narrowed": {open, schema.ModeShadow, true, ptr(0.9), proposals.WritePolicy{Mode: schema.ModeShadow, Supersede: proposals.SupersedeReview, MinFactConfidence: 0.9}},
-		"looser mode":         {frozen, schema.ModeControlled, false, nil, frozen},
-		"lower confidence":    {open, "", false, ptr(0.1), open},
-		"absurd confidence":   {open, "", false, ptr(math.NaN()), open},
-		"unknown mode":        {open, "yolo", false, nil, open},
-		"zero worker":         {proposals.WritePolicy{}, schema.ModeControlled, false, nil, proposals.WritePolicy{Mode: schema.ModeShadow}},
-		"documented defaults": {proposals.DefaultWritePolicy(), "", false, nil, proposals.WritePolicy{Mode: schema.ModeControlled, Supersede: proposals.SupersedeAuto, MinFactConfidence: 0.7}},
+		"nothing asked": {open, "", false, nil, open},
+		"everything narrowed": {open, schema.ModeShadow, true, ptr(0.9),
+			proposals.WritePolicy{Mode: schema.ModeShadow, Supersede: proposals.SupersedeReview,
+				MinFactConfidence: 0.9}},
+		"looser mode":       {frozen, schema.ModeControlled, false, nil, frozen},
+		"lower confidence":  {open, "", false, ptr(0.1), open},
+		"absurd confidence": {open, "", false, ptr(math.NaN()), open},
+		"unknown mode":      {open, "yolo", false, nil, open},
+		"zero worker": {proposals.WritePolicy{}, schema.ModeControlled, false, nil,
+			proposals.WritePolicy{Mode: schema.ModeShadow}},
+		"documented defaults": {proposals.DefaultWritePolicy(), "", false, nil,
+			proposals.WritePolicy{Mode: schema.ModeControlled, Supersede: proposals.SupersedeAuto,
+				MinFactConfidence: 0.7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +74,8 @@ func TestEvaluateWrite(t *testing.T) {
 		return proposals.Verdict{State: schema.ProposalSkipped, Reason: reason}
 	}
 	blocked := func(reason string, risk, review bool) proposals.Verdict {
-		return proposals.Verdict{State: schema.ProposalBlocked, Reason: reason, ContradictionRisk: risk, ReviewNeeded: review}
+		return proposals.Verdict{State: schema.ProposalBlocked, Reason: reason, ContradictionRisk: risk,
+			ReviewNeeded: review}
 	}
 	for name, tt := range map[string]struct {
 		policy   proposals.WritePolicy
@@ -78,44 +84,58 @@ func TestEvaluateWrite(t *testing.T) {
 		target   *memory.Neighbor
 		want     proposals.Verdict
 	}{
-		"add":                         {defaults, good, add, nil, applied},
-		"just sure enough":            {defaults, memory.Fact{Content: good.Content, Confidence: 0.7}, add, nil, applied},
-		"not sure enough":             {defaults, unsure, add, nil, skipped("low_fact_confidence")},
-		"confidence not a number":     {proposals.WritePolicy{Mode: schema.ModeControlled}, noNumber, add, nil, skipped("low_fact_confidence")},
+		"add": {defaults, good, add, nil, applied},
+		"just sure enough": {defaults, memory.Fact{Content: good.Content, Confidence: 0.7}, add, nil,
+			applied},
+		"not sure enough": {defaults, unsure, add, nil, skipped("low_fact_confidence")},
+		"confidence not a number": {proposals.WritePolicy{Mode: schema.ModeControlled}, noNumber, add, nil,
+			skipped("low_fact_confidence")},
 		"nothing but punctuation":     {defaults, empty, add, nil, skipped("empty_fact_content")},
 		"retraction of nothing":       {open, retracting, add, nil, skipped("retraction_without_target")},
 		"retraction of what is known": {open, retracting, none, nil, skipped("retraction_without_target")},
-		"retraction, undecided":       {open, retracting, memory.Proposal{Action: schema.ActionNone, Reason: proposals.ReasonUndecided}, nil, skipped("undecided")},
-		"retraction with a target":    {open, retracting, remove, target, applied},
-		"retraction in shadow mode":   {shadow, retracting, add, nil, skipped("retraction_without_target")},
-		"known":                       {defaults, good, none, nil, skipped("already_known")},
-		"rejected decision":           {defaults, good, intake.CheckProposal(update, nil), nil, skipped("unknown_target_id")},
-		"undecided":                   {defaults, good, memory.Proposal{Action: schema.ActionNone, Reason: proposals.ReasonUndecided}, nil, skipped("undecided")},
-		"unknown action":              {defaults, good, memory.Proposal{Action: "merge"}, nil, skipped("invalid_action")},
-		"update without target":       {open, good, memory.Proposal{Action: schema.ActionUpdate}, target, skipped("missing_target_id")},
-		"update of something else":    {open, good, memory.Proposal{Action: schema.ActionUpdate, TargetID: "m2"}, target, skipped("unknown_target_id")},
-		"update of nothing":           {open, good, update, nil, skipped("unknown_target_id")},
-		"update, default policy":      {defaults, good, update, target, blocked("destructive_mutations_disabled", false, false)},
-		"delete, default policy":      {defaults, good, remove, target, blocked("destructive_mutations_disabled", false, false)},
-		"contradiction, default":      {defaults, opposite, update, target, blocked("destructive_mutations_disabled", true, true)},
-		"update, allowed":             {open, good, update, target, applied},
-		"delete, allowed":             {open, good, remove, target, applied},
-		"contradiction, allowed":      {open, opposite, remove, target, blocked("semantic_contradiction", true, true)},
-		"pinned":                      {open, good, update, pinned, blocked("pinned_target", false, true)},
-		"pinned, default policy":      {defaults, opposite, remove, pinned, blocked("pinned_target", true, true)},
-		"keeps its place":             {open, good, update, kept, blocked("revision_policy", false, true)},
-		"keeps its place, deleted":    {open, good, remove, kept, blocked("revision_policy", false, true)},
-		"keeps its place, default":    {defaults, good, update, kept, blocked("destructive_mutations_disabled", false, true)},
-		"keeps its place, shadow":     {shadow, good, update, kept, blocked("revision_policy", false, true)},
-		"contradiction comes first":   {open, opposite, update, kept, blocked("semantic_contradiction", true, true)},
-		"shadow add":                  {shadow, good, add, nil, blocked("shadow_mode", false, false)},
-		"shadow update":               {shadow, good, update, target, blocked("shadow_mode", false, false)},
-		"shadow, would be skipped":    {shadow, unsure, add, nil, skipped("low_fact_confidence")},
-		"shadow, would be blocked":    {shadow, opposite, update, target, blocked("semantic_contradiction", true, true)},
-		"frozen":                      {frozen, good, add, nil, blocked("mutations_frozen", false, false)},
-		"policy that was never set":   {proposals.WritePolicy{}, good, add, nil, blocked("shadow_mode", false, false)},
-		"skip reasons come first":     {frozen, unsure, update, pinned, skipped("low_fact_confidence")},
-		"confidence before content":   {defaults, memory.Fact{Content: "...", Confidence: 0.1}, add, nil, skipped("low_fact_confidence")},
+		"retraction, undecided": {open, retracting,
+			memory.Proposal{Action: schema.ActionNone, Reason: proposals.ReasonUndecided}, nil, skipped("undecided")},
+		"retraction with a target":  {open, retracting, remove, target, applied},
+		"retraction in shadow mode": {shadow, retracting, add, nil, skipped("retraction_without_target")},
+		"known":                     {defaults, good, none, nil, skipped("already_known")},
+		"rejected decision": {defaults, good, intake.CheckProposal(update, nil), nil,
+			skipped("unknown_target_id")},
+		"undecided": {defaults, good,
+			memory.Proposal{Action: schema.ActionNone, Reason: proposals.ReasonUndecided}, nil, skipped("undecided")},
+		"unknown action": {defaults, good, memory.Proposal{Action: "merge"}, nil,
+			skipped("invalid_action")},
+		"update without target": {open, good, memory.Proposal{Action: schema.ActionUpdate}, target,
+			skipped("missing_target_id")},
+		"update of something else": {open, good, memory.Proposal{Action: schema.ActionUpdate, TargetID: "m2"},
+			target, skipped("unknown_target_id")},
+		"update of nothing": {open, good, update, nil, skipped("unknown_target_id")},
+		"update, default policy": {defaults, good, update, target,
+			blocked("destructive_mutations_disabled", false, false)},
+		"delete, default policy": {defaults, good, remove, target,
+			blocked("destructive_mutations_disabled", false, false)},
+		"contradiction, default": {defaults, opposite, update, target,
+			blocked("destructive_mutations_disabled", true, true)},
+		"update, allowed":          {open, good, update, target, applied},
+		"delete, allowed":          {open, good, remove, target, applied},
+		"contradiction, allowed":   {open, opposite, remove, target, blocked("semantic_contradiction", true, true)},
+		"pinned":                   {open, good, update, pinned, blocked("pinned_target", false, true)},
+		"pinned, default policy":   {defaults, opposite, remove, pinned, blocked("pinned_target", true, true)},
+		"keeps its place":          {open, good, update, kept, blocked("revision_policy", false, true)},
+		"keeps its place, deleted": {open, good, remove, kept, blocked("revision_policy", false, true)},
+		"keeps its place, default": {defaults, good, update, kept,
+			blocked("destructive_mutations_disabled", false, true)},
+		"keeps its place, shadow":   {shadow, good, update, kept, blocked("revision_policy", false, true)},
+		"contradiction comes first": {open, opposite, update, kept, blocked("semantic_contradiction", true, true)},
+		"shadow add":                {shadow, good, add, nil, blocked("shadow_mode", false, false)},
+		"shadow update":             {shadow, good, update, target, blocked("shadow_mode", false, false)},
+		"shadow, would be skipped":  {shadow, unsure, add, nil, skipped("low_fact_confidence")},
+		"shadow, would be blocked": {shadow, opposite, update, target,
+			blocked("semantic_contradiction", true, true)},
+		"frozen":                    {frozen, good, add, nil, blocked("mutations_frozen", false, false)},
+		"policy that was never set": {proposals.WritePolicy{}, good, add, nil, blocked("shadow_mode", false, false)},
+		"skip reasons come first":   {frozen, unsure, update, pinned, skipped("low_fact_confidence")},
+		"confidence before content": {defaults, memory.Fact{Content: "...", Confidence: 0.1}, add, nil,
+			skipped("low_fact_confidence")},
 		"content before the decision": {defaults, empty, none, nil, skipped("empty_fact_content")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +147,8 @@ func TestEvaluateWrite(t *testing.T) {
 
 func TestEvaluateWriteProperties(t *testing.T) {
 	t.Parallel()
-	modes := rapid.SampledFrom([]schema.WriteMode{schema.ModeShadow, schema.ModeFrozen, schema.ModeControlled, "", "odd"})
+	modes := rapid.SampledFrom([]schema.WriteMode{schema.ModeShadow, schema.ModeFrozen, schema.ModeControlled, "",
+		"odd"})
 	rapid.Check(t, func(t *rapid.T) {
 		policy := proposals.WritePolicy{Mode: modes.Draw(t, "mode"), AllowUpdateDelete: rapid.Bool().Draw(t, "allow"),
 			MinFactConfidence: rapid.Float64Range(0, 1).Draw(t, "min")}
@@ -140,7 +161,8 @@ func TestEvaluateWriteProperties(t *testing.T) {
 		target := &memory.Neighbor{ID: "m1", Content: "User prefers tea", Pinned: rapid.Bool().Draw(t, "pinned"),
 			Kept: rapid.Bool().Draw(t, "kept")}
 		p := memory.Proposal{
-			Action:   schema.Action(rapid.SampledFrom([]string{"add", "update", "delete", "none", "odd"}).Draw(t, "action")),
+			Action: schema.Action(rapid.SampledFrom([]string{"add", "update", "delete", "none",
+				"odd"}).Draw(t, "action")),
 			TargetID: rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(t, "target"),
 		}
 		if rapid.Bool().Draw(t, "gone") {

@@ -59,7 +59,8 @@ func TestAnchorsStandWhereTheirSourcesStand(t *testing.T) {
 	fact.Source = number(5)
 	said := scored(2, 0.5)
 	said.Session = "s"
-	require.Equal(t, []rank.Anchor{{ID: number(1), Place: number(5)}, {ID: number(2), Place: number(2)}}, rank.Anchors([]evidence{fact, scored(3, 0.7), said}),
+	require.Equal(t, []rank.Anchor{{ID: number(1), Place: number(5)}, {ID: number(2), Place: number(2)}},
+		rank.Anchors([]evidence{fact, scored(3, 0.7), said}),
 		"what is of no session stands nowhere")
 	many := make([]evidence, 1000)
 	for i := range many {
@@ -103,7 +104,8 @@ func TestSessions(t *testing.T) {
 	}
 	other := in(6, "a", 0b001)
 	other.Agent = "another"
-	got := scores(rank.Sessions([]evidence{in(1, "a", 0b001), in(2, "a", 0b010), in(3, "b", 0b001), in(4, "", 0b111), in(5, "c", 0), other}, []float64{0.5, 0.3, 0.2}))
+	got := scores(rank.Sessions([]evidence{in(1, "a", 0b001), in(2, "a", 0b010), in(3, "b", 0b001), in(4, "", 0b111),
+		in(5, "c", 0), other}, []float64{0.5, 0.3, 0.2}))
 	require.InDelta(t, 1-0.9*(1-0.15*0.8*0.8), got[1], 1e-12, "what the session holds together")
 	require.Equal(t, got[1], got[2])
 	require.Greater(t, got[1], got[3])
@@ -158,7 +160,8 @@ func TestContextKeepsBoundsAndCandidates(t *testing.T) {
 		}
 		var turns []rank.Turn
 		for range rapid.IntRange(0, 12).Draw(rt, "turns") {
-			x := turn(rapid.IntRange(1, 9).Draw(rt, "anchor"), rapid.IntRange(1, 12).Draw(rt, "id"), rapid.IntRange(-4, 4).Draw(rt, "distance"))
+			x := turn(rapid.IntRange(1, 9).Draw(rt, "anchor"), rapid.IntRange(1, 12).Draw(rt, "id"),
+				rapid.IntRange(-4, 4).Draw(rt, "distance"))
 			x.AnchorAsks = rapid.Bool().Draw(rt, "asks")
 			turns = append(turns, x)
 		}

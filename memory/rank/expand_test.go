@@ -20,7 +20,8 @@ func TestAQueryIsExpanded(t *testing.T) {
 	require.Empty(t, rank.ExpandQuery("go went gone"), "nothing that is asked for already")
 	require.Empty(t, rank.ExpandQuery("?! & | !'x"))
 	rapid.Check(t, func(rt *rapid.T) {
-		words := rapid.SliceOf(rapid.SampledFrom(strings.Fields("go pets sport jobs instruments take run see children parents x"))).Draw(rt, "query")
+		words := rapid.SliceOf(rapid.SampledFrom(strings.Fields("go pets sport jobs instruments take run see "+
+			"children parents x"))).Draw(rt, "query")
 		if n := len(strings.Fields(rank.ExpandQuery(strings.Join(words, " ")))); n > 24 {
 			rt.Fatalf("%d words", n)
 		}
@@ -32,7 +33,8 @@ func TestExpansionsCountForLessAndSelectTheRare(t *testing.T) {
 	quote := func(s string) string { return s }
 	corpus := rank.Corpus{Docs: 100_000, Lexemes: 1_000_000}
 	plan := rank.PlanText([]rank.Lexeme{{Text: "go", Docs: 100}}, corpus, rank.BroadSearch)
-	plan.Expand([]rank.Lexeme{{Text: "went", Docs: 100}, {Text: "gone", Docs: 50_000}, {Text: "go", Docs: 100}, {Text: "unknown"}}, corpus, rank.BroadSearch)
+	plan.Expand([]rank.Lexeme{{Text: "went", Docs: 100}, {Text: "gone", Docs: 50_000}, {Text: "go", Docs: 100},
+		{Text: "unknown"}}, corpus, rank.BroadSearch)
 	require.Len(t, plan.Terms, 1)
 	require.Equal(t, 1.0, plan.Terms[0].Weight)
 	require.Len(t, plan.Also, 1)

@@ -20,9 +20,10 @@ const minRelativeScore = 0.1
 // VectorTrust says how far an embedding space is trusted in comparison with full text, each in [0,1]. A space either
 // sees words, and its scores are blended with those of full text, or meanings, and they are evidence of their own.
 type VectorTrust struct {
-	Blend   float64 // α where both channels found a memory: α·vector + (1−α)·text
-	Alone   float64 // by which a vector score counts where full text found nothing
-	Meaning float64 // by which nearness counts as evidence independent of full text; 0: the space does not know meanings
+	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
+	Alone float64 // by which a vector score counts where full text found nothing
+	// by which nearness counts as evidence independent of full text; 0: the space does not know meanings
+	Meaning float64
 }
 
 // Fuse joins what full text and vectors found of each candidate, and orders them, best first. Candidates are those
@@ -118,7 +119,9 @@ func CollapseDerived(ranked []Evidence) []Evidence {
 	for _, e := range ranked {
 		dropped := spokenFor[e.ID]
 		if e.Source != uuid.Nil {
-			dropped = dropped || kept[e.Source] || slices.ContainsFunc(e.Others, func(id uuid.UUID) bool { return kept[id] })
+			dropped = dropped || kept[e.Source] || slices.ContainsFunc(e.Others, func(id uuid.UUID) bool {
+				return kept[id]
+			})
 			spokenFor[e.Source] = true
 			for _, id := range e.Others {
 				spokenFor[id] = true

@@ -29,7 +29,8 @@ func found(id int, text, vector float64) evidence {
 func TestFuse(t *testing.T) {
 	t.Parallel()
 	trust := rank.VectorTrust{Blend: 0.5, Alone: 0.2}
-	got := rank.Fuse([]evidence{found(1, 0.4, -1), found(2, -1, 1), found(3, 0.4, 1), found(4, 0.8, 0.1), found(6, 0.4, -1), found(5, 0.4, 0.4)}, trust)
+	got := rank.Fuse([]evidence{found(1, 0.4, -1), found(2, -1, 1), found(3, 0.4, 1), found(4, 0.8, 0.1),
+		found(6, 0.4, -1), found(5, 0.4, 0.4)}, trust)
 	var order []int
 	for _, e := range got {
 		order = append(order, int(e.ID[15]))

@@ -164,7 +164,9 @@ func highest(out []Evidence) int {
 
 func preferNewest(out []Evidence, pairs []pair, said map[uuid.UUID]Quote) {
 	// Oldest first, so that a score passes along a chain to its newest.
-	slices.SortStableFunc(pairs, func(a, b pair) int { return out[a.older].OccurredAt.Compare(out[b.older].OccurredAt) })
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		return out[a.older].OccurredAt.Compare(out[b.older].OccurredAt)
+	})
 	for _, p := range pairs {
 		older, newer := &out[p.older], &out[p.newer]
 		if newer.Score < older.Score {

@@ -24,7 +24,8 @@ func ranked(scores []float64, texts ...string) ranking {
 	for i, text := range texts {
 		id := uuid.UUID{15: byte(i + 1)}
 		r.evidence = append(r.evidence, rank.Evidence{ID: id, Score: scores[i],
-			Features: rank.Features{Type: schema.TypeSemantic, OccurredAt: time.Date(2026, 3, 1+i, 9, 0, 0, 0, time.UTC)}})
+			Features: rank.Features{Type: schema.TypeSemantic,
+				OccurredAt: time.Date(2026, 3, 1+i, 9, 0, 0, 0, time.UTC)}})
 		r.said[id] = rank.Quote{Text: frame.ReadText(text, ""), Bytes: len(text)}
 	}
 	rank.Rank(r.evidence)
@@ -72,10 +73,13 @@ func TestOnlyAPartOfWhatSaysMoreIsOutdated(t *testing.T) {
 func TestWhatCoexistsKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	for question, texts := range map[string][2]string{
-		"Where does Dana's brother live?":      {"Dana's brother lives in Lyon.", "Dana's sister moved to Oslo."},
-		"When does the pool open on Sundays?":  {"The pool opens at 8:00 on Sundays.", "The pool opens at 6:30 on Mondays now."},
-		"Which port does the gateway use?":     {"The gateway listens on port 8080.", "The crawler listens on port 9090 now."},
-		"What does the old scanner work with?": {"The old scanner works with Windows.", "The new scanner works with anything."},
+		"Where does Dana's brother live?": {"Dana's brother lives in Lyon.", "Dana's sister moved to Oslo."},
+		"When does the pool open on Sundays?": {"The pool opens at 8:00 on Sundays.",
+			"The pool opens at 6:30 on Mondays now."},
+		"Which port does the gateway use?": {"The gateway listens on port 8080.",
+			"The crawler listens on port 9090 now."},
+		"What does the old scanner work with?": {"The old scanner works with Windows.",
+			"The new scanner works with anything."},
 	} {
 		order, marks := ranked([]float64{0.9, 0.8}, texts[0], texts[1]).asked(question)
 		require.Equal(t, []int{1, 2}, order, question)
@@ -111,7 +115,8 @@ func TestASupersededMemoryIsBehindItsSuccessor(t *testing.T) {
 func TestWhatTellsOfAChangeComesFirst(t *testing.T) {
 	t.Parallel()
 	texts := []string{"I spent $43 on books in January, which is $8 over my $35 monthly budget for books and magazines",
-		"I want to spend my increased January book budget of $50 on a new series; which fits quiet winter evenings at home?"}
+		"I want to spend my increased January book budget of $50 on a new series; which fits quiet winter " +
+			"evenings at home?"}
 	first := func(question, speaker string, relevance float64) int {
 		r := ranked([]float64{0.9, 0.6}, texts...)
 		for i := range r.evidence {

@@ -44,20 +44,24 @@ func drawEvidence(rt *rapid.T) ([]evidence, map[uuid.UUID]string) {
 	texts := map[uuid.UUID]string{}
 	var out []evidence
 	for i := range rapid.IntRange(0, 12).Draw(rt, "n") {
-		e := evidence{ID: number(i), Channels: map[string]float64{}, Score: unit.Draw(rt, "score"), Terms: rapid.Uint64Range(0, 31).Draw(rt, "terms")}
-		for _, c := range []string{rank.ChannelText, rank.ChannelVector, rank.ChannelHints, rank.ChannelClaims, rank.ChannelGraph} {
+		e := evidence{ID: number(i), Channels: map[string]float64{}, Score: unit.Draw(rt, "score"),
+			Terms: rapid.Uint64Range(0, 31).Draw(rt, "terms")}
+		for _, c := range []string{rank.ChannelText, rank.ChannelVector, rank.ChannelHints, rank.ChannelClaims,
+			rank.ChannelGraph} {
 			if rapid.Bool().Draw(rt, c) {
 				e.Channels[c] = unit.Draw(rt, c+" score")
 			}
 		}
 		e.Type = rapid.SampledFrom([]schema.MemoryType{schema.TypeSemantic, schema.TypeEpisodic}).Draw(rt, "type")
 		e.Status = rapid.SampledFrom([]schema.Status{schema.StatusActive, schema.StatusSuperseded}).Draw(rt, "status")
-		e.Category = rapid.SampledFrom([]schema.Category{schema.CategoryFact, schema.CategoryDecision}).Draw(rt, "category")
+		e.Category = rapid.SampledFrom([]schema.Category{schema.CategoryFact,
+			schema.CategoryDecision}).Draw(rt, "category")
 		e.OccurredAt = shapingNow.Add(-time.Duration(rapid.IntRange(0, 100).Draw(rt, "hours")) * time.Hour)
 		e.Accesses = rapid.Int64Range(0, 1000).Draw(rt, "accesses")
 		e.LastAccessed = shapingNow.AddDate(0, 0, -rapid.IntRange(-2, 400).Draw(rt, "days"))
 		if rapid.IntRange(0, 4).Draw(rt, "read") > 0 {
-			texts[e.ID] = rapid.SampledFrom([]string{"Ana likes green tea", "ana really likes green tea", "Ana has 3 cats", "Ana has 4 cats", "it rained on 3 May", ""}).Draw(rt, "text")
+			texts[e.ID] = rapid.SampledFrom([]string{"Ana likes green tea", "ana really likes green tea",
+				"Ana has 3 cats", "Ana has 4 cats", "it rained on 3 May", ""}).Draw(rt, "text")
 		}
 		out = append(out, e)
 	}
@@ -75,7 +79,8 @@ func TestShapingKeepsItsBounds(t *testing.T) {
 		"facets":   func(e []evidence, _ map[uuid.UUID]string) []evidence { return rank.CoverFacets(e) },
 		"rehearse": func(e []evidence, _ map[uuid.UUID]string) []evidence { return rank.Rehearse(e, shapingNow) },
 		"rerank": func(e []evidence, _ map[uuid.UUID]string) []evidence {
-			return rank.Rerank(e, map[uuid.UUID]float64{number(0): 2, number(1): -1, number(2): math.NaN(), number(99): 1}, 0.3)
+			return rank.Rerank(e, map[uuid.UUID]float64{number(0): 2, number(1): -1, number(2): math.NaN(),
+				number(99): 1}, 0.3)
 		},
 		"dampen": func(e []evidence, _ map[uuid.UUID]string) []evidence {
 			return rank.DampenUnworded(e, func(id uuid.UUID) bool { return id[15]%2 == 0 })
@@ -86,7 +91,9 @@ func TestShapingKeepsItsBounds(t *testing.T) {
 		"decisions": func(e []evidence, _ map[uuid.UUID]string) []evidence { return rank.BoostDecisions(e) },
 		"dated":     rank.BoostDated,
 		"current": func(e []evidence, _ map[uuid.UUID]string) []evidence {
-			return rank.Current(slices.Clone(e), map[uuid.UUID]rank.Supersession{number(0): {Replaces: true}, number(1): {Superseded: 1}, number(2): {Active: 1, Superseded: 1}})
+			return rank.Current(slices.Clone(e),
+				map[uuid.UUID]rank.Supersession{number(0): {Replaces: true}, number(1): {Superseded: 1},
+					number(2): {Active: 1, Superseded: 1}})
 		},
 		"duplicates": rank.CollapseDuplicates,
 	}
@@ -128,23 +135,26 @@ func TestConvolve(t *testing.T) {
 		channels    map[string]float64
 		fused, want float64
 	}{
-		"nothing stands as fused":               {map[string]float64{}, 0.4, 0.4},
-		"lexical is a floor":                    {map[string]float64{"text": 0.6}, 0.2, 0.6},
-		"fusion is a floor":                     {map[string]float64{"text": 0.2}, 0.6, 0.6},
-		"a hint alone is capped":                {map[string]float64{"hints": 1}, 0.1, 0.75},
-		"a hint beside lexical is not":          {map[string]float64{"hints": 0.9, "text": 0.1}, 0.1, 0.9},
-		"what agrees adds up":                   {map[string]float64{"text": 0.8, "vector": 0.8, "hints": 0.8, "claims": 0.8, "graph": 0.8}, 0.5, 0.92},
-		"the sum is bounded":                    {map[string]float64{"text": 1, "vector": 1, "hints": 1, "claims": 1, "graph": 1}, 0.5, 1},
-		"a traversal without an anchor":         {map[string]float64{"graph": 1}, 0.9, 0.35},
-		"one with a weak semantic anchor":       {map[string]float64{"graph": 1, "vector": 0.34}, 0.9, 0.35},
-		"one with a semantic anchor":            {map[string]float64{"graph": 1, "vector": 0.35}, 0.9, 0.9},
-		"one with a weak structured anchor":     {map[string]float64{"graph": 1, "claims": 0.34}, 0.9, 0.35},
-		"one with a structured anchor":          {map[string]float64{"graph": 1, "claims": 0.35}, 0.9, 0.9},
-		"one with a lexical anchor":             {map[string]float64{"graph": 1, "text": 0.01}, 0.9, 0.9},
-		"one with a hint":                       {map[string]float64{"graph": 1, "hints": 0.01}, 0.9, 0.9},
-		"a weak traversal stands":               {map[string]float64{"graph": 1}, 0.2, 0.2},
-		"semantic alone is no traversal":        {map[string]float64{"vector": 0.2}, 0.9, 0.9},
-		"what is no number is nothing":          {map[string]float64{"text": math.NaN(), "graph": math.Inf(1)}, 0.3, 0.3},
+		"nothing stands as fused":      {map[string]float64{}, 0.4, 0.4},
+		"lexical is a floor":           {map[string]float64{"text": 0.6}, 0.2, 0.6},
+		"fusion is a floor":            {map[string]float64{"text": 0.2}, 0.6, 0.6},
+		"a hint alone is capped":       {map[string]float64{"hints": 1}, 0.1, 0.75},
+		"a hint beside lexical is not": {map[string]float64{"hints": 0.9, "text": 0.1}, 0.1, 0.9},
+		"what agrees adds up": {map[string]float64{"text": 0.8, "vector": 0.8, "hints": 0.8,
+			"claims": 0.8, "graph": 0.8}, 0.5, 0.92},
+		"the sum is bounded": {map[string]float64{"text": 1, "vector": 1, "hints": 1, "claims": 1,
+			"graph": 1}, 0.5, 1},
+		"a traversal without an anchor":     {map[string]float64{"graph": 1}, 0.9, 0.35},
+		"one with a weak semantic anchor":   {map[string]float64{"graph": 1, "vector": 0.34}, 0.9, 0.35},
+		"one with a semantic anchor":        {map[string]float64{"graph": 1, "vector": 0.35}, 0.9, 0.9},
+		"one with a weak structured anchor": {map[string]float64{"graph": 1, "claims": 0.34}, 0.9, 0.35},
+		"one with a structured anchor":      {map[string]float64{"graph": 1, "claims": 0.35}, 0.9, 0.9},
+		"one with a lexical anchor":         {map[string]float64{"graph": 1, "text": 0.01}, 0.9, 0.9},
+		"one with a hint":                   {map[string]float64{"graph": 1, "hints": 0.01}, 0.9, 0.9},
+		"a weak traversal stands":           {map[string]float64{"graph": 1}, 0.2, 0.2},
+		"semantic alone is no traversal":    {map[string]float64{"vector": 0.2}, 0.9, 0.9},
+		"what is no number is nothing": {map[string]float64{"text": math.NaN(), "graph": math.Inf(1)}, 0.3,
+			0.3},
 		"what is out of bounds is at the bound": {map[string]float64{"text": 7}, 0.3, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +163,8 @@ func TestConvolve(t *testing.T) {
 			require.InDelta(t, c.want, got[0].Score, 1e-12)
 		})
 	}
-	hashed := rank.Convolve([]evidence{{ID: number(1), Channels: map[string]float64{"graph": 1, "vector": 1}, Score: 0.9}}, rank.TrustIn(rank.HashModel))
+	hashed := rank.Convolve([]evidence{{ID: number(1), Channels: map[string]float64{"graph": 1, "vector": 1},
+		Score: 0.9}}, rank.TrustIn(rank.HashModel))
 	require.InDelta(t, 0.35, hashed[0].Score, 1e-12, "a space that is not believed alone anchors nothing")
 }
 
@@ -181,7 +192,8 @@ func TestConvolveIsMonotone(t *testing.T) {
 func TestCoverFacets(t *testing.T) {
 	t.Parallel()
 	terms := func(bits uint64) func(*evidence) { return func(e *evidence) { e.Terms = bits } }
-	got := rank.CoverFacets([]evidence{judged(1, 0.5, terms(0b11)), judged(2, 0.45, terms(0b11)), judged(3, 0.4, terms(0b100)), judged(4, 0.42)})
+	got := rank.CoverFacets([]evidence{judged(1, 0.5, terms(0b11)), judged(2, 0.45, terms(0b11)),
+		judged(3, 0.4, terms(0b100)), judged(4, 0.42)})
 	require.Equal(t, []int{1, 3, 4, 2}, order(got), "what is new goes before what says again")
 	require.InDelta(t, 0.66, got[0].Score, 1e-12)
 	require.InDelta(t, 0.48, got[1].Score, 1e-12)
@@ -250,14 +262,19 @@ func TestDampening(t *testing.T) {
 	} {
 		require.InDelta(t, c.want, rank.DampenUnworded([]evidence{c.e}, none)[0].Score, 1e-12, name)
 	}
-	require.InDelta(t, 0.8, rank.DampenUnworded([]evidence{judged(1, 0.8, vector)}, func(uuid.UUID) bool { return true })[0].Score, 1e-12)
+	require.InDelta(t, 0.8, rank.DampenUnworded([]evidence{judged(1, 0.8, vector)}, func(uuid.UUID) bool {
+		return true
+	})[0].Score, 1e-12)
 
-	hubs := rank.DampenHubs([]evidence{judged(1, 0.8), judged(2, 0.7), judged(3, 0.6)}, map[uuid.UUID]int64{number(1): 10, number(2): 9}, 10)
+	hubs := rank.DampenHubs([]evidence{judged(1, 0.8), judged(2, 0.7), judged(3, 0.6)},
+		map[uuid.UUID]int64{number(1): 10, number(2): 9}, 10)
 	require.Equal(t, []int{2, 3, 1}, order(hubs), "what links to something rarer, or to nothing, stands")
 	require.InDelta(t, 0.56, hubs[2].Score, 1e-12)
-	require.Equal(t, []int{1}, order(rank.DampenHubs([]evidence{judged(1, 0.8)}, map[uuid.UUID]int64{number(1): 10}, 0)))
+	require.Equal(t, []int{1}, order(rank.DampenHubs([]evidence{judged(1, 0.8)}, map[uuid.UUID]int64{number(1): 10},
+		0)))
 
-	boosted := rank.BoostDecisions([]evidence{judged(1, 0.5), judged(2, 0.45, func(e *evidence) { e.Category = schema.CategoryDecision }),
+	boosted := rank.BoostDecisions([]evidence{judged(1, 0.5),
+		judged(2, 0.45, func(e *evidence) { e.Category = schema.CategoryDecision }),
 		judged(3, 0.44, func(e *evidence) { e.Category = schema.CategoryRule })})
 	require.Equal(t, []int{2, 3, 1}, order(boosted))
 	require.InDelta(t, 0.54, boosted[0].Score, 1e-12)
@@ -282,8 +299,10 @@ func TestHubDegree(t *testing.T) {
 func TestBoostDatedKnowsDates(t *testing.T) {
 	t.Parallel()
 	for text, dated := range map[string]bool{
-		"on 2026-03-18": true, "in 2023": true, "5 May": true, "the 5th of June": true, "March 3rd": true, "3/4/2024": true, "sept 9": true, "JULY 4": true,
-		"she may go": false, "build 1234": false, "room 5": false, "version 3.4": false, "": false, "ticket 20261": false, "march on": false,
+		"on 2026-03-18": true, "in 2023": true, "5 May": true, "the 5th of June": true, "March 3rd": true,
+		"3/4/2024": true, "sept 9": true, "JULY 4": true,
+		"she may go": false, "build 1234": false, "room 5": false, "version 3.4": false, "": false,
+		"ticket 20261": false, "march on": false,
 	} {
 		got := rank.BoostDated([]evidence{judged(1, 0.5)}, map[uuid.UUID]string{number(1): text})
 		require.Equal(t, dated, got[0].Score > 0.5, text)
@@ -299,9 +318,10 @@ func TestCurrent(t *testing.T) {
 		kind  schema.Currentness
 		score float64
 	}{
-		"nothing known":            {judged(1, 0.5), rank.Supersession{}, "", 0.5},
-		"facts that hold":          {judged(1, 0.5), rank.Supersession{Active: 2}, "", 0.5},
-		"itself superseded":        {judged(1, 0.5, replaced), rank.Supersession{SupersededBy: number(9), Active: 1}, "superseded", 0.325},
+		"nothing known":   {judged(1, 0.5), rank.Supersession{}, "", 0.5},
+		"facts that hold": {judged(1, 0.5), rank.Supersession{Active: 2}, "", 0.5},
+		"itself superseded": {judged(1, 0.5, replaced), rank.Supersession{SupersededBy: number(9), Active: 1},
+			"superseded", 0.325},
 		"by none that is visible":  {judged(1, 0.5, replaced), rank.Supersession{}, "superseded", 0.325},
 		"all of its facts":         {judged(1, 0.5), rank.Supersession{Superseded: 2}, "superseded", 0.325},
 		"some of its facts":        {judged(1, 0.5), rank.Supersession{Active: 1, Superseded: 1}, "mixed", 0.425},
@@ -323,39 +343,50 @@ func TestCollapseDuplicates(t *testing.T) {
 			e.Type, e.Speaker, e.OccurredAt = schema.TypeEpisodic, speaker, shapingNow.Add(time.Duration(hours)*time.Hour)
 		}
 	}
-	const long = "the deployment of the billing service failed because the database migration took longer than the lock timeout allows in production"
+	const long = "the deployment of the billing service failed because the database migration took longer than the " +
+		"lock timeout allows in production"
 	for name, c := range map[string]struct {
 		upper, lower         string
 		upperKind, lowerKind func(*evidence)
 		dropped              bool
 	}{
-		"the same words":                     {"Ana likes green tea.", "ana likes GREEN tea", semantic, semantic, true},
-		"with an article more":               {"Ana bought the new house", "Ana bought a new house", semantic, semantic, true},
-		"another number":                     {"Ana has 3 cats", "Ana has 4 cats", semantic, semantic, false},
-		"another number in a long text":      {long + " 3 times", long + " 4 times", semantic, semantic, false},
-		"another name in a long text":        {long + " says Ana", long + " says Bo", semantic, semantic, false},
-		"a name that the upper has besides":  {long + " says Ana", long, semantic, semantic, false},
-		"another value in a long text":       {long + " in red", long + " in blue", semantic, semantic, false},
-		"a number that the upper has":        {long + " 3", long, semantic, semantic, false},
-		"a negation that the upper has":      {long + " never", long, semantic, semantic, false},
-		"a condition that the upper has":     {long + " unless forced", long, semantic, semantic, false},
-		"a word that the lower has":          {long, long + " usually", semantic, semantic, false},
-		"a word that the upper has":          {long + " usually", long, semantic, semantic, true},
-		"turned round":                       {"Ana beat Bo at chess", "Bo beat Ana at chess", semantic, semantic, false},
-		"another tense":                      {"Ana is a nurse", "Ana was a nurse", semantic, semantic, false},
-		"one part of a long text":            {"Ana likes green tea and Bo likes black coffee with milk", "Ana likes green tea", semantic, semantic, false},
-		"a negated text":                     {"Ana does not like tea", "Ana does like tea", semantic, semantic, false},
-		"said by another":                    {"I like green tea", "I like green tea!", episode("Ana", 0), episode("Bo", 0), false},
-		"said on another day":                {"we shipped it today", "we shipped it today!", episode("Ana", 0), episode("Ana", 30), false},
-		"said again within the day":          {"we shipped it today", "we shipped it today!", episode("Ana", 0), episode("ana", 5), true},
-		"a fact and an episode":              {"Ana likes tea", "Ana likes tea", semantic, episode("", 0), false},
-		"one that is contested":              {"Ana likes tea", "Ana likes tea", semantic, func(e *evidence) { semantic(e); e.Status = schema.StatusContested }, false},
+		"the same words": {"Ana likes green tea.", "ana likes GREEN tea", semantic, semantic, true},
+		"with an article more": {"Ana bought the new house", "Ana bought a new house", semantic, semantic,
+			true},
+		"another number":                    {"Ana has 3 cats", "Ana has 4 cats", semantic, semantic, false},
+		"another number in a long text":     {long + " 3 times", long + " 4 times", semantic, semantic, false},
+		"another name in a long text":       {long + " says Ana", long + " says Bo", semantic, semantic, false},
+		"a name that the upper has besides": {long + " says Ana", long, semantic, semantic, false},
+		"another value in a long text":      {long + " in red", long + " in blue", semantic, semantic, false},
+		"a number that the upper has":       {long + " 3", long, semantic, semantic, false},
+		"a negation that the upper has":     {long + " never", long, semantic, semantic, false},
+		"a condition that the upper has":    {long + " unless forced", long, semantic, semantic, false},
+		"a word that the lower has":         {long, long + " usually", semantic, semantic, false},
+		"a word that the upper has":         {long + " usually", long, semantic, semantic, true},
+		"turned round": {"Ana beat Bo at chess", "Bo beat Ana at chess", semantic, semantic,
+			false},
+		"another tense": {"Ana is a nurse", "Ana was a nurse", semantic, semantic, false},
+		"one part of a long text": {"Ana likes green tea and Bo likes black coffee with milk",
+			"Ana likes green tea", semantic, semantic, false},
+		"a negated text": {"Ana does not like tea", "Ana does like tea", semantic, semantic, false},
+		"said by another": {"I like green tea", "I like green tea!", episode("Ana", 0),
+			episode("Bo", 0), false},
+		"said on another day": {"we shipped it today", "we shipped it today!", episode("Ana", 0),
+			episode("Ana", 30), false},
+		"said again within the day": {"we shipped it today", "we shipped it today!", episode("Ana", 0),
+			episode("ana", 5), true},
+		"a fact and an episode": {"Ana likes tea", "Ana likes tea", semantic, episode("", 0), false},
+		"one that is contested": {"Ana likes tea", "Ana likes tea", semantic, func(e *evidence) {
+			semantic(e)
+			e.Status = schema.StatusContested
+		}, false},
 		"texts of nothing but function mark": {"!!!", "???", semantic, semantic, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := []evidence{judged(1, 0.9, c.upperKind), judged(3, 0.8, semantic), judged(2, 0.7, c.lowerKind)}
-			got := rank.CollapseDuplicates(in, map[uuid.UUID]string{number(1): c.upper, number(2): c.lower, number(3): "something else altogether"})
+			got := rank.CollapseDuplicates(in, map[uuid.UUID]string{number(1): c.upper, number(2): c.lower,
+				number(3): "something else altogether"})
 			if c.dropped {
 				require.Equal(t, []int{1, 3}, order(got))
 			} else {
@@ -371,7 +402,8 @@ func TestCollapseDuplicates(t *testing.T) {
 func TestDuplicatesNeverDropANumberOrAName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		base := rapid.SliceOfN(rapid.SampledFrom([]string{"the", "service", "in", "region", "failed", "again", "after", "deploy", "of", "release"}), 1, 30).Draw(rt, "words")
+		base := rapid.SliceOfN(rapid.SampledFrom([]string{"the", "service", "in", "region", "failed", "again", "after",
+			"deploy", "of", "release"}), 1, 30).Draw(rt, "words")
 		mark := rapid.SampledFrom([]string{"7", "v2", "2026-01-02", "Oslo", "Ana", "12.5"})
 		one := mark.Draw(rt, "one")
 		other := mark.Filter(func(s string) bool { return s != one }).Draw(rt, "other")
@@ -382,7 +414,8 @@ func TestDuplicatesNeverDropANumberOrAName(t *testing.T) {
 			number(3): fmt.Sprint(base),
 		}
 		fact := func(e *evidence) { e.Type = schema.TypeSemantic }
-		got := rank.CollapseDuplicates([]evidence{judged(1, 0.9, fact), judged(2, 0.8, fact), judged(3, 0.7, fact)}, texts)
+		got := rank.CollapseDuplicates([]evidence{judged(1, 0.9, fact), judged(2, 0.8, fact), judged(3, 0.7, fact)},
+			texts)
 		require.Len(rt, got, 3)
 	})
 }

@@ -23,7 +23,8 @@ func TestExcerpt(t *testing.T) {
 	require.Len(t, shown, 3)
 	require.False(t, cut)
 	long := strings.Repeat("word ", 60)
-	text, shown, cut = rank.Excerpt([]rank.Utterance{turn(0, "b"), turn(1, long), turn(-1, long), turn(2, long), turn(-2, long)})
+	text, shown, cut = rank.Excerpt([]rank.Utterance{turn(0, "b"), turn(1, long), turn(-1, long), turn(2, long),
+		turn(-2, long)})
 	require.Equal(t, []uuid.UUID{{15: 9}, {15: 10}, {15: 11}}, shown, "the farthest go first")
 	require.True(t, strings.HasPrefix(text, "[…]\n") && strings.HasSuffix(text, "\n[…]"))
 	require.False(t, cut, "no turn is cut")
@@ -35,7 +36,8 @@ func TestExcerpt(t *testing.T) {
 		for n := -3; n <= 3; n++ {
 			turns = append(turns, turn(n, rapid.StringN(0, 700, -1).Draw(rt, "text")))
 		}
-		if text, shown, _ := rank.Excerpt(turns); utf8.RuneCountInString(text) > rank.MaxSupplementChars || len(shown) == 0 {
+		if text, shown, _ := rank.Excerpt(turns); utf8.RuneCountInString(text) > rank.MaxSupplementChars ||
+			len(shown) == 0 {
 			rt.Fatalf("%d characters, %d turns", utf8.RuneCountInString(text), len(shown))
 		}
 	})
@@ -43,13 +45,15 @@ func TestExcerpt(t *testing.T) {
 
 func TestCard(t *testing.T) {
 	t.Parallel()
-	text, shown := rank.Card([]rank.CardClaim{{uuid.UUID{1}, "Dana", "lives_in", "Turin"}, {uuid.UUID{2}, "Dana", "states", "tea is fine"}, {uuid.UUID{3}, "dana", "lives_in", "Turin"}})
+	text, shown := rank.Card([]rank.CardClaim{{uuid.UUID{1}, "Dana", "lives_in", "Turin"},
+		{uuid.UUID{2}, "Dana", "states", "tea is fine"}, {uuid.UUID{3}, "dana", "lives_in", "Turin"}})
 	require.Equal(t, "Dana: lives in Turin; tea is fine", text)
 	require.Equal(t, []uuid.UUID{{1}, {2}}, shown)
 	rapid.Check(t, func(rt *rapid.T) {
 		var claims []rank.CardClaim
 		for i := range rapid.IntRange(1, 30).Draw(rt, "n") {
-			claims = append(claims, rank.CardClaim{Memory: uuid.UUID{byte(i)}, Subject: "Dana", Predicate: "owns", Object: rapid.StringN(1, 1500, -1).Draw(rt, "object")})
+			claims = append(claims, rank.CardClaim{Memory: uuid.UUID{byte(i)}, Subject: "Dana", Predicate: "owns",
+				Object: rapid.StringN(1, 1500, -1).Draw(rt, "object")})
 		}
 		if text, shown := rank.Card(claims); utf8.RuneCountInString(text) > rank.MaxSupplementChars || len(shown) == 0 {
 			rt.Fatalf("%d characters of %d", utf8.RuneCountInString(text), len(shown))
@@ -77,7 +81,8 @@ func TestRescueFinds(t *testing.T) {
 	require.Empty(t, rank.RescueWords("what was it about? !!! 'of"))
 	require.Zero(t, rank.RescueScore(1, 3))
 	require.Less(t, rank.RescueScore(2, 3), rank.RescueScore(3, 3))
-	found, passage, cut := rank.RescueFind(strings.Repeat("lorem ipsum ", 100)+"a quixotic windmill"+strings.Repeat(" dolor", 300), []string{"quixo", "windm", "zebra"})
+	found, passage, cut := rank.RescueFind(strings.Repeat("lorem ipsum ",
+		100)+"a quixotic windmill"+strings.Repeat(" dolor", 300), []string{"quixo", "windm", "zebra"})
 	require.Equal(t, 2, found)
 	require.True(t, cut)
 	require.Contains(t, passage, "a quixotic windmill")
@@ -86,7 +91,8 @@ func TestRescueFinds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text")
 		n, passage, _ := rank.RescueFind(text, rank.RescueWords(text+rapid.String().Draw(rt, "more")))
-		if n < 0 || utf8.RuneCountInString(passage) > rank.MaxSupplementChars || utf8.ValidString(text) && !utf8.ValidString(passage) {
+		if n < 0 || utf8.RuneCountInString(passage) > rank.MaxSupplementChars || utf8.ValidString(text) &&
+			!utf8.ValidString(passage) {
 			rt.Fatalf("%d %q", n, passage)
 		}
 	})
@@ -96,10 +102,12 @@ func TestPassageFits(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("lorem ipsum ", 200)
 	wanted := rank.RescueWords("What did the kettle cost in İzmir, with its warranty?")
-	passage, cut := rank.Passage("kettle kettle kettle "+filler+"İİİ the Kettle cost ninety with warranty "+filler, wanted)
+	passage, cut := rank.Passage("kettle kettle kettle "+filler+"İİİ the Kettle cost ninety with warranty "+filler,
+		wanted)
 	require.True(t, cut)
 	require.Contains(t, passage, "the Kettle cost ninety with warranty")
-	require.True(t, strings.HasPrefix(passage, strings.TrimSpace(normalize.CutMark)) && strings.HasSuffix(passage, normalize.CutMark))
+	require.True(t, strings.HasPrefix(passage, strings.TrimSpace(normalize.CutMark)) && strings.HasSuffix(passage,
+		normalize.CutMark))
 	for text, want := range map[string]bool{filler + "kettle": true, filler: true, "the kettle": false, "": false} {
 		passage, cut = rank.Passage(text, wanted)
 		require.Equal(t, want, cut)
@@ -113,7 +121,8 @@ func TestPassageFits(t *testing.T) {
 		text := rapid.String().Draw(rt, "text")
 		text = strings.Repeat(text, rapid.IntRange(1, 40).Draw(rt, "times"))
 		passage, cut := rank.Passage(text, rank.RescueWords(text))
-		if utf8.RuneCountInString(passage) > rank.MaxSupplementChars || !utf8.ValidString(passage) || cut == (passage == text) {
+		if utf8.RuneCountInString(passage) > rank.MaxSupplementChars || !utf8.ValidString(passage) ||
+			cut == (passage == text) {
 			rt.Fatalf("%v %q", cut, passage)
 		}
 	})

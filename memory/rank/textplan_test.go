@@ -48,7 +48,8 @@ func TestPlanText(t *testing.T) {
 	require.Equal(t, "l0", plan(5, 800, 700).Match(plain), "too many are assumed to match")
 	require.Equal(t, "l0", plan(10, 300, 200).Match(plain), "enough of the rare")
 	width.Pairs = true
-	require.Equal(t, "l1 & (l0 | l2)", plan(900, 800, 950).Match(plain), "texts of few words seldom hold most of a query")
+	require.Equal(t, "l1 & (l0 | l2)", plan(900, 800, 950).Match(plain),
+		"texts of few words seldom hold most of a query")
 	require.True(t, plan(0, 0).IsEmpty())
 	require.True(t, plan().IsEmpty())
 	require.True(t, rank.PlanText([]rank.Lexeme{{Text: "x", Docs: 1}}, rank.Corpus{}, width).IsEmpty())
@@ -65,12 +66,15 @@ func TestPlanText(t *testing.T) {
 func TestPlanTextProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		corpus := rank.Corpus{Docs: rapid.Int64Range(1, 1_000_000).Draw(rt, "docs"), Lexemes: rapid.Int64Range(0, 10_000_000).Draw(rt, "lexemes")}
-		width := rapid.SampledFrom([]rank.SearchWidth{rank.BroadSearch, rank.FocusedSearch, {Terms: 1, Matches: 1}}).Draw(rt, "width")
+		corpus := rank.Corpus{Docs: rapid.Int64Range(1, 1_000_000).Draw(rt, "docs"),
+			Lexemes: rapid.Int64Range(0, 10_000_000).Draw(rt, "lexemes")}
+		width := rapid.SampledFrom([]rank.SearchWidth{rank.BroadSearch, rank.FocusedSearch,
+			{Terms: 1, Matches: 1}}).Draw(rt, "width")
 		var ls []rank.Lexeme
 		docs := map[string]int64{}
 		for i := range rapid.IntRange(0, 40).Draw(rt, "n") {
-			l := rank.Lexeme{Text: fmt.Sprint("l", i), Docs: rapid.Int64Range(0, corpus.Docs+5).Draw(rt, "df")} // counts may run ahead of the corpus
+			// counts may run ahead of the corpus
+			l := rank.Lexeme{Text: fmt.Sprint("l", i), Docs: rapid.Int64Range(0, corpus.Docs+5).Draw(rt, "df")}
 			ls, docs[l.Text] = append(ls, l), l.Docs
 		}
 		p := rank.PlanText(ls, corpus, width)
@@ -116,7 +120,8 @@ func TestPlanTextSelectsByWeight(t *testing.T) {
 		var ls []rank.Lexeme
 		docs := map[string]int64{}
 		for i := range rapid.IntRange(2, 8).Draw(rt, "n") {
-			l := rank.Lexeme{Text: fmt.Sprint("l", i), Docs: max(1, int64(float64(corpus.Docs)*math.Pow(10, rapid.Float64Range(-6, 0).Draw(rt, "share"))))}
+			l := rank.Lexeme{Text: fmt.Sprint("l", i),
+				Docs: max(1, int64(float64(corpus.Docs)*math.Pow(10, rapid.Float64Range(-6, 0).Draw(rt, "share"))))}
 			ls, docs[l.Text] = append(ls, l), l.Docs
 		}
 		p := rank.PlanText(ls, corpus, rank.BroadSearch)
@@ -141,7 +146,8 @@ func TestPlanTextSelectsByWeight(t *testing.T) {
 			}
 		}
 		all := strings.Join(lexemesOf(p.Terms), " & ")
-		if expected := chance * float64(corpus.Docs); match != all && expected > float64(rank.BroadSearch.Matches)*1.001 {
+		if expected := chance * float64(corpus.Docs); match != all &&
+			expected > float64(rank.BroadSearch.Matches)*1.001 {
 			rt.Fatalf("%s takes %v of %d", match, expected, corpus.Docs)
 		}
 		if !rare && heaviest > lightest+1e-6 {
@@ -154,7 +160,8 @@ func TestPlanTextSelectsByWeight(t *testing.T) {
 		if !matches(every) {
 			rt.Fatalf("%s leaves what holds every word", match)
 		}
-		if selected := chance * float64(corpus.Docs); !p.FoundLittle(0, 10) && selected > 1 || p.FoundLittle(9, 10) && selected < 45 {
+		if selected := chance * float64(corpus.Docs); !p.FoundLittle(0, 10) && selected > 1 || p.FoundLittle(9, 10) &&
+			selected < 45 {
 			rt.Fatalf("little of %v", selected)
 		}
 	})

@@ -50,7 +50,9 @@ func FocalNames(query string) []string {
 		for i := 0; i+size <= len(clean); i++ {
 			name := normalize.CanonicalEntity(strings.Join(clean[i:i+size], " "))
 			said := normalize.Words(name, "")
-			if len([]rune(name)) < 2 || seen[name] || !slices.ContainsFunc(said, func(w string) bool { return !focalStops[w] }) {
+			if len([]rune(name)) < 2 || seen[name] || !slices.ContainsFunc(said, func(w string) bool {
+				return !focalStops[w]
+			}) {
 				continue
 			}
 			seen[name] = true

@@ -25,7 +25,8 @@ func TestFocalNamesAreTheRunsOfAQuerysWords(t *testing.T) {
 	require.Empty(t, rank.FocalNames(""))
 	require.Contains(t, rank.FocalNames("wo wohnt Jörg"), "jörg")
 	rapid.Check(t, func(rt *rapid.T) {
-		if n := len(rank.FocalNames(strings.Repeat(rapid.String().Draw(rt, "query")+" ", rapid.IntRange(1, 5000).Draw(rt, "times")))); n > 4*64 {
+		if n := len(rank.FocalNames(strings.Repeat(rapid.String().Draw(rt, "query")+" ",
+			rapid.IntRange(1, 5000).Draw(rt, "times")))); n > 4*64 {
 			rt.Fatalf("%d names", n)
 		}
 	})
@@ -72,7 +73,8 @@ func TestPrimaryNeverLosesNorInvents(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var in []rank.Evidence
 		for i := range rapid.IntRange(0, 60).Draw(rt, "n") {
-			in = append(in, graphed(i, 0, map[string]float64{rank.ChannelText: share.Draw(rt, "text"), rank.ChannelGraph: share.Draw(rt, "graph") * float64(i%2)}))
+			in = append(in, graphed(i, 0, map[string]float64{rank.ChannelText: share.Draw(rt, "text"),
+				rank.ChannelGraph: share.Draw(rt, "graph") * float64(i%2)}))
 		}
 		in = rank.Fuse(in, rank.VectorTrust{})
 		before := map[uuid.UUID]float64{}

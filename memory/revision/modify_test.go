@@ -25,7 +25,8 @@ func known(change func(*revision.Snapshot)) revision.Snapshot {
 	at := patchTime.AddDate(0, -1, 0)
 	m := revision.Snapshot{Version: 3, Type: schema.TypeSemantic, Category: schema.CategoryFact,
 		Content: "Tea is served hot.", Tags: []string{"drinks", "tea"},
-		Who: "ana", Importance: 0.5, Live: true, CreatedAt: at, Decay: memory.DefaultDecay(schema.TypeSemantic), Salience: 1, SalienceAt: at}
+		Who: "ana", Importance: 0.5, Live: true, CreatedAt: at, Decay: memory.DefaultDecay(schema.TypeSemantic),
+		Salience: 1, SalienceAt: at}
 	if change != nil {
 		change(&m)
 	}
@@ -45,34 +46,60 @@ func TestEvaluatePatch(t *testing.T) {
 		status schema.PatchStatus
 		fields []string
 	}{
-		"content":                       {nil, schema.Patch{Content: cold}, schema.PatchUpdated, []string{"content"}},
-		"another spelling":              {nil, schema.Patch{Content: of("tea is served hot")}, schema.PatchUpdated, []string{"content"}},
-		"everything":                    {nil, schema.Patch{Content: cold, Category: of(schema.CategoryRule), Importance: of(0.9), Tags: &[]string{"x"}, Who: of("bob"), Pinned: of(false)}, schema.PatchUpdated, []string{"content", "category", "importance", "tags", "who"}},
-		"the version that stands":       {nil, schema.Patch{IfVersion: 3, Who: of("bob")}, schema.PatchUpdated, []string{"who"}},
-		"no tags":                       {nil, schema.Patch{Tags: &[]string{}}, schema.PatchUpdated, []string{"tags"}},
-		"same content":                  {nil, schema.Patch{Content: of("  Tea is\n served hot. ")}, schema.PatchNoChanges, nil},
-		"same tags":                     {nil, schema.Patch{Tags: &[]string{" Drinks", "TEA", "tea"}}, schema.PatchNoChanges, nil},
-		"same everything":               {nil, schema.Patch{Category: of(schema.CategoryFact), Importance: of(0.5), Pinned: of(false), Who: of("ana")}, schema.PatchNoChanges, nil},
-		"no tags where there are none":  {func(m *revision.Snapshot) { m.Tags = []string{} }, schema.Patch{Tags: &[]string{}}, schema.PatchNoChanges, nil},
-		"deleted":                       {func(m *revision.Snapshot) { m.Live, m.DeletedAt = false, &patchTime }, schema.Patch{IfVersion: 1, Content: cold}, schema.PatchDeleted, nil},
-		"superseded":                    {func(m *revision.Snapshot) { m.Live = false }, schema.Patch{IfVersion: 1, Content: cold}, schema.PatchNotLive, nil},
-		"another version":               {nil, schema.Patch{IfVersion: 2, Content: of("Tea is served hot.")}, schema.PatchVersionConflict, nil},
-		"an episode":                    {ofType(schema.TypeEpisodic), schema.Patch{Content: cold, Tags: &[]string{"x"}}, schema.PatchAppendOnly, nil},
-		"an episode's tags":             {ofType(schema.TypeEpisodic), schema.Patch{Tags: &[]string{"x"}, Content: of("Tea is served hot.")}, schema.PatchUpdated, []string{"tags"}},
-		"a competence":                  {ofType(schema.TypeCompetence), schema.Patch{Content: cold}, schema.PatchStructured, nil},
-		"a plan":                        {ofType(schema.TypePlanGraph), schema.Patch{Content: cold}, schema.PatchStructured, nil},
-		"a competence's importance":     {ofType(schema.TypeCompetence), schema.Patch{Importance: of(0.1)}, schema.PatchUpdated, []string{"importance"}},
-		"working memory":                {ofType(schema.TypeWorking), schema.Patch{Content: cold}, schema.PatchUpdated, []string{"content"}},
-		"pinned":                        {pin, schema.Patch{Content: cold}, schema.PatchPinned, nil},
-		"pinned, still":                 {pin, schema.Patch{Content: cold, Pinned: of(true)}, schema.PatchPinned, nil},
-		"pinned, forced":                {pin, schema.Patch{Content: cold, Force: true}, schema.PatchUpdated, []string{"content"}},
-		"pinned, unpinned":              {pin, schema.Patch{Content: cold, Pinned: of(false)}, schema.PatchUpdated, []string{"content", "pinned"}},
-		"pinned now":                    {nil, schema.Patch{Content: cold, Pinned: of(true)}, schema.PatchUpdated, []string{"content", "importance", "pinned"}},
+		"content": {nil, schema.Patch{Content: cold}, schema.PatchUpdated, []string{"content"}},
+		"another spelling": {nil, schema.Patch{Content: of("tea is served hot")}, schema.PatchUpdated,
+			[]string{"content"}},
+		"everything": {nil,
+			schema.Patch{Content: cold, Category: of(schema.CategoryRule), Importance: of(0.9), Tags: &[]string{"x"},
+				Who: of("bob"), Pinned: of(false)}, schema.PatchUpdated,
+			[]string{"content", "category", "importance", "tags", "who"}},
+		"the version that stands": {nil, schema.Patch{IfVersion: 3, Who: of("bob")}, schema.PatchUpdated,
+			[]string{"who"}},
+		"no tags": {nil, schema.Patch{Tags: &[]string{}}, schema.PatchUpdated, []string{"tags"}},
+		"same content": {nil, schema.Patch{Content: of("  Tea is\n served hot. ")},
+			schema.PatchNoChanges, nil},
+		"same tags": {nil, schema.Patch{Tags: &[]string{" Drinks", "TEA", "tea"}},
+			schema.PatchNoChanges, nil},
+		"same everything": {nil,
+			schema.Patch{Category: of(schema.CategoryFact), Importance: of(0.5), Pinned: of(false), Who: of("ana")},
+			schema.PatchNoChanges, nil},
+		"no tags where there are none": {func(m *revision.Snapshot) { m.Tags = []string{} },
+			schema.Patch{Tags: &[]string{}}, schema.PatchNoChanges, nil},
+		"deleted": {func(m *revision.Snapshot) { m.Live, m.DeletedAt = false, &patchTime },
+			schema.Patch{IfVersion: 1, Content: cold}, schema.PatchDeleted, nil},
+		"superseded": {func(m *revision.Snapshot) { m.Live = false },
+			schema.Patch{IfVersion: 1, Content: cold}, schema.PatchNotLive, nil},
+		"another version": {nil, schema.Patch{IfVersion: 2, Content: of("Tea is served hot.")},
+			schema.PatchVersionConflict, nil},
+		"an episode": {ofType(schema.TypeEpisodic),
+			schema.Patch{Content: cold, Tags: &[]string{"x"}}, schema.PatchAppendOnly, nil},
+		"an episode's tags": {ofType(schema.TypeEpisodic),
+			schema.Patch{Tags: &[]string{"x"}, Content: of("Tea is served hot.")}, schema.PatchUpdated,
+			[]string{"tags"}},
+		"a competence": {ofType(schema.TypeCompetence), schema.Patch{Content: cold},
+			schema.PatchStructured, nil},
+		"a plan": {ofType(schema.TypePlanGraph), schema.Patch{Content: cold},
+			schema.PatchStructured, nil},
+		"a competence's importance": {ofType(schema.TypeCompetence), schema.Patch{Importance: of(0.1)},
+			schema.PatchUpdated, []string{"importance"}},
+		"working memory": {ofType(schema.TypeWorking), schema.Patch{Content: cold}, schema.PatchUpdated,
+			[]string{"content"}},
+		"pinned":        {pin, schema.Patch{Content: cold}, schema.PatchPinned, nil},
+		"pinned, still": {pin, schema.Patch{Content: cold, Pinned: of(true)}, schema.PatchPinned, nil},
+		"pinned, forced": {pin, schema.Patch{Content: cold, Force: true}, schema.PatchUpdated,
+			[]string{"content"}},
+		"pinned, unpinned": {pin, schema.Patch{Content: cold, Pinned: of(false)}, schema.PatchUpdated,
+			[]string{"content", "pinned"}},
+		"pinned now": {nil, schema.Patch{Content: cold, Pinned: of(true)}, schema.PatchUpdated,
+			[]string{"content", "importance", "pinned"}},
 		"pinned's importance":           {pin, schema.Patch{Importance: of(0.9), Force: true}, schema.PatchPinned, nil},
 		"pinned's importance, the same": {pin, schema.Patch{Importance: of(1.0)}, schema.PatchNoChanges, nil},
-		"pinned's importance, unpinned": {pin, schema.Patch{Importance: of(0.3), Pinned: of(false)}, schema.PatchUpdated, []string{"importance", "pinned"}},
-		"pinned's tags":                 {pin, schema.Patch{Tags: &[]string{"x"}}, schema.PatchUpdated, []string{"tags"}},
-		"forced episode":                {func(m *revision.Snapshot) { pin(m); m.Type = schema.TypeEpisodic }, schema.Patch{Content: cold, Force: true}, schema.PatchAppendOnly, nil},
+		"pinned's importance, unpinned": {pin, schema.Patch{Importance: of(0.3), Pinned: of(false)},
+			schema.PatchUpdated, []string{"importance", "pinned"}},
+		"pinned's tags": {pin, schema.Patch{Tags: &[]string{"x"}}, schema.PatchUpdated,
+			[]string{"tags"}},
+		"forced episode": {func(m *revision.Snapshot) { pin(m); m.Type = schema.TypeEpisodic },
+			schema.Patch{Content: cold, Force: true}, schema.PatchAppendOnly, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +195,8 @@ func TestEvaluateRecovery(t *testing.T) {
 		"and after":              {gone, 2, last.AddDate(1, 0, 0), schema.RecoverExpired},
 		"a clock that is behind": {gone, 0, deleted.Add(-time.Hour), schema.RecoverRecovered},
 		"not deleted":            {nil, 2, deleted, schema.RecoverNotDeleted},
-		"erased":                 {func(m *revision.Snapshot) { gone(m); m.ErasedAt = &deleted }, 0, deleted, schema.RecoverErased},
+		"erased": {func(m *revision.Snapshot) { gone(m); m.ErasedAt = &deleted }, 0, deleted,
+			schema.RecoverErased},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,26 +227,34 @@ func TestEditedPayload(t *testing.T) {
 		require.NoError(t, json.Unmarshal(edited, &out))
 		return out, keeps
 	}
-	got, keeps := edit(schema.TypeSemantic, `{"kind":"semantic","subject":"ana","predicate":"states","object":"Old.","validity":{"mode":"global"},"evidence":[{"kind":"event","ref":"e"}],"x":1}`)
+	got, keeps := edit(schema.TypeSemantic,
+		`{"kind":"semantic","subject":"ana","predicate":"states","object":"Old.","validity":{"mode":"global"},"evidence":[{"kind":"event","ref":"e"}],"x":1}`)
 	require.True(t, keeps)
-	require.Equal(t, map[string]any{"kind": "semantic", "subject": "ana", "predicate": "states", "object": "The new text.", "validity": map[string]any{"mode": "global"},
+	require.Equal(t, map[string]any{"kind": "semantic", "subject": "ana", "predicate": "states",
+		"object": "The new text.", "validity": map[string]any{"mode": "global"},
 		"evidence": []any{map[string]any{"kind": "event", "ref": "e"}}, "x": 1.0}, got)
 
-	got, keeps = edit(schema.TypeSemantic, `{"kind":"semantic","subject":"ana","predicate":"lives_in","object":"Lisbon","cardinality":"one","revision_policy":"fork",
+	got, keeps = edit(schema.TypeSemantic,
+		`{"kind":"semantic","subject":"ana","predicate":"lives_in","object":"Lisbon","cardinality":"one","revision_policy":"fork",
 		"validity":{"mode":"conditional","conditions":{"season":"summer"}},"evidence":[{"kind":"event","ref":"e"}]}`)
 	require.False(t, keeps)
-	require.Equal(t, map[string]any{"kind": "semantic", "subject": "ana", "predicate": "states", "object": "The new text.", "cardinality": "many", "revision_policy": "fork",
+	require.Equal(t, map[string]any{"kind": "semantic", "subject": "ana", "predicate": "states",
+		"object": "The new text.", "cardinality": "many", "revision_policy": "fork",
 		"validity": map[string]any{"mode": "conditional", "conditions": map[string]any{"season": "summer"}},
-		"evidence": []any{map[string]any{"kind": "human", "ref": "person:mia: it moved", "timestamp": "2026-03-01T12:00:00Z"}}}, got)
+		"evidence": []any{map[string]any{"kind": "human", "ref": "person:mia: it moved",
+			"timestamp": "2026-03-01T12:00:00Z"}}}, got)
 
-	got, _ = edit(schema.TypeWorking, `{"kind":"working","task_id":"t","state":"planning","next_actions":["a"],"context_summary":"Old."}`)
-	require.Equal(t, map[string]any{"kind": "working", "task_id": "t", "state": "planning", "next_actions": []any{"a"}, "context_summary": "The new text."}, got)
+	got, _ = edit(schema.TypeWorking,
+		`{"kind":"working","task_id":"t","state":"planning","next_actions":["a"],"context_summary":"Old."}`)
+	require.Equal(t, map[string]any{"kind": "working", "task_id": "t", "state": "planning", "next_actions": []any{"a"},
+		"context_summary": "The new text."}, got)
 
 	for _, mt := range []schema.MemoryType{schema.TypeEpisodic, schema.TypeCompetence, schema.TypePlanGraph} {
 		_, _, err := revision.EditedPayload(mt, json.RawMessage(`{}`), "x", by)
 		require.Error(t, err)
 	}
-	require.Len(t, []rune(revision.EditRef("a", strings.Repeat("é", 2*schema.MaxRefLength), patchTime).Ref), schema.MaxRefLength)
+	require.Len(t, []rune(revision.EditRef("a", strings.Repeat("é", 2*schema.MaxRefLength), patchTime).Ref),
+		schema.MaxRefLength)
 }
 
 func TestMutationsFrozen(t *testing.T) {

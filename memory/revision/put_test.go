@@ -85,24 +85,34 @@ func TestPlanPutOfANewRecord(t *testing.T) {
 		id     string
 		silent bool
 	}{
-		"nothing prevents it":           {fact(nil), schema.PutCreated, "x", false},
-		"it names what is not there":    {fact(func(r *revision.PutRecord) { r.UnknownReference = "supersedes" }), schema.PutBadRef, "x", false},
-		"a live memory has its content": {fact(func(r *revision.PutRecord) { r.Twin = "w" }), schema.PutDuplicate, "w", false},
+		"nothing prevents it": {fact(nil), schema.PutCreated, "x", false},
+		"it names what is not there": {fact(func(r *revision.PutRecord) { r.UnknownReference = "supersedes" }),
+			schema.PutBadRef, "x", false},
+		"a live memory has its content": {fact(func(r *revision.PutRecord) { r.Twin = "w" }), schema.PutDuplicate, "w",
+			false},
 		"it is not believed": {fact(func(r *revision.PutRecord) {
 			r.Twin, r.Kept.Status = "w", schema.StatusRetracted
 		}), schema.PutCreated, "x", false},
-		"another fact makes its claim":    {fact(holder("Porto", schema.Validity{})), schema.PutConflict, "h", false},
-		"the fact that makes its claim":   {fact(holder("content of x", schema.Validity{})), schema.PutDuplicate, "h", false},
+		"another fact makes its claim": {fact(holder("Porto", schema.Validity{})), schema.PutConflict, "h", false},
+		"the fact that makes its claim": {fact(holder("content of x", schema.Validity{})), schema.PutDuplicate, "h",
+			false},
 		"another fact, on another ground": {fact(holder("Porto", elsewhere)), schema.PutCreated, "x", false},
 		"a contested record claims nothing": {fact(func(r *revision.PutRecord) {
 			holder("Porto", schema.Validity{})(r)
 			r.Kept.Status = schema.StatusContested
 		}), schema.PutCreated, "x", false},
-		"its id was forgotten by force":     {fact(func(r *revision.PutRecord) { r.Forgotten = true }), schema.PutExists, "x", true},
-		"no evidence":                       {fact(func(r *revision.PutRecord) { r.Kept.Payload = json.RawMessage(`{"evidence":[]}`) }), schema.PutNoEvidence, "x", false},
-		"a duplicate without evidence":      {fact(func(r *revision.PutRecord) { r.Twin, r.Kept.Payload = "w", json.RawMessage(`{}`) }), schema.PutDuplicate, "w", false},
-		"working memory":                    {asPut("x", schema.TypeWorking, working, nil), schema.PutCreated, "x", false},
-		"working memory whose task is done": {asPut("x", schema.TypeWorking, done, nil), schema.PutDiscarded, "x", false},
+		"its id was forgotten by force": {fact(func(r *revision.PutRecord) { r.Forgotten = true }),
+			schema.PutExists, "x", true},
+		"no evidence": {fact(func(r *revision.PutRecord) {
+			r.Kept.Payload = json.RawMessage(`{"evidence":[]}`)
+		}), schema.PutNoEvidence, "x", false},
+		"a duplicate without evidence": {fact(func(r *revision.PutRecord) {
+			r.Twin, r.Kept.Payload = "w", json.RawMessage(`{}`)
+		}), schema.PutDuplicate, "w", false},
+		"working memory": {asPut("x", schema.TypeWorking, working, nil), schema.PutCreated, "x",
+			false},
+		"working memory whose task is done": {asPut("x", schema.TypeWorking, done, nil), schema.PutDiscarded, "x",
+			false},
 	} {
 		v := plan(revision.Put{}, c.record)[0]
 		require.Equal(t, c.status, v.Status, name)
@@ -147,31 +157,57 @@ func TestPlanPutOfAStoredRecord(t *testing.T) {
 		version int
 		id      string
 	}{
-		"the same":                         {plain, asStored(plain, writer, nil), writer, schema.PutUnchanged, 3, "x"},
-		"the same but for the version":     {with(plain, func(r *revision.PutRecord) { r.Put.Version = 1 }), asStored(plain, writer, nil), writer, schema.PutUnchanged, 3, "x"},
-		"the same of another time":         {with(plain, func(r *revision.PutRecord) { r.Put.CreatedAt = patchTime }), asStored(plain, writer, nil), writer, schema.PutUpdated, 3, "x"},
-		"working memory, changed":          {with(plain, text("more")), asStored(plain, writer, nil), writer, schema.PutUpdated, 3, "x"},
-		"working memory, done":             {with(plain, payload(done)), asStored(plain, writer, nil), writer, schema.PutDiscarded, 3, "x"},
-		"working memory, another version":  {with(with(plain, text("more")), func(r *revision.PutRecord) { r.Put.Version = 2 }), asStored(plain, writer, nil), writer, schema.PutVersion, 3, "x"},
-		"working memory with a known text": {with(with(plain, text("more")), func(r *revision.PutRecord) { r.Twin = "w" }), asStored(plain, writer, nil), writer, schema.PutDuplicate, 0, "w"},
-		"working memory with its own text": {with(with(plain, payload(done)), func(r *revision.PutRecord) { r.Twin = "x" }), asStored(plain, writer, nil), writer, schema.PutDiscarded, 3, "x"},
-		"an episode that grew":             {with(log, payload(grown)), asStored(log, writer, nil), writer, schema.PutUpdated, 3, "x"},
-		"an episode that shrank":           {log, asStored(with(log, payload(grown)), writer, nil), writer, schema.PutAppendOnly, 3, "x"},
-		"an episode in other words":        {with(with(log, payload(grown)), text("more")), asStored(log, writer, nil), writer, schema.PutAppendOnly, 3, "x"},
-		"an episode with other tags":       {with(log, func(r *revision.PutRecord) { r.Kept.Tags = []string{"x"} }), asStored(log, writer, nil), writer, schema.PutAppendOnly, 3, "x"},
-		"a fact, changed":                  {with(fact, text("more")), asStored(fact, writer, nil), writer, schema.PutExists, 3, "x"},
-		"a fact without its evidence":      {with(fact, func(r *revision.PutRecord) { r.Put.Payload = []byte(`{"kind":"semantic"}`) }), asStored(with(fact, payload(`{"kind":"semantic","subject":"Ana","predicate":"lives_in","object":"Lisbon","evidence":[{"kind":"human","ref":"operator:bo"}]}`)), writer, nil), writer, schema.PutUnchanged, 3, "x"},
-		"deleted":                          {plain, asStored(plain, writer, func(m *revision.PutStored) { m.Record.DeletedAt, m.Live = &patchTime, false }), writer, schema.PutExists, 3, "x"},
-		"superseded":                       {with(plain, text("more")), asStored(plain, writer, func(m *revision.PutStored) { m.Live = false }), writer, schema.PutExists, 3, "x"},
-		"of another type":                  {plain, asStored(log, writer, nil), writer, schema.PutExists, 3, "x"},
-		"under its external id":            {with(plain, func(r *revision.PutRecord) { r.Stored = "y" }), asStored(with(plain, func(r *revision.PutRecord) { r.Kept.ID = "y" }), writer, nil), writer, schema.PutExists, 3, "y"},
-		"the agent's, read by a user":      {with(plain, text("more")), asStored(plain, writer, nil), user, schema.PutExists, 3, "x"},
-		"another agent's":                  {plain, asStored(plain, other, nil), writer, schema.PutExists, 0, "x"},
+		"the same": {plain, asStored(plain, writer, nil), writer, schema.PutUnchanged, 3, "x"},
+		"the same but for the version": {with(plain, func(r *revision.PutRecord) { r.Put.Version = 1 }),
+			asStored(plain, writer, nil), writer, schema.PutUnchanged, 3, "x"},
+		"the same of another time": {with(plain, func(r *revision.PutRecord) { r.Put.CreatedAt = patchTime }),
+			asStored(plain, writer, nil), writer, schema.PutUpdated, 3, "x"},
+		"working memory, changed": {with(plain, text("more")), asStored(plain, writer, nil), writer,
+			schema.PutUpdated, 3, "x"},
+		"working memory, done": {with(plain, payload(done)), asStored(plain, writer, nil), writer,
+			schema.PutDiscarded, 3, "x"},
+		"working memory, another version": {with(with(plain, text("more")), func(r *revision.PutRecord) {
+			r.Put.Version = 2
+		}), asStored(plain, writer, nil), writer, schema.PutVersion, 3, "x"},
+		"working memory with a known text": {with(with(plain, text("more")), func(r *revision.PutRecord) {
+			r.Twin = "w"
+		}), asStored(plain, writer, nil), writer, schema.PutDuplicate, 0, "w"},
+		"working memory with its own text": {with(with(plain, payload(done)), func(r *revision.PutRecord) {
+			r.Twin = "x"
+		}), asStored(plain, writer, nil), writer, schema.PutDiscarded, 3, "x"},
+		"an episode that grew": {with(log, payload(grown)), asStored(log, writer, nil), writer,
+			schema.PutUpdated, 3, "x"},
+		"an episode that shrank": {log, asStored(with(log, payload(grown)), writer, nil), writer,
+			schema.PutAppendOnly, 3, "x"},
+		"an episode in other words": {with(with(log, payload(grown)), text("more")), asStored(log, writer, nil),
+			writer, schema.PutAppendOnly, 3, "x"},
+		"an episode with other tags": {with(log, func(r *revision.PutRecord) { r.Kept.Tags = []string{"x"} }),
+			asStored(log, writer, nil), writer, schema.PutAppendOnly, 3, "x"},
+		"a fact, changed": {with(fact, text("more")), asStored(fact, writer, nil), writer,
+			schema.PutExists, 3, "x"},
+		"a fact without its evidence": {with(fact, func(r *revision.PutRecord) {
+			r.Put.Payload = []byte(`{"kind":"semantic"}`)
+		}),
+			asStored(with(fact,
+				payload(`{"kind":"semantic","subject":"Ana","predicate":"lives_in","object":"Lisbon","evidence":[{"kind":"human","ref":"operator:bo"}]}`)), writer, nil), writer, schema.PutUnchanged, 3, "x"},
+		"deleted": {plain,
+			asStored(plain, writer, func(m *revision.PutStored) { m.Record.DeletedAt, m.Live = &patchTime, false }),
+			writer, schema.PutExists, 3, "x"},
+		"superseded": {with(plain, text("more")),
+			asStored(plain, writer, func(m *revision.PutStored) { m.Live = false }), writer, schema.PutExists, 3, "x"},
+		"of another type": {plain, asStored(log, writer, nil), writer, schema.PutExists, 3, "x"},
+		"under its external id": {with(plain, func(r *revision.PutRecord) { r.Stored = "y" }),
+			asStored(with(plain, func(r *revision.PutRecord) { r.Kept.ID = "y" }), writer, nil), writer,
+			schema.PutExists, 3, "y"},
+		"the agent's, read by a user": {with(plain, text("more")), asStored(plain, writer, nil), user,
+			schema.PutExists, 3, "x"},
+		"another agent's": {plain, asStored(plain, other, nil), writer, schema.PutExists, 0, "x"},
 	} {
 		if c.record.Stored == "" {
 			c.record.Stored = "x"
 		}
-		v := plan(revision.Put{Principal: c.asker, Stored: map[string]revision.PutStored{c.record.Stored: c.stored}}, c.record)[0]
+		v := plan(revision.Put{Principal: c.asker, Stored: map[string]revision.PutStored{c.record.Stored: c.stored}},
+			c.record)[0]
 		require.Equal(t, c.status, v.Status, name)
 		require.Equal(t, c.version, v.Version, name)
 		require.Equal(t, c.id, v.ID, name)
@@ -238,12 +274,18 @@ func TestPlanPutOfChains(t *testing.T) {
 		records []revision.PutRecord
 		want    []schema.PutStatus
 	}{
-		"a chain":                      {revision.Put{}, []revision.PutRecord{past("x", "", "y"), past("y", "x", "")}, []schema.PutStatus{schema.PutCreated, schema.PutCreated}},
-		"a circle of the request":      {revision.Put{}, []revision.PutRecord{past("x", "y", "y"), past("y", "", "")}, []schema.PutStatus{schema.PutCycle, schema.PutCreated}},
-		"a circle through the stored":  {revision.Put{Older: map[string][]string{"s": {"r"}, "r": {"x"}}}, []revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutCycle}},
-		"what is live":                 {revision.Put{Links: map[string]revision.PutLink{"s": {Version: 4, Live: true}}}, []revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutExists}},
-		"what is no longer live":       {revision.Put{Links: map[string]revision.PutLink{"s": {Version: 4}}}, []revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutCreated}},
-		"a live record of the request": {revision.Put{}, []revision.PutRecord{past("x", "y", ""), past("y", "", "")}, []schema.PutStatus{schema.PutExists, schema.PutCreated}},
+		"a chain": {revision.Put{}, []revision.PutRecord{past("x", "", "y"), past("y", "x", "")},
+			[]schema.PutStatus{schema.PutCreated, schema.PutCreated}},
+		"a circle of the request": {revision.Put{}, []revision.PutRecord{past("x", "y", "y"), past("y", "", "")},
+			[]schema.PutStatus{schema.PutCycle, schema.PutCreated}},
+		"a circle through the stored": {revision.Put{Older: map[string][]string{"s": {"r"}, "r": {"x"}}},
+			[]revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutCycle}},
+		"what is live": {revision.Put{Links: map[string]revision.PutLink{"s": {Version: 4,
+			Live: true}}}, []revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutExists}},
+		"what is no longer live": {revision.Put{Links: map[string]revision.PutLink{"s": {Version: 4}}},
+			[]revision.PutRecord{past("x", "s", "")}, []schema.PutStatus{schema.PutCreated}},
+		"a live record of the request": {revision.Put{}, []revision.PutRecord{past("x", "y", ""), past("y", "", "")},
+			[]schema.PutStatus{schema.PutExists, schema.PutCreated}},
 	} {
 		for i, v := range plan(c.put, c.records...) {
 			require.Equal(t, c.want[i], v.Status, "%s: %d", name, i)
@@ -298,7 +340,8 @@ func TestPlanPutInModesThatDoNotWrite(t *testing.T) {
 // Every record that is not written leaves a note, but for the one whose obstacle its writer may not see.
 func TestPutNotes(t *testing.T) {
 	t.Parallel()
-	for _, status := range []schema.PutStatus{schema.PutUnchanged, schema.PutDuplicate, schema.PutConflict, schema.PutExists,
+	for _, status := range []schema.PutStatus{schema.PutUnchanged, schema.PutDuplicate, schema.PutConflict,
+		schema.PutExists,
 		schema.PutAppendOnly, schema.PutVersion, schema.PutBadRef, schema.PutNoEvidence, schema.PutCycle} {
 		require.NotEmpty(t, (&revision.PutVerdict{Status: status}).Note(), status)
 	}
@@ -320,7 +363,8 @@ func TestPlanPutOfAnyRequest(t *testing.T) {
 				for _, target := range rapid.SliceOfN(rapid.SampledFrom(ids), 0, 3).Draw(t, "targets") {
 					if target != id {
 						r.Kept.Relations = append(r.Kept.Relations, schema.Relation{TargetID: target,
-							Predicate: rapid.SampledFrom([]string{revision.RelationSupersedes, revision.RelationDerivedFrom, "other"}).Draw(t, "predicate")})
+							Predicate: rapid.SampledFrom([]string{revision.RelationSupersedes,
+								revision.RelationDerivedFrom, "other"}).Draw(t, "predicate")})
 					}
 				}
 				r.Kept.SourceTrust = rapid.Float64Range(0, 1).Draw(t, "trust")
@@ -356,7 +400,8 @@ func TestSameRef(t *testing.T) {
 	at := patchTime.Add(123 * time.Nanosecond)
 	stored := patchTime
 	ref := schema.Ref{Kind: "event", Ref: "e", Timestamp: &at}
-	require.True(t, revision.SameRef(ref, schema.Ref{Kind: "event", Ref: "e", Timestamp: &stored}), "as precise as stored")
+	require.True(t, revision.SameRef(ref, schema.Ref{Kind: "event", Ref: "e", Timestamp: &stored}),
+		"as precise as stored")
 	require.False(t, revision.SameRef(ref, schema.Ref{Kind: "event", Ref: "e"}))
 	require.False(t, revision.SameRef(ref, schema.Ref{Kind: "event", Ref: "f", Timestamp: &at}))
 }

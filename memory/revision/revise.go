@@ -302,7 +302,8 @@ func (r *Revision) fork(plan *RevisionPlan) (schema.ReviseStatus, string) {
 	switch record.Type {
 	case schema.TypeCompetence, schema.TypePlanGraph:
 		if r.TargetConditions != nil {
-			return schema.ReviseWrongType, "target_conditions are for semantic memories: a procedure says itself when it applies"
+			return schema.ReviseWrongType,
+				"target_conditions are for semantic memories: a procedure says itself when it applies"
 		}
 		plan.Steps = []Step{{Status: target.Status}}
 		return "", ""

@@ -22,14 +22,22 @@ func TestPlanLeavesAContestOpen(t *testing.T) {
 		holders []revision.Standing
 		want    []string
 	}{
-		"beside both":                     {schema.ReviseSupersede, []revision.Standing{held("x")}, nil, []revision.Standing{a, b}, []string{"a", "b"}},
-		"instead of one":                  {schema.ReviseSupersede, []revision.Standing{a}, nil, []revision.Standing{a, b}, []string{"b"}},
-		"instead of both":                 {schema.ReviseSupersede, []revision.Standing{a, b}, nil, []revision.Standing{a, b}, nil},
-		"one instead of the other":        {schema.ReviseSupersede, []revision.Standing{a}, &exists, []revision.Standing{a, b}, nil},
-		"one instead of another of three": {schema.ReviseSupersede, []revision.Standing{a}, &exists, []revision.Standing{a, b, c}, []string{"c"}},
-		"resolved for two of three":       {schema.ReviseResolve, []revision.Standing{a, b}, nil, []revision.Standing{a, b, c}, []string{"c"}},
-		"contested further":               {schema.ReviseContest, []revision.Standing{a}, nil, []revision.Standing{a, b}, nil},
-		"retracted":                       {schema.ReviseRetract, []revision.Standing{a}, nil, []revision.Standing{a, b}, nil},
+		"beside both": {schema.ReviseSupersede, []revision.Standing{held("x")}, nil,
+			[]revision.Standing{a, b}, []string{"a", "b"}},
+		"instead of one": {schema.ReviseSupersede, []revision.Standing{a}, nil,
+			[]revision.Standing{a, b}, []string{"b"}},
+		"instead of both": {schema.ReviseSupersede, []revision.Standing{a, b}, nil,
+			[]revision.Standing{a, b}, nil},
+		"one instead of the other": {schema.ReviseSupersede, []revision.Standing{a}, &exists,
+			[]revision.Standing{a, b}, nil},
+		"one instead of another of three": {schema.ReviseSupersede, []revision.Standing{a}, &exists,
+			[]revision.Standing{a, b, c}, []string{"c"}},
+		"resolved for two of three": {schema.ReviseResolve, []revision.Standing{a, b}, nil,
+			[]revision.Standing{a, b, c}, []string{"c"}},
+		"contested further": {schema.ReviseContest, []revision.Standing{a}, nil,
+			[]revision.Standing{a, b}, nil},
+		"retracted": {schema.ReviseRetract, []revision.Standing{a}, nil,
+			[]revision.Standing{a, b}, nil},
 	} {
 		r := revisionOf(x.action, x.targets...)
 		r.Holders = x.holders

@@ -18,7 +18,8 @@ import (
 func held(id string, change ...func(*revision.Standing)) revision.Standing {
 	s := revision.Standing{ID: id, Found: true, Version: 3, IfVersion: 3, Type: schema.TypeSemantic,
 		Status: schema.StatusActive, Live: true,
-		Sensitivity: schema.SensitivityLow, SourceTrust: 0.8, Confidence: 0.9, Content: "Ana lives in Lisbon.", ClaimKey: "ana lives_in", Sources: 1,
+		Sensitivity: schema.SensitivityLow, SourceTrust: 0.8, Confidence: 0.9, Content: "Ana lives in Lisbon.",
+		ClaimKey: "ana lives_in", Sources: 1,
 		Claim: memory.Claim{Subject: "Ana", Predicate: "lives_in", Object: "Lisbon", Functional: true}}
 	for _, fn := range change {
 		fn(&s)
@@ -51,7 +52,8 @@ func ofType(t schema.MemoryType) func(*revision.Standing) {
 	return func(s *revision.Standing) { s.Type, s.ClaimKey = t, "" }
 }
 
-var everyAction = []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFork, schema.ReviseRetract, schema.ReviseMerge,
+var everyAction = []schema.ReviseAction{schema.ReviseSupersede, schema.ReviseFork, schema.ReviseRetract,
+	schema.ReviseMerge,
 	schema.ReviseContest, schema.ReviseResolve, schema.ReviseReconcile}
 
 // revisionOf is a revision that is carried out when the targets allow it.
@@ -63,7 +65,8 @@ func revisionOf(action schema.ReviseAction, targets ...revision.Standing) revisi
 		r.Winner = targets[0].ID
 	case schema.ReviseFork:
 		r.Record = brought(on(memorytest.When(`{"season":"summer"}`)))
-		r.TargetConditions = &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"season":"winter"}`)}
+		r.TargetConditions = &schema.Validity{Mode: schema.ValidConditional,
+			Conditions: json.RawMessage(`{"season":"winter"}`)}
 	default:
 		r.Record = brought()
 	}
@@ -81,7 +84,8 @@ func TestPlanOfEachState(t *testing.T) {
 		}
 		return out
 	}
-	but := func(m map[schema.ReviseAction]schema.ReviseStatus, status schema.ReviseStatus, actions ...schema.ReviseAction) map[schema.ReviseAction]schema.ReviseStatus {
+	but := func(m map[schema.ReviseAction]schema.ReviseStatus, status schema.ReviseStatus,
+		actions ...schema.ReviseAction) map[schema.ReviseAction]schema.ReviseStatus {
 		for _, a := range actions {
 			m[a] = status
 		}
@@ -91,15 +95,19 @@ func TestPlanOfEachState(t *testing.T) {
 		change []func(*revision.Standing)
 		want   map[schema.ReviseAction]schema.ReviseStatus
 	}{
-		"active":           {nil, but(all(schema.ReviseApplied), schema.ReviseNotContested, schema.ReviseResolve)},
-		"contested":        {[]func(*revision.Standing){as(schema.StatusContested)}, but(all(schema.ReviseApplied), schema.ReviseOverlap, schema.ReviseFork)},
-		"superseded":       {[]func(*revision.Standing){as(schema.StatusSuperseded)}, all(schema.ReviseNotLive)},
-		"retracted":        {[]func(*revision.Standing){as(schema.StatusRetracted)}, all(schema.ReviseNotLive)},
-		"deleted":          {[]func(*revision.Standing){gone}, all(schema.ReviseNotLive)},
-		"unseen":           {[]func(*revision.Standing){func(s *revision.Standing) { s.Found = false }}, all(schema.ReviseNotFound)},
-		"changed":          {[]func(*revision.Standing){func(s *revision.Standing) { s.Version = 4 }}, all(schema.ReviseVersionConflict)},
-		"changed and gone": {[]func(*revision.Standing){gone, func(s *revision.Standing) { s.Version = 4 }}, all(schema.ReviseVersionConflict)},
-		"an episode":       {[]func(*revision.Standing){ofType(schema.TypeEpisodic)}, all(schema.ReviseEpisodic)},
+		"active": {nil, but(all(schema.ReviseApplied), schema.ReviseNotContested, schema.ReviseResolve)},
+		"contested": {[]func(*revision.Standing){as(schema.StatusContested)},
+			but(all(schema.ReviseApplied), schema.ReviseOverlap, schema.ReviseFork)},
+		"superseded": {[]func(*revision.Standing){as(schema.StatusSuperseded)}, all(schema.ReviseNotLive)},
+		"retracted":  {[]func(*revision.Standing){as(schema.StatusRetracted)}, all(schema.ReviseNotLive)},
+		"deleted":    {[]func(*revision.Standing){gone}, all(schema.ReviseNotLive)},
+		"unseen": {[]func(*revision.Standing){func(s *revision.Standing) { s.Found = false }},
+			all(schema.ReviseNotFound)},
+		"changed": {[]func(*revision.Standing){func(s *revision.Standing) { s.Version = 4 }},
+			all(schema.ReviseVersionConflict)},
+		"changed and gone": {[]func(*revision.Standing){gone, func(s *revision.Standing) { s.Version = 4 }},
+			all(schema.ReviseVersionConflict)},
+		"an episode": {[]func(*revision.Standing){ofType(schema.TypeEpisodic)}, all(schema.ReviseEpisodic)},
 		"pinned": {[]func(*revision.Standing){func(s *revision.Standing) { s.Pinned = true }},
 			but(but(all(schema.ReviseApplied), schema.RevisePinned, schema.ReviseReconcile), schema.ReviseNotContested,
 				schema.ReviseResolve)},
@@ -163,21 +171,26 @@ func TestPlanOfEachType(t *testing.T) {
 
 func TestPlanSupersede(t *testing.T) {
 	t.Parallel()
-	secret := held("b", func(s *revision.Standing) { s.Sensitivity, s.Pinned, s.SourceTrust = schema.SensitivityHigh, true, 0.1 })
+	secret := held("b", func(s *revision.Standing) {
+		s.Sensitivity, s.Pinned, s.SourceTrust = schema.SensitivityHigh, true, 0.1
+	})
 	r := revisionOf(schema.ReviseSupersede, held("a"), secret)
 	r.Evidence = []revision.EvidenceMemory{{ID: "e", SourceTrust: 0.5, Sensitivity: schema.SensitivityMedium}}
 	plan := revision.Plan(r)
 	require.Equal(t, schema.ReviseApplied, plan.Status)
 	superseded := revision.Step{Status: schema.StatusSuperseded, Successor: "new"}
 	require.Equal(t, []revision.Step{superseded, superseded}, plan.Steps)
-	require.Equal(t, &revision.RecordPlan{Status: schema.StatusActive, Sensitivity: schema.SensitivityHigh, SourceTrust: 0.5, Confidence: 0.9,
+	require.Equal(t, &revision.RecordPlan{Status: schema.StatusActive, Sensitivity: schema.SensitivityHigh,
+		SourceTrust: 0.5, Confidence: 0.9,
 		Pinned: true, Supersedes: "a"}, plan.Record, "it rests on its evidence, not on what it replaces")
-	require.Equal(t, []revision.PlannedRelation{{"new", "supersedes", "a"}, {"new", "supersedes", "b"}, {"e", "supports", "new"}}, plan.Relations)
+	require.Equal(t, []revision.PlannedRelation{{"new", "supersedes", "a"}, {"new", "supersedes", "b"},
+		{"e", "supports", "new"}}, plan.Relations)
 }
 
 func TestPlanMerge(t *testing.T) {
 	t.Parallel()
-	r := revisionOf(schema.ReviseMerge, held("a"), held("b", func(s *revision.Standing) { s.SourceTrust, s.Confidence = 0.3, 0.95 }))
+	r := revisionOf(schema.ReviseMerge, held("a"),
+		held("b", func(s *revision.Standing) { s.SourceTrust, s.Confidence = 0.3, 0.95 }))
 	r.Record.SourceTrust, r.Record.Confidence = 1, 0
 	plan := revision.Plan(r)
 	require.Equal(t, schema.AuditMerge, plan.Audit)
@@ -195,7 +208,8 @@ func TestPlanContestAndResolve(t *testing.T) {
 	plan := revision.Plan(revisionOf(schema.ReviseContest, held("a")))
 	require.Equal(t, []revision.Step{{Status: schema.StatusContested}}, plan.Steps)
 	require.Equal(t, schema.StatusContested, plan.Record.Status)
-	require.Equal(t, []revision.PlannedRelation{{"new", "contradicts", "a"}, {"a", "contradicts", "new"}}, plan.Relations)
+	require.Equal(t, []revision.PlannedRelation{{"new", "contradicts", "a"}, {"a", "contradicts", "new"}},
+		plan.Relations)
 
 	r := revisionOf(schema.ReviseResolve, held("a", as(schema.StatusContested)), held("b", as(schema.StatusContested)))
 	r.Winner = "b"
@@ -237,11 +251,14 @@ func TestPlanFork(t *testing.T) {
 	require.Equal(t, schema.ReviseApplied, plan.Status)
 	require.Equal(t, &backend, plan.Narrowed)
 	require.Equal(t, []revision.Step{{Status: schema.StatusSuperseded, Successor: "narrowed"}}, plan.Steps)
-	require.Equal(t, []revision.PlannedRelation{{"new", "derived_from", "a"}, {"narrowed", "supersedes", "a"}, {"narrowed", "derived_from", "a"}}, plan.Relations)
+	require.Equal(t, []revision.PlannedRelation{{"new", "derived_from", "a"}, {"narrowed", "supersedes", "a"},
+		{"narrowed", "derived_from", "a"}}, plan.Relations)
 
 	either := memorytest.When(`{"project":["backend","data_science"]}`)
 	require.Equal(t, schema.ReviseOverlap, fork(memorytest.Global(), data, &either).Status, "what is left overlaps")
-	require.Equal(t, schema.ReviseOverlap, fork(backend, data, &schema.Validity{Mode: schema.ValidConditional, Conditions: json.RawMessage(`{"project":"web"}`)}).Status,
+	require.Equal(t, schema.ReviseOverlap,
+		fork(backend, data, &schema.Validity{Mode: schema.ValidConditional,
+			Conditions: json.RawMessage(`{"project":"web"}`)}).Status,
 		"what is left was never the target's")
 	require.Nil(t, fork(backend, data, &backend).Narrowed, "there is nothing to narrow")
 }
@@ -312,34 +329,48 @@ func TestChooseRevision(t *testing.T) {
 		left    *schema.Validity
 		want    schema.ReviseAction
 	}{
-		"replace, as much evidence":          {held("a"), brought(), nil, schema.ReviseSupersede},
-		"replace, more evidence":             {held("a", weak), brought(), nil, schema.ReviseSupersede},
-		"replace, less evidence":             {held("a"), brought(weak), nil, schema.ReviseContest},
-		"replace, by a special case":         {held("a"), brought(on(summer)), nil, schema.ReviseContest},
-		"replace, of a special case":         {held("a", on(summer)), brought(), nil, schema.ReviseSupersede},
-		"replace, on the same ground":        {held("a", on(summer)), brought(on(summer)), nil, schema.ReviseSupersede},
-		"replace, on disjoint grounds":       {held("a", on(summer)), brought(on(winter)), nil, schema.ReviseFork},
-		"fork, on disjoint grounds":          {held("a", on(summer), policy(schema.PolicyFork)), brought(on(winter)), nil, schema.ReviseFork},
-		"fork, on the same ground":           {held("a", on(summer), policy(schema.PolicyFork)), brought(on(summer)), nil, schema.ReviseContest},
-		"fork, of a global fact":             {held("a", policy(schema.PolicyFork)), brought(on(summer)), nil, schema.ReviseContest},
-		"fork, of one that can be narrowed":  {held("a", policy(schema.PolicyFork)), brought(on(summer)), &winter, schema.ReviseFork},
-		"fork, of one narrowed to the same":  {held("a", policy(schema.PolicyFork)), brought(on(summer)), &summer, schema.ReviseContest},
-		"contest":                            {held("a", policy(schema.PolicyContest)), brought(), nil, schema.ReviseContest},
-		"contest, however much evidence":     {held("a", weak, policy(schema.PolicyContest)), brought(), nil, schema.ReviseContest},
-		"both say the same":                  {held("a"), brought(says("Lisbon is where Ana lives.", "Lisbon")), nil, ""},
-		"one of several objects":             {held("a", many), brought(many), nil, ""},
-		"several objects, but contradictory": {held("a", many), brought(many, says("Ana never lives in Lisbon.", "nowhere")), nil, schema.ReviseSupersede},
-		"other subjects":                     {held("a"), brought(func(s *revision.Standing) { s.Claim.Subject, s.Content = "Bob", "Bob works hard." }), nil, ""},
+		"replace, as much evidence":    {held("a"), brought(), nil, schema.ReviseSupersede},
+		"replace, more evidence":       {held("a", weak), brought(), nil, schema.ReviseSupersede},
+		"replace, less evidence":       {held("a"), brought(weak), nil, schema.ReviseContest},
+		"replace, by a special case":   {held("a"), brought(on(summer)), nil, schema.ReviseContest},
+		"replace, of a special case":   {held("a", on(summer)), brought(), nil, schema.ReviseSupersede},
+		"replace, on the same ground":  {held("a", on(summer)), brought(on(summer)), nil, schema.ReviseSupersede},
+		"replace, on disjoint grounds": {held("a", on(summer)), brought(on(winter)), nil, schema.ReviseFork},
+		"fork, on disjoint grounds": {held("a", on(summer), policy(schema.PolicyFork)), brought(on(winter)),
+			nil, schema.ReviseFork},
+		"fork, on the same ground": {held("a", on(summer), policy(schema.PolicyFork)), brought(on(summer)),
+			nil, schema.ReviseContest},
+		"fork, of a global fact": {held("a", policy(schema.PolicyFork)), brought(on(summer)), nil,
+			schema.ReviseContest},
+		"fork, of one that can be narrowed": {held("a", policy(schema.PolicyFork)), brought(on(summer)), &winter,
+			schema.ReviseFork},
+		"fork, of one narrowed to the same": {held("a", policy(schema.PolicyFork)), brought(on(summer)), &summer,
+			schema.ReviseContest},
+		"contest": {held("a", policy(schema.PolicyContest)), brought(), nil,
+			schema.ReviseContest},
+		"contest, however much evidence": {held("a", weak, policy(schema.PolicyContest)), brought(), nil,
+			schema.ReviseContest},
+		"both say the same": {held("a"), brought(says("Lisbon is where Ana lives.", "Lisbon")), nil,
+			""},
+		"one of several objects": {held("a", many), brought(many), nil, ""},
+		"several objects, but contradictory": {held("a", many),
+			brought(many, says("Ana never lives in Lisbon.", "nowhere")), nil, schema.ReviseSupersede},
+		"other subjects": {held("a"),
+			brought(func(s *revision.Standing) { s.Claim.Subject, s.Content = "Bob", "Bob works hard." }), nil, ""},
 		"other subjects, contradictory words": {held("a", says("The cache is enabled by default.", "x")),
-			brought(says("The cache is disabled by default.", "y"), func(s *revision.Standing) { s.Claim.Subject = "it" }), nil, schema.ReviseSupersede},
-		"the subject in another case": {held("a"), brought(func(s *revision.Standing) { s.Claim.Subject = "ANA" }), nil, schema.ReviseSupersede},
+			brought(says("The cache is disabled by default.", "y"), func(s *revision.Standing) {
+				s.Claim.Subject = "it"
+			}), nil, schema.ReviseSupersede},
+		"the subject in another case": {held("a"), brought(func(s *revision.Standing) { s.Claim.Subject = "ANA" }), nil,
+			schema.ReviseSupersede},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			action, why := revision.Choose(c.held, *c.brought, c.left)
 			require.Equal(t, c.want, action, why)
 			require.NotEmpty(t, why)
-			plan := revision.Plan(revision.Revision{Action: schema.ReviseReconcile, Targets: []revision.Standing{c.held}, Record: c.brought,
+			plan := revision.Plan(revision.Revision{Action: schema.ReviseReconcile,
+				Targets: []revision.Standing{c.held}, Record: c.brought,
 				TargetConditions: c.left, Narrowed: "narrowed"})
 			if action == "" {
 				require.Equal(t, schema.ReviseNoConflict, plan.Status)
@@ -385,12 +416,14 @@ func TestPlanProperties(t *testing.T) {
 		}
 		var targets []revision.Standing
 		for i := range n {
-			targets = append(targets, held(string(rune('a'+i)), on(memorytest.Validity().Draw(t, "validity")), func(s *revision.Standing) {
-				s.Status = rapid.SampledFrom([]schema.Status{schema.StatusActive, schema.StatusContested}).Draw(t, "status")
-				s.Sensitivity = rapid.SampledFrom(sensitivities).Draw(t, "sensitivity")
-				s.SourceTrust = rapid.Float64Range(0, 1).Draw(t, "trust")
-				s.Pinned = rapid.Bool().Draw(t, "pinned")
-			}))
+			targets = append(targets, held(string(rune('a'+i)), on(memorytest.Validity().Draw(t, "validity")),
+				func(s *revision.Standing) {
+					s.Status = rapid.SampledFrom([]schema.Status{schema.StatusActive,
+						schema.StatusContested}).Draw(t, "status")
+					s.Sensitivity = rapid.SampledFrom(sensitivities).Draw(t, "sensitivity")
+					s.SourceTrust = rapid.Float64Range(0, 1).Draw(t, "trust")
+					s.Pinned = rapid.Bool().Draw(t, "pinned")
+				}))
 		}
 		r := revisionOf(action, targets...)
 		if r.Record != nil {
@@ -429,7 +462,8 @@ func TestPlanProperties(t *testing.T) {
 				after["new"] = r.Record.Validity
 			}
 			for _, target := range targets {
-				require.Contains(t, plan.Record.Sensitivity.AtMost(), target.Sensitivity, "as sensitive as the most sensitive")
+				require.Contains(t, plan.Record.Sensitivity.AtMost(), target.Sensitivity,
+					"as sensitive as the most sensitive")
 				if plan.Action == schema.ReviseMerge || plan.Action == schema.ReviseFork {
 					require.LessOrEqual(t, plan.Record.SourceTrust, target.SourceTrust)
 				}

@@ -192,7 +192,8 @@ func FindValue(text, value string) []occurrence {
 			occurrence{
 				at[0],
 				at[1],
-				joins(ahead) && wordRune(further) || joins(behind) && (wordRune(beyond) || strings.ContainsRune("+#", behind)),
+				joins(ahead) && wordRune(further) || joins(behind) && (wordRune(beyond) || strings.ContainsRune("+#",
+					behind)),
 			},
 		)
 	}

@@ -15,7 +15,8 @@ import (
 
 // tripleOf is a semantic record with a triple whose object is JSON.
 func tripleOf(content, subject, predicate, object string) schema.MemoryRecord {
-	payload, err := json.Marshal(schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: subject, Predicate: predicate, Object: json.RawMessage(object),
+	payload, err := json.Marshal(schema.SemanticPayload{Kind: schema.TypeSemantic, Subject: subject,
+		Predicate: predicate, Object: json.RawMessage(object),
 		Validity: schema.Validity{Mode: schema.ValidGlobal}})
 	if err != nil {
 		panic(err)
@@ -47,39 +48,64 @@ func TestRewrittenRecord(t *testing.T) {
 		text, object   string // of the record afterwards
 		problem        string
 	}{
-		"a value within a sentence": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`), tripleOf("", "maya", "lives_in", `"Oslo"`), "",
+		"a value within a sentence": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
+			tripleOf("", "maya", "lives_in", `"Oslo"`), "",
 			"Maya lives in Oslo and works at Acme.", `"Oslo"`, ""},
-		"in another case": {tripleOf("Maya lives in lyon and works at Acme.", "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "",
+		"in another case": {tripleOf("Maya lives in lyon and works at Acme.", "Maya", "lives_in", `"Lyon"`),
+			tripleOf("", "Maya", "lives_in", `"Oslo"`), "",
 			"Maya lives in Oslo and works at Acme.", `"Oslo"`, ""},
-		"a number": {tripleOf("Ben is 41 and lives in Rome.", "Ben", "age", `41`), tripleOf("", "Ben", "age", `42`), "", "Ben is 42 and lives in Rome.", `42`, ""},
-		"a sentence that says no more than its triple": {tripleOf("Maya lives in Lyon.", "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", `"Oslo"`, ""},
-		"the same value on another ground":             {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "lives_in", `"Lyon"`), "", lyon, `"Lyon"`, ""},
-		"a value that is not there":                    {tripleOf("Maya has left Paris for good.", "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "", "does not occur"},
-		"a value that is there twice": {tripleOf("Maya lives in Lyon, and Lyon is nice.", "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "",
+		"a number": {tripleOf("Ben is 41 and lives in Rome.", "Ben", "age", `41`), tripleOf("", "Ben", "age", `42`), "",
+			"Ben is 42 and lives in Rome.", `42`, ""},
+		"a sentence that says no more than its triple": {tripleOf("Maya lives in Lyon.", "Maya", "lives_in", `"Lyon"`),
+			tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", `"Oslo"`, ""},
+		"the same value on another ground": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
+			tripleOf("", "Maya", "lives_in", `"Lyon"`), "", lyon, `"Lyon"`, ""},
+		"a value that is not there": {tripleOf("Maya has left Paris for good.", "Maya", "lives_in",
+			`"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "", "does not occur"},
+		"a value that is there twice": {tripleOf("Maya lives in Lyon, and Lyon is nice.", "Maya", "lives_in", `"Lyon"`),
+			tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "",
 			"more than once"},
-		"a value that is part of a name": {tripleOf("Maya lives near Lyon-Perrache station.", "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "", "longer word"},
-		"a value that is part of a word": {tripleOf("Maya lives in Lyonnais country.", "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "", "does not occur"},
-		"the value is named": {tripleOf("Maya lives in Lyon, in the old town of Lyon.", "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "Lyon, in the old town of Lyon",
+		"a value that is part of a name": {tripleOf("Maya lives near Lyon-Perrache station.", "Maya", "lives_in",
+			`"Lyon"`), tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "", "longer word"},
+		"a value that is part of a word": {tripleOf("Maya lives in Lyonnais country.", "Maya", "lives_in", `"Lyon"`),
+			tripleOf("", "Maya", "lives_in", `"Oslo"`), "", "", "", "does not occur"},
+		"the value is named": {tripleOf("Maya lives in Lyon, in the old town of Lyon.", "Maya", "lives_in", `"Lyon"`),
+			tripleOf("", "Maya", "lives_in", `"Oslo"`), "Lyon, in the old town of Lyon",
 			"Maya lives in Oslo.", `"Oslo"`, ""},
-		"a structure": {tripleOf("Maya lives in Lyon, we think.", "Maya", "lives_in", `{"city": "Lyon"}`), tripleOf("", "Maya", "lives_in", `{"city": "Oslo"}`), "", "", "", "not text"},
+		"a structure": {tripleOf("Maya lives in Lyon, we think.", "Maya", "lives_in", `{"city": "Lyon"}`),
+			tripleOf("", "Maya", "lives_in", `{"city": "Oslo"}`), "", "", "", "not text"},
 
-		"a text of its own":      {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`), tripleOf("Oslo it is.", "Maya", "lives_in", `"Oslo"`), "", "Oslo it is.", `"Oslo"`, ""},
-		"another predicate":      {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`), tripleOf("", "Maya", "works_in", `"Oslo"`), "", "", `"Oslo"`, ""},
-		"text, and what to find": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`), tripleOf("Oslo it is.", "Maya", "lives_in", `"Oslo"`), "Lyon", "", "", "subject and predicate"},
+		"a text of its own": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
+			tripleOf("Oslo it is.", "Maya", "lives_in", `"Oslo"`), "", "Oslo it is.", `"Oslo"`, ""},
+		"another predicate": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
+			tripleOf("", "Maya", "works_in", `"Oslo"`), "", "", `"Oslo"`, ""},
+		"text, and what to find": {tripleOf(lyon, "Maya", "lives_in", `"Lyon"`),
+			tripleOf("Oslo it is.", "Maya", "lives_in", `"Oslo"`), "Lyon", "", "", "subject and predicate"},
 
 		// The employer is not lost.
-		"one value for a sentence":          {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "", "", "", "without a value of its own"},
-		"a value that somebody else states": {sentenceOf(lyon), tripleOf("", "Ben", "states", `"Oslo"`), "", "", "", "without a value of its own"},
-		"a number for a sentence":           {sentenceOf(lyon), tripleOf("", "Maya", "states", `7`), "", "", "", "without a value of its own"},
-		"a value within a statement":        {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "Lyon", "Maya lives in Oslo and works at Acme.", `"Maya lives in Oslo and works at Acme."`, ""},
-		"not in the statement":              {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "Paris", "", "", "does not occur"},
-		"twice in the statement":            {sentenceOf("Lyon or Lyon"), tripleOf("", "Maya", "states", `"Oslo"`), "Lyon", "", "", "more than once"},
-		"a sentence for a sentence":         {sentenceOf(lyon), sentenceOf("Maya has moved to Oslo."), "", "Maya has moved to Oslo.", `"Maya has moved to Oslo."`, ""},
-		"a sentence without its text":       {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Maya has moved to Oslo."`), "", "", `"Maya has moved to Oslo."`, ""},
-		"a short one for a short one":       {sentenceOf("Maya sings"), tripleOf("", "Maya", "states", `"Maya dances"`), "", "", `"Maya dances"`, ""},
-		"a procedure": {schema.MemoryRecord{Type: schema.TypeCompetence, Content: "x"}, schema.MemoryRecord{Type: schema.TypeCompetence, Payload: json.RawMessage(`{"object": 1}`)}, "",
+		"one value for a sentence": {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "", "", "",
+			"without a value of its own"},
+		"a value that somebody else states": {sentenceOf(lyon), tripleOf("", "Ben", "states", `"Oslo"`), "", "", "",
+			"without a value of its own"},
+		"a number for a sentence": {sentenceOf(lyon), tripleOf("", "Maya", "states", `7`), "", "", "",
+			"without a value of its own"},
+		"a value within a statement": {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "Lyon",
+			"Maya lives in Oslo and works at Acme.", `"Maya lives in Oslo and works at Acme."`, ""},
+		"not in the statement": {sentenceOf(lyon), tripleOf("", "Maya", "states", `"Oslo"`), "Paris", "",
+			"", "does not occur"},
+		"twice in the statement": {sentenceOf("Lyon or Lyon"), tripleOf("", "Maya", "states", `"Oslo"`),
+			"Lyon", "", "", "more than once"},
+		"a sentence for a sentence": {sentenceOf(lyon), sentenceOf("Maya has moved to Oslo."), "",
+			"Maya has moved to Oslo.", `"Maya has moved to Oslo."`, ""},
+		"a sentence without its text": {sentenceOf(lyon),
+			tripleOf("", "Maya", "states", `"Maya has moved to Oslo."`), "", "", `"Maya has moved to Oslo."`, ""},
+		"a short one for a short one": {sentenceOf("Maya sings"), tripleOf("", "Maya", "states", `"Maya dances"`),
+			"", "", `"Maya dances"`, ""},
+		"a procedure": {schema.MemoryRecord{Type: schema.TypeCompetence, Content: "x"},
+			schema.MemoryRecord{Type: schema.TypeCompetence, Payload: json.RawMessage(`{"object": 1}`)}, "",
 			"", "1", ""},
-		"a value within a procedure": {schema.MemoryRecord{Type: schema.TypeCompetence, Content: "x"}, schema.MemoryRecord{Type: schema.TypeCompetence, Payload: json.RawMessage(`{}`)}, "x",
+		"a value within a procedure": {schema.MemoryRecord{Type: schema.TypeCompetence, Content: "x"},
+			schema.MemoryRecord{Type: schema.TypeCompetence, Payload: json.RawMessage(`{}`)}, "x",
 			"", "", "semantic"},
 	} {
 		got, err := revision.RewrittenRecord(c.record, c.target, c.replace)
@@ -126,7 +152,8 @@ func TestReplaceValue(t *testing.T) {
 func TestReplaceValueKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.SampledFrom([]string{"Maya", "lives", "in", "Lyon", "and", "works", "Oslo", "c++", "v1.2"}), 1, 8).Draw(t, "words")
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{"Maya", "lives", "in", "Lyon", "and", "works", "Oslo", "c++",
+			"v1.2"}), 1, 8).Draw(t, "words")
 		old := rapid.SampledFrom(words).Draw(t, "old")
 		sentence := strings.Join(words, " ")
 		got, err := revision.ReplaceValue(sentence, old, "Zürich")

@@ -12,7 +12,8 @@ import (
 func (s *scanned) email() bool {
 	return each(s.text, "@", func(start, end int) (int, bool) {
 		local := start
-		for local > 0 && start-local < 64 && (isAlnum(s.text[local-1]) || strings.IndexByte("._%+-", s.text[local-1]) >= 0) {
+		for local > 0 && start-local < 64 && (isAlnum(s.text[local-1]) || strings.IndexByte("._%+-",
+			s.text[local-1]) >= 0) {
 			local--
 		}
 		stop := span(s.text, end, 253, func(b byte) bool { return isAlnum(b) || b == '.' || b == '-' })
@@ -71,7 +72,8 @@ func (s *scanned) phone() bool {
 			first := run.groups[0]
 			country := i == 1 && s.text[first.start:first.end] == "1"
 			before := at(s.text, first.start-1)
-			if ok && isNorthAmerican(n) && (i == 0 || country) && run.groups[i+2].after == 0 && before != '-' && before != '+' &&
+			if ok && isNorthAmerican(n) && (i == 0 || country) && run.groups[i+2].after == 0 && before != '-' &&
+				before != '+' &&
 				at(s.text, run.end) != '-' {
 				return true
 			}
@@ -79,7 +81,8 @@ func (s *scanned) phone() bool {
 		if first := run.groups[0]; total >= 7 && total <= 13 && len(run.groups) <= 6 && s.announcedPhone(first.start) {
 			return true
 		}
-		if first := run.groups[0]; first.len() == 3 && at(s.text, first.start-1) == '(' && at(s.text, first.end) == ')' {
+		if first := run.groups[0]; first.len() == 3 && at(s.text, first.start-1) == '(' && at(s.text,
+			first.end) == ')' {
 			rest := span(s.text, first.end+1, 1, isBlank)
 			local := s.text[rest:min(len(s.text), rest+8)]
 			if len(local) == 8 && onlyDigits(local[:3]) && strings.IndexByte("- .", local[3]) >= 0 &&

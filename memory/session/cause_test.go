@@ -18,13 +18,16 @@ func TestTimelineKeepsTheCauseOfAFailure(t *testing.T) {
 	for name, c := range map[string]struct{ printed, cause string }{
 		"go": {"# example.com/app/cmd\ncmd/main.go:5:2: \"os\" imported and not used",
 			`cmd/main.go:5:2: "os" imported and not used`},
-		"make": {"cc -c -o a.o a.c\nMakefile:4: *** missing separator.  Stop.", "Makefile:4: *** missing separator. Stop."},
-		"python": {"Traceback (most recent call last):\n  File \"/src/a.py\", line 1, in <module>\n    import billing\n" +
+		"make": {"cc -c -o a.o a.c\nMakefile:4: *** missing separator.  Stop.",
+			"Makefile:4: *** missing separator. Stop."},
+		"python": {"Traceback (most recent call last):\n  File \"/src/a.py\", line 1, in <module>\n    " +
+			"import billing\n" +
 			"ModuleNotFoundError: No module named 'billing'", "ModuleNotFoundError: No module named 'billing'"},
 		"one line": {"no", "no"},
 	} {
 		s := new(story).call("1", "sh", `{"cmd":"build"}`).failed("1", c.printed)
-		s.call("2", "sh", `{"cmd":"fix"}`).returned("2", `"ok"`).call("3", "sh", `{"cmd":"build"}`).returned("3", `"ok"`)
+		s.call("2", "sh", `{"cmd":"fix"}`).returned("2", `"ok"`).call("3", "sh", `{"cmd":"build"}`).returned("3",
+			`"ok"`)
 		payload := s.episode(t, session.Finished).Payload
 		var failed string
 		for _, e := range payload.Timeline {
@@ -43,7 +46,8 @@ func TestTimelineKeepsTheCauseOfAFailure(t *testing.T) {
 func TestTimelineKeepsTheCauseThatWasPrinted(t *testing.T) {
 	t.Parallel()
 	s := new(story).call("1", "sh", `{}`).
-		add(ledger.KindToolFailed, `{"call_id":"1","error":"exit status 2","result":"x\nfatal: no such remote 'origin'\ny"}`)
+		add(ledger.KindToolFailed,
+			`{"call_id":"1","error":"exit status 2","result":"x\nfatal: no such remote 'origin'\ny"}`)
 	var failed string
 	for _, e := range s.episode(t, session.Finished).Payload.Timeline {
 		failed = e.Summary

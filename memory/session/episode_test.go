@@ -77,15 +77,19 @@ func TestEpisode(t *testing.T) {
 		"outcome": "success"}`, string(encoded))
 	require.Equal(
 		t,
-		session.Episode{Payload: episode.Payload, Sensitivity: schema.SensitivityLow, Events: 10, FirstSeq: 1, LastSeq: 10},
+		session.Episode{Payload: episode.Payload, Sensitivity: schema.SensitivityLow, Events: 10, FirstSeq: 1,
+			LastSeq: 10},
 		episode,
 	)
 	text := memory.RecordText(schema.MemoryRecord{Type: schema.TypeEpisodic, Payload: encoded})
 	require.Equal(
 		t,
-		"user: The build fails, please fix it.; environment: linux, go 1.26.0, in /src; call sh: command go build ./...; "+
-			"sh failed: cmd/app/main.go:12: undefined: start; call read: path cmd/app/main.go; read returned: package main; "+
-			"environment: git 2.47, go 1.26.1; call sh: command go build ./...; sh returned; ended success: renamed start",
+		"user: The build fails, please fix it.; environment: linux, go 1.26.0, in /src; call sh: command go "+
+			"build ./...; "+
+			"sh failed: cmd/app/main.go:12: undefined: start; call read: path cmd/app/main.go; read returned: "+
+			"package main; "+
+			"environment: git 2.47, go 1.26.1; call sh: command go build ./...; sh returned; ended success: "+
+			"renamed start",
 		text,
 	)
 }
@@ -169,7 +173,8 @@ func TestEpisodeShortensArguments(t *testing.T) {
 	s.call(
 		"long",
 		"x",
-		fmt.Sprintf(`{"path":"a.go","lines":[%s1],"content":%q}`, strings.Repeat("1,", 400), strings.Repeat("word ", 2_000)),
+		fmt.Sprintf(`{"path":"a.go","lines":[%s1],"content":%q}`, strings.Repeat("1,", 400),
+			strings.Repeat("word ", 2_000)),
 	)
 	s.call("list", "x", `["a",{}]`)
 	many := map[string]any{}
@@ -321,7 +326,9 @@ func TestEpisodeAtOnceIsEpisodeByEvent(t *testing.T) {
 			require.Equal(t, s.events[i].Kind, shown.EventKind)
 			require.Equal(t, "event:"+s.events[i].ID, shown.Ref)
 			require.LessOrEqual(t, len([]rune(shown.Summary)), 160)
-			latest := slices.MaxFunc(s.events[:i+1], func(a, b ledger.Event) int { return a.OccurredAt.Compare(b.OccurredAt) })
+			latest := slices.MaxFunc(s.events[:i+1], func(a, b ledger.Event) int {
+				return a.OccurredAt.Compare(b.OccurredAt)
+			})
 			require.True(t, shown.T.Equal(latest.OccurredAt))
 		}
 		graph, err := json.Marshal(session.ToolGraph(s.events))

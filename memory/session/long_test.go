@@ -112,7 +112,8 @@ func TestEpisodeOfALongSession(t *testing.T) {
 	require.Equal(t, fmt.Sprint("c", n/2-1), nodes[len(nodes)-1].ID)
 	require.Equal(t, n/2-1, len(nodes)+episode.CallsLeftOut)
 	for _, ref := range failures {
-		require.True(t, slices.ContainsFunc(nodes, func(node schema.ToolNode) bool { return node.ResultRef == ref }), ref)
+		require.True(t, slices.ContainsFunc(nodes, func(node schema.ToolNode) bool { return node.ResultRef == ref }),
+			ref)
 	}
 	require.Equal(t, []string{nodes[0].ID}, nodes[1].DependsOn)
 }
@@ -131,7 +132,8 @@ func TestEpisodeAlwaysFits(t *testing.T) {
 		"nothing":  func(s *story, _ int) { s.add("x", "") },
 		"speeches": func(s *story, _ int) { s.text(ledger.KindUserInjected, strings.Repeat(wide, 3)) },
 		"secrets": func(s *story, i int) {
-			s.text(ledger.KindAgentSpoke, fmt.Sprintf("a\npin: 48%d\nb\npin: 49%d\nc\npin: 51%d\n", i%90+10, i%90+10, i%90+10))
+			s.text(ledger.KindAgentSpoke, fmt.Sprintf("a\npin: 48%d\nb\npin: 49%d\nc\npin: 51%d\n", i%90+10, i%90+10,
+				i%90+10))
 		},
 		"calls": func(s *story, i int) {
 			args, err := json.Marshal(map[string]any{"a": strings.Repeat(wide, 20), "n": []int{i, i + 1},
@@ -142,7 +144,8 @@ func TestEpisodeAlwaysFits(t *testing.T) {
 		},
 		"kinds": func(s *story, i int) { s.add(fmt.Sprint("kind.", i%500), "{}") },
 		"artifacts": func(s *story, i int) {
-			s.add(ledger.KindArtifact, ledger.Text{Text: "x", Artifacts: []string{fmt.Sprint("log://", i, wide, wide, wide)}})
+			s.add(ledger.KindArtifact, ledger.Text{Text: "x",
+				Artifacts: []string{fmt.Sprint("log://", i, wide, wide, wide)}})
 		},
 	} {
 		a := session.NewAccumulator(run)

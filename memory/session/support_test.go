@@ -86,7 +86,8 @@ var kinds = []string{
 	ledger.KindRunStarted, ledger.KindUserInjected, ledger.KindWorldObserved, ledger.KindEnvironment,
 	ledger.KindAgentSpoke, ledger.KindAgentThought, ledger.KindAgentReflected, ledger.KindClueFound,
 	ledger.KindJudgeVerdict, ledger.KindVerdictFinal,
-	ledger.KindToolCalled, ledger.KindToolReturned, ledger.KindToolFailed, ledger.KindArtifact, ledger.KindWorkingUpdated,
+	ledger.KindToolCalled, ledger.KindToolReturned, ledger.KindToolFailed, ledger.KindArtifact,
+	ledger.KindWorkingUpdated,
 	ledger.KindOutcome, ledger.KindCandidate, "market.closed",
 }
 
@@ -141,7 +142,8 @@ func drawEvents(t *rapid.T) *story {
 				Context:      object(),
 			}
 		case ledger.KindWorkingUpdated:
-			payload = map[string]any{"state": rapid.SampledFrom([]string{"waiting", "blocked", "done", "?"}).Draw(t, "state"),
+			payload = map[string]any{"state": rapid.SampledFrom([]string{"waiting", "blocked", "done",
+				"?"}).Draw(t, "state"),
 				"context_summary": text.Draw(t, "summary"), "next_actions": []string{text.Draw(t, "next")},
 				"active_constraints": []any{object(), 4},
 				"task_id":            rapid.StringN(0, 150, 600).Draw(t, "task")}

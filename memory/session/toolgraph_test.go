@@ -38,7 +38,8 @@ func TestToolGraphFindsDataFlow(t *testing.T) {
 			call("go", "walk", `{"to":{"y":244,"x":103}}`),
 			[]string{"go<-at"}},
 		"path in output": {new(story).call("b", "build", `{}`).
-			failed("b", "internal/store/put.go:41:2: undefined: rows").call("r", "read", `{"path":"internal/store/put.go"}`),
+			failed("b", "internal/store/put.go:41:2: undefined: rows").call("r", "read",
+			`{"path":"internal/store/put.go"}`),
 			[]string{"r<-b"}},
 		"name in a command": {new(story).call("g", "git", `{}`).returned("g", `"commit 3f2a9c1 by ann\n"`).
 			call("s", "sh", `{"command":"git show 3f2a9c1 --stat"}`),
@@ -77,7 +78,8 @@ func TestToolGraphFindsDataFlow(t *testing.T) {
 func TestToolGraphInventsNothing(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*story{
-		"said by the user": new(story).text(ledger.KindUserInjected, "Please look at TCK-4821.").call("l", "list", `{}`).
+		"said by the user": new(story).text(ledger.KindUserInjected, "Please look at TCK-4821.").call("l", "list",
+			`{}`).
 			returned("l", `["TCK-4821"]`).call("g", "get", `{"id":"TCK-4821"}`),
 		"chosen by the user": new(story).call("l", "list", `{}`).returned("l", `["alice","bernd"]`).
 			text(ledger.KindUserInjected, "Take Alice").call("g", "get", `{"id":"alice"}`),
@@ -115,7 +117,8 @@ func TestToolGraphInventsNothing(t *testing.T) {
 		"words of results": new(story).call("a", "x", `{}`).returned("a", `{"status":"completed"}`).
 			call("b", "y", `{"status":"completed"}`),
 		"words of a text": new(story).call("a", "x", `{}`).
-			returned("a", `"everything compiled without problems"`).call("b", "y", `{"m":"the problems compiled elsewhere"}`),
+			returned("a", `"everything compiled without problems"`).call("b", "y",
+			`{"m":"the problems compiled elsewhere"}`),
 		"dates": new(story).call("a", "x", `{}`).returned("a", `"2026-01-02T10:00:00Z started"`).
 			call("b", "y", `{"m":"since 2026-01-02T10:30:00Z"}`),
 		"parallel": new(story).call("a", "x", `{}`).call("b", "y", `{"id":"TCK-4821"}`).
@@ -152,7 +155,8 @@ func TestToolGraphKeepsWhatIsConnected(t *testing.T) {
 	for i := range 3_000 {
 		id := fmt.Sprint("c", i)
 		if i == 1_500 {
-			s.call("from", "x", `{}`).returned("from", `"red-fox-9"`).call("to", "y", `{"id":"red-fox-9"}`).returned("to", `1`)
+			s.call("from", "x", `{}`).returned("from", `"red-fox-9"`).call("to", "y",
+				`{"id":"red-fox-9"}`).returned("to", `1`)
 		}
 		s.call(id, "z", `{}`).returned(id, `1`)
 	}
@@ -309,7 +313,8 @@ func TestToolGraphOfManyCalls(t *testing.T) {
 		s.call(fmt.Sprint("c", i), "tool", args)
 		s.returned(
 			fmt.Sprint("c", i),
-			fmt.Sprintf(`{"next":"item-%d","log":%q}`, i+1, strings.Repeat(fmt.Sprintf("line %d of pkg/other.go ", i), 10)),
+			fmt.Sprintf(`{"next":"item-%d","log":%q}`, i+1,
+				strings.Repeat(fmt.Sprintf("line %d of pkg/other.go ", i), 10)),
 		)
 	}
 	began := time.Now()

@@ -177,7 +177,8 @@ func eachWord(text string, f func(string)) {
 var resultWords = normalize.Set(
 	"true false null none nil undefined unknown default auto yes success successful succeeded failed failure fail " +
 		"error errors warning warn info debug trace fatal critical complete completed pending queued running started " +
-		"stopped active inactive enabled disabled open opened closed done finished skipped cancelled canceled created " +
+		"stopped active inactive enabled disabled open opened closed done finished skipped cancelled " +
+		"canceled created " +
 		"updated deleted removed high medium low normal string number integer boolean object array list text json " +
 		"yaml html utf-8 post patch delete head options main master",
 )

@@ -33,7 +33,8 @@ func TestWorkingState(t *testing.T) {
 		"failure, then a call": {call().failed("1", "exit 1").call("2", "edit", `{}`), schema.TaskExecuting},
 		"failure, parallel result": {call().call("2", "edit", `{}`).failed("1", "exit 1").returned("2",
 			`1`), schema.TaskBlocked},
-		"failure, then a thought": {call().failed("1", "exit 1").text(ledger.KindAgentThought, "hm"), schema.TaskBlocked},
+		"failure, then a thought": {call().failed("1", "exit 1").text(ledger.KindAgentThought, "hm"),
+			schema.TaskBlocked},
 		"failure, agent goes on": {call().failed("1", "exit 1").add(ledger.KindWorkingUpdated,
 			`{"state":"planning"}`), schema.TaskPlanning},
 		"waiting": {call().add(ledger.KindWorkingUpdated, `{"state":"waiting"}`), schema.TaskWaiting},
@@ -85,7 +86,8 @@ func TestWorkingMerges(t *testing.T) {
 		update any
 		want   string // of the payload, without kind, state and last_updated
 	}{
-		"nothing": {`{}`, `{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"next_actions":["a","b"],
+		"nothing": {`{}`,
+			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"next_actions":["a","b"],
 			"open_questions":["q"],"context_summary":"s"}`},
 		"list": {`{"next_actions":["c"]}`,
 			`{"task_id":"build-42","active_constraints":["no network",{"os":"linux"}],"next_actions":["c"],

@@ -422,7 +422,8 @@ func (p *timeParser) year(i int) (int, int) {
 // named reads years, days of the week and holidays, where the words before them say that they are meant.
 func (p *timeParser) named(i int) (TimeWindow, int) {
 	low, before := p.word(i), p.word(i-1)
-	if year, ok := yearOf(low); ok && (timePrepositions[before] || before == "the" || before == "year" || before == "of") {
+	if year, ok := yearOf(low); ok && (timePrepositions[before] || before == "the" || before == "year" ||
+		before == "of") {
 		return windowFrom(p.first(year, time.January), 1, 0, 0, WindowYear), 1
 	}
 	if day, ok := weekdayNames[low]; ok &&

@@ -135,10 +135,12 @@ func TestTimesAreParsed(t *testing.T) {
 		}
 		require.Len(t, got, 1, text)
 		f := strings.Fields(want)
-		require.Equal(t, timeexpr.TimeWindow{Start: dateOf(t, f[1]), End: dateOf(t, f[2]), Kind: timeexpr.WindowKind(f[0])}, got[0], text)
+		require.Equal(t, timeexpr.TimeWindow{Start: dateOf(t, f[1]), End: dateOf(t, f[2]),
+			Kind: timeexpr.WindowKind(f[0])}, got[0], text)
 	}
 	two := timeexpr.ParseTimes("was it in May 2022 or in June 2023?", asked)
-	require.Equal(t, []time.Time{dateOf(t, "2022-05-01"), dateOf(t, "2023-06-01")}, []time.Time{two[0].Start, two[1].Start})
+	require.Equal(t, []time.Time{dateOf(t, "2022-05-01"), dateOf(t, "2023-06-01")},
+		[]time.Time{two[0].Start, two[1].Start})
 }
 
 func TestWindowsAreOfThePlaceWhereItIsAsked(t *testing.T) {
@@ -165,7 +167,8 @@ func TestAWindowHoldsWhatItNames(t *testing.T) {
 		d := time.Unix(rapid.Int64Range(0, 4e9).Draw(rt, "day"), 0).In(now.Location())
 		for _, form := range []string{"2 January 2006", "January 2, 2006", "2006-01-02", "2006/01/02", "2 Jan 2006"} {
 			got := timeexpr.ParseTimes("what was said on "+d.Format(form)+"?", now)
-			if len(got) != 1 || !got[0].Contains(d) || got[0].Kind != timeexpr.WindowDay || got[0].End.Sub(got[0].Start) > 25*time.Hour {
+			if len(got) != 1 || !got[0].Contains(d) || got[0].Kind != timeexpr.WindowDay ||
+				got[0].End.Sub(got[0].Start) > 25*time.Hour {
 				rt.Fatalf("%s: %+v", d.Format(form), got)
 			}
 		}
@@ -202,7 +205,8 @@ func FuzzParseTimes(f *testing.F) {
 func TestWhatIsOfAnotherTimeCountsForLess(t *testing.T) {
 	t.Parallel()
 	at := func(s string) rank.Evidence {
-		return rank.Evidence{ID: uuid.NewSHA1(uuid.Nil, []byte(s)), Score: 0.6, Features: rank.Features{OccurredAt: dateOf(t, s)}}
+		return rank.Evidence{ID: uuid.NewSHA1(uuid.Nil, []byte(s)), Score: 0.6,
+			Features: rank.Features{OccurredAt: dateOf(t, s)}}
 	}
 	inside, after, long, before := at("2023-05-20"), at("2023-06-05"), at("2023-06-15"), at("2023-04-30")
 	unknown := rank.Evidence{ID: uuid.New(), Score: 0.6}
@@ -218,9 +222,11 @@ func TestWhatIsOfAnotherTimeCountsForLess(t *testing.T) {
 	require.InDelta(t, 0.6/1.3, got[long.OccurredAt], 1e-9, "ten days later at most")
 	require.InDelta(t, 0.6/1.3, got[before.OccurredAt], 1e-9)
 	require.Equal(t, before.Score, 0.6, "the input stays as it was")
-	oneDay := timeexpr.Timely([]rank.Evidence{at("2023-05-08"), at("2023-05-09")}, timeexpr.ParseTimes("on 7 May 2023", asked))
+	oneDay := timeexpr.Timely([]rank.Evidence{at("2023-05-08"), at("2023-05-09")},
+		timeexpr.ParseTimes("on 7 May 2023", asked))
 	require.InDelta(t, 0.6/1.15, oneDay[0].Score, 1e-9, "as long as the window itself at most")
 	require.InDelta(t, 0.6/1.3, oneDay[1].Score, 1e-9)
-	require.Empty(t, timeexpr.Begun(timeexpr.ParseTimes("next week", asked), asked), "nothing is remembered of what is to come")
+	require.Empty(t, timeexpr.Begun(timeexpr.ParseTimes("next week", asked), asked),
+		"nothing is remembered of what is to come")
 	require.Len(t, timeexpr.Begun(timeexpr.ParseTimes("this week", asked), asked), 1)
 }

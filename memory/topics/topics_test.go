@@ -120,7 +120,8 @@ func TestExtractProperties(t *testing.T) {
 
 func TestCheckRefusesWhatAModelInvents(t *testing.T) {
 	t.Parallel()
-	evidence := []rules.Evidence{known("m1", "", "Billing runs on Postgres 17.", 3), known("m2", "", "Ana leads it.", 4)}
+	evidence := []rules.Evidence{known("m1", "", "Billing runs on Postgres 17.", 3),
+		known("m2", "", "Ana leads it.", 4)}
 	good := []rules.Cited{{Text: "Billing runs on Postgres 17\nsince 3 May 2026.", Sources: []int{1, 1}},
 		{Text: "Ana leads it.", Sources: []int{2}}}
 	parts, err := rules.Check(good, evidence)

@@ -35,13 +35,14 @@ type Belief struct {
 // Evidence is a node: an event that a belief is based on. Of an event that the viewer does not see only the id is
 // known, which is part of the belief.
 type Evidence struct {
-	ID     string `json:"id"`
-	Agent  string `json:"agent,omitempty"`
-	Kind   string `json:"kind,omitempty"`
-	Turn   int    `json:"turn,omitempty"`
-	Text   string `json:"text,omitempty"`
-	Seen   bool   `json:"seen"`             // the viewer sees it
-	Erased bool   `json:"erased,omitempty"` // the viewer would see it, had it not been erased: the belief has lost support
+	ID    string `json:"id"`
+	Agent string `json:"agent,omitempty"`
+	Kind  string `json:"kind,omitempty"`
+	Turn  int    `json:"turn,omitempty"`
+	Text  string `json:"text,omitempty"`
+	Seen  bool   `json:"seen"` // the viewer sees it
+	// the viewer would see it, had it not been erased: the belief has lost support
+	Erased bool `json:"erased,omitempty"`
 }
 
 // Based is an edge from a belief to an event or a belief that it is based on.
@@ -105,7 +106,8 @@ func (v Viewer) evidence(id string, e ledger.Event, found bool) Evidence {
 	if !found || !v.admits(e) || !v.cleared(e) {
 		return Evidence{ID: id}
 	}
-	return Evidence{ID: id, Agent: e.Agent, Kind: e.Kind, Turn: e.Turn, Text: Text(e), Seen: !e.Erased, Erased: e.Erased}
+	return Evidence{ID: id, Agent: e.Agent, Kind: e.Kind, Turn: e.Turn, Text: Text(e), Seen: !e.Erased,
+		Erased: e.Erased}
 }
 
 // share adds the edges between beliefs.

@@ -14,7 +14,8 @@ import (
 var (
 	noon   = time.Date(2026, 1, 28, 12, 0, 0, 0, time.UTC)
 	agents = []string{"baker", "smith", "judge"}
-	kinds  = []string{"world.observed", "judge.verdict", "user.injected", "run.started", "agent.reflected", "verdict.final",
+	kinds  = []string{"world.observed", "judge.verdict", "user.injected", "run.started", "agent.reflected",
+		"verdict.final",
 		"clue.found", "agent.spoke", "agent.thought", "tool.called", "market.closed"}
 	words = []string{"bread", "oven", "fire", "rain", "letter", "mill", "Bread!", "don't"}
 )
@@ -81,8 +82,10 @@ func hardLedger() *rapid.Generator[[]ledger.Event] {
 			e.Seq = seqs[e.Stream]
 			at := e.RecordedAt.Add(time.Duration(rapid.IntRange(-3, 3).Draw(t, "skew")) * time.Minute)
 			e.RecordedAt = &at
-			e.Visibility = rapid.SampledFrom([]schema.Visibility{"", "", "private", "group", "shared", "global", "odd"}).Draw(t, "visibility")
-			e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", "public", "low", "medium", "high", "hyper", "odd"}).Draw(t, "sensitivity")
+			e.Visibility = rapid.SampledFrom([]schema.Visibility{"", "", "private", "group", "shared", "global",
+				"odd"}).Draw(t, "visibility")
+			e.Sensitivity = rapid.SampledFrom([]schema.Sensitivity{"", "public", "low", "medium", "high", "hyper",
+				"odd"}).Draw(t, "sensitivity")
 			e.PolicyGroup = rapid.SampledFrom([]string{"", "guild", "court"}).Draw(t, "group")
 			e.Erased = rapid.IntRange(0, 9).Draw(t, "erased") == 0
 		}

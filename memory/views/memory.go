@@ -13,12 +13,14 @@ import (
 
 // Memory are the settings of an agent's memory (document 001, manifest.memory). The zero Memory is the recent window.
 type Memory struct {
-	Window              int        `json:"window,omitempty"`               // 0: DefaultWindow
-	UseSalience         bool       `json:"use_salience,omitempty"`         // SalienceMemory takes the place of the window
-	TopK                int        `json:"top_k,omitempty"`                // of salience; 0: Window
-	Weights             Weights    `json:"weights"`                        // of salience; zero: DefaultWeights
-	Lambda              float64    `json:"lambda,omitempty"`               // of salience; 0: DefaultLambda
-	Importance          Importance `json:"importance,omitempty"`           // of salience; for other kinds DefaultImportance
+	Window int `json:"window,omitempty"` // 0: DefaultWindow
+	// SalienceMemory takes the place of the window
+	UseSalience bool    `json:"use_salience,omitempty"`
+	TopK        int     `json:"top_k,omitempty"`  // of salience; 0: Window
+	Weights     Weights `json:"weights"`          // of salience; zero: DefaultWeights
+	Lambda      float64 `json:"lambda,omitempty"` // of salience; 0: DefaultLambda
+	// of salience; for other kinds DefaultImportance
+	Importance          Importance `json:"importance,omitempty"`
 	ReflectionThreshold int        `json:"reflection_threshold,omitempty"` // 0: the agent does not reflect
 	MaxBeliefs          int        `json:"max_beliefs,omitempty"`          // 0: DefaultMaxBeliefs
 }
@@ -29,7 +31,8 @@ func (m Memory) Validate() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"window", m.Window}, {"top_k", m.TopK}, {"reflection_threshold", m.ReflectionThreshold}, {"max_beliefs", m.MaxBeliefs}} {
+	}{{"window", m.Window}, {"top_k", m.TopK}, {"reflection_threshold", m.ReflectionThreshold},
+		{"max_beliefs", m.MaxBeliefs}} {
 		if f.value < 0 {
 			p.Add(f.name, "must not be negative")
 		}
@@ -68,7 +71,8 @@ func (m Memory) Tracker(v Viewer) ReflectionTracker {
 }
 
 // Recall returns what the viewer remembers, in ledger order: by salience where that is on, else the window.
-func (m Memory) Recall(ctx context.Context, v Viewer, index MemoryIndex, events []ledger.Event, now Now) ([]ledger.Event, error) {
+func (m Memory) Recall(ctx context.Context, v Viewer, index MemoryIndex, events []ledger.Event,
+	now Now) ([]ledger.Event, error) {
 	remembered, err := m.remember(ctx, v, index, events, now)
 	out := make([]ledger.Event, 0, len(remembered))
 	for _, r := range remembered {
@@ -84,7 +88,8 @@ type remembered struct {
 }
 
 // remember returns what Recall does. By salience the most salient is worth most, in the window the latest.
-func (m Memory) remember(ctx context.Context, v Viewer, index MemoryIndex, events []ledger.Event, now Now) ([]remembered, error) {
+func (m Memory) remember(ctx context.Context, v Viewer, index MemoryIndex, events []ledger.Event,
+	now Now) ([]remembered, error) {
 	var out []remembered
 	if !m.UseSalience {
 		recent := m.Episodic(v).Recall(events)

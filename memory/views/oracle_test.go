@@ -42,8 +42,9 @@ func oracleEpisodic(agent string, events []ledger.Event, window int) []ledger.Ev
 
 var (
 	oracleWord = regexp.MustCompile(`[a-z']+`)
-	oracleKind = map[string]float64{"user.injected": 0.95, "verdict.final": 1, "judge.verdict": 0.9, "agent.reflected": 0.85,
-		"clue.found": 0.8, "world.observed": 0.7, "agent.spoke": 0.5, "agent.thought": 0.4, "run.started": 0.3,
+	oracleKind = map[string]float64{"user.injected": 0.95, "verdict.final": 1, "judge.verdict": 0.9,
+		"agent.reflected": 0.85,
+		"clue.found":      0.8, "world.observed": 0.7, "agent.spoke": 0.5, "agent.thought": 0.4, "run.started": 0.3,
 		"tool.called": 0.5, "market.closed": 0.5} // the last two are not in the document: ours
 )
 

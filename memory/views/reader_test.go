@@ -19,7 +19,8 @@ func TestAContextNeedsOnlyPartOfTheLedger(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {
 		memory := views.Memory{UseSalience: rapid.Bool().Draw(t, "salience"),
-			Window: rapid.IntRange(1, 8).Draw(t, "window"), ReflectionThreshold: rapid.IntRange(1, 8).Draw(t, "threshold")}
+			Window:              rapid.IntRange(1, 8).Draw(t, "window"),
+			ReflectionThreshold: rapid.IntRange(1, 8).Draw(t, "threshold")}
 		events := reflecting(anyLedger().Draw(t, "ledger"), memory)
 
 		load := map[string]bool{}

@@ -75,7 +75,8 @@ func TestTwoHundredTurnsFitAWindowOfEight(t *testing.T) {
 func TestAReflectionStandsForWhatItCovers(t *testing.T) {
 	t.Parallel()
 	events := []ledger.Event{
-		say(1, "baker", "agent.spoke", "one"), say(2, "baker", "agent.spoke", "two"), say(3, "smith", "user.injected", "three"),
+		say(1, "baker", "agent.spoke", "one"), say(2, "baker", "agent.spoke", "two"),
+		say(3, "smith", "user.injected", "three"),
 		say(4, "smith", "user.injected", "came while the baker was thinking"),
 		reflect(5, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}, Covers: 3, Through: "e3"}),
 		say(6, "baker", "agent.spoke", "six"),
@@ -99,10 +100,12 @@ func TestAReflectionStandsForWhatItCovers(t *testing.T) {
 	require.Equal(t, []string{"e1", "e2", "e3", "e4", "e6"}, salient(baker, 1))
 	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(events)), "it was reflected on")
 
-	later := []ledger.Event{events[0], reflect(2, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}, Through: "e3"}), events[2]}
+	later := []ledger.Event{events[0],
+		reflect(2, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}, Through: "e3"}), events[2]}
 	require.Equal(t, []string{"e3"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(later)),
 		"nothing covers what came after it")
-	noThrough := []ledger.Event{events[0], events[3], reflect(5, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}}), events[5]}
+	noThrough := []ledger.Event{events[0], events[3],
+		reflect(5, "baker", ledger.Reflection{Belief: "b", BasedOn: []string{"e1"}}), events[5]}
 	require.Equal(t, []string{"e6"}, ids(views.ReflectionTracker{Viewer: baker}.Pending(noThrough)), "up to itself")
 }
 
@@ -168,7 +171,8 @@ func TestDue(t *testing.T) {
 // A reflection that cites what its agent has not seen, or what was erased, is refused.
 func TestCheckReflection(t *testing.T) {
 	t.Parallel()
-	seen, hidden, erased, hiddenErased := say(1, "baker", "agent.spoke", "one"), say(2, "smith", "agent.thought", "two"),
+	seen, hidden, erased, hiddenErased := say(1, "baker", "agent.spoke", "one"), say(2, "smith", "agent.thought",
+		"two"),
 		say(3, "baker", "agent.spoke", ""), say(4, "smith", "agent.thought", "")
 	seen.Sensitivity, erased.Erased, hiddenErased.Erased = schema.SensitivityHigh, true, true
 	events := []ledger.Event{seen, hidden, erased, hiddenErased, say(5, "smith", "world.observed", "rain")}
@@ -208,8 +212,10 @@ func TestBeliefs(t *testing.T) {
 	gone := say(3, "smith", "user.injected", "")
 	gone.Erased = true
 	events := []ledger.Event{
-		say(1, "baker", "agent.thought", "my thought"), say(2, "smith", "user.injected", `he said "no" [loud] #1`), gone,
-		reflect(4, "baker", ledger.Reflection{Belief: "the smith resents me", BasedOn: []string{"e1", "e2", "e2"}, Covers: 3}),
+		say(1, "baker", "agent.thought", "my thought"), say(2, "smith", "user.injected", `he said "no" [loud] #1`),
+		gone,
+		reflect(4, "baker", ledger.Reflection{Belief: "the smith resents me", BasedOn: []string{"e1", "e2", "e2"},
+			Covers: 3}),
 		reflect(5, "smith", ledger.Reflection{Belief: "the baker knows", BasedOn: []string{"e2", "e3"}}),
 		reflect(6, "baker", ledger.Reflection{Belief: "we must talk", BasedOn: []string{"e4", "e2", "e77"}}),
 	}
@@ -221,7 +227,9 @@ func TestBeliefs(t *testing.T) {
 		{ID: "e3", Agent: "smith", Kind: "user.injected", Turn: 3, Erased: true},
 		{ID: "e77"},
 	}, g.Events)
-	require.Equal(t, []views.Based{{"e4", "e1"}, {"e4", "e2"}, {"e5", "e2"}, {"e5", "e3"}, {"e6", "e4"}, {"e6", "e2"}, {"e6", "e77"}}, g.Based)
-	require.Equal(t, []views.Shared{{"e4", "e5", []string{"e2"}}, {"e4", "e6", []string{"e2"}}, {"e5", "e6", []string{"e2"}}}, g.Shared)
+	require.Equal(t, []views.Based{{"e4", "e1"}, {"e4", "e2"}, {"e5", "e2"}, {"e5", "e3"}, {"e6", "e4"}, {"e6", "e2"},
+		{"e6", "e77"}}, g.Based)
+	require.Equal(t, []views.Shared{{"e4", "e5", []string{"e2"}}, {"e4", "e6", []string{"e2"}},
+		{"e5", "e6", []string{"e2"}}}, g.Shared)
 	golden(t, "beliefs.mmd", g.Mermaid())
 }

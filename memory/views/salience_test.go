@@ -114,8 +114,10 @@ func (f fixed) Search(context.Context, string, int) ([]views.Hit, error) {
 func TestAnIndexThatFails(t *testing.T) {
 	t.Parallel()
 	down := errors.New("down")
-	memory := views.SalienceMemory{Viewer: views.Viewer{Agent: "baker"}, Index: &index{events: map[string]string{}, fails: down}}
-	_, err := memory.Recall(t.Context(), []ledger.Event{say(1, "baker", "agent.spoke", "secret")}, views.Now{Scene: "x"})
+	memory := views.SalienceMemory{Viewer: views.Viewer{Agent: "baker"},
+		Index: &index{events: map[string]string{}, fails: down}}
+	_, err := memory.Recall(t.Context(), []ledger.Event{say(1, "baker", "agent.spoke", "secret")},
+		views.Now{Scene: "x"})
 	require.ErrorIs(t, err, down)
 	require.NotContains(t, err.Error(), "secret")
 }
@@ -155,7 +157,8 @@ func TestSalienceSettings(t *testing.T) {
 	require.Equal(t, []string{"e3"}, top(views.SalienceMemory{}), "relevance decides")
 	require.Equal(t, []string{"e1"}, top(views.SalienceMemory{Weights: views.Weights{Importance: 1}}))
 	require.Equal(t, []string{"e4"}, top(views.SalienceMemory{Weights: views.Weights{Recency: 1}}))
-	require.Equal(t, []string{"e4"}, top(views.SalienceMemory{Lambda: 9, Weights: views.Weights{Recency: 2, Importance: 1}}))
+	require.Equal(t, []string{"e4"},
+		top(views.SalienceMemory{Lambda: 9, Weights: views.Weights{Recency: 2, Importance: 1}}))
 	require.Equal(t, []string{"e3"}, top(views.SalienceMemory{Weights: views.Weights{Importance: 1},
 		Importance: views.Importance{"": 0.99}}), "kinds without a weight of their own")
 	require.Equal(t, []string{"e4"}, top(views.SalienceMemory{Weights: views.Weights{Importance: 1},
@@ -165,7 +168,8 @@ func TestSalienceSettings(t *testing.T) {
 func TestMemorySettings(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, views.Memory{}.Validate())
-	require.NoError(t, views.Memory{Window: 9, Weights: views.DefaultWeights(), Importance: views.DefaultImportance()}.Validate())
+	require.NoError(t, views.Memory{Window: 9, Weights: views.DefaultWeights(),
+		Importance: views.DefaultImportance()}.Validate())
 	bad := views.Memory{Window: -1, TopK: -1, ReflectionThreshold: -1, MaxBeliefs: -1, Lambda: math.Inf(1),
 		Weights: views.Weights{Relevance: math.NaN(), Recency: -1, Importance: -1}, Importance: views.Importance{"x": 2,
 			"y": math.NaN()}}
@@ -175,6 +179,7 @@ func TestMemorySettings(t *testing.T) {
 	for _, f := range invalid.Fields {
 		fields = append(fields, f.Field)
 	}
-	require.Equal(t, []string{"window", "top_k", "reflection_threshold", "max_beliefs", "weights.relevance", "weights.recency",
+	require.Equal(t, []string{"window", "top_k", "reflection_threshold", "max_beliefs", "weights.relevance",
+		"weights.recency",
 		"weights.importance", "lambda", "importance.x", "importance.y"}, fields)
 }

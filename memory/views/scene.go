@@ -149,7 +149,8 @@ func environmentLines(env schema.Environment) []string {
 	}
 	var out []string
 	for _, l := range []struct{ label, text string }{
-		{"system", env.OS}, {"directory", env.WorkingDir}, {"tools", strings.Join(versions, ", ")}, {"context", fields(env.Context)},
+		{"system", env.OS}, {"directory", env.WorkingDir}, {"tools", strings.Join(versions, ", ")},
+		{"context", fields(env.Context)},
 	} {
 		if l.text != "" {
 			out = append(out, l.label+": "+l.text)

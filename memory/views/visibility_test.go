@@ -21,18 +21,32 @@ func TestSees(t *testing.T) {
 		change func(*ledger.Event)
 		want   bool
 	}{
-		"a private kind":                 {smith, func(e *ledger.Event) {}, false},
-		"one's own":                      {views.Viewer{Agent: "baker"}, func(e *ledger.Event) {}, true},
-		"one's own, explicitly private":  {views.Viewer{Agent: "baker"}, func(e *ledger.Event) { e.Visibility = "private" }, true},
-		"global":                         {smith, func(e *ledger.Event) { e.Visibility = "global" }, true},
-		"shared":                         {smith, func(e *ledger.Event) { e.Visibility = "shared" }, true},
-		"the same group":                 {smith, func(e *ledger.Event) { e.Visibility, e.PolicyGroup = "group", "guild" }, true},
-		"another group":                  {smith, func(e *ledger.Event) { e.Visibility, e.PolicyGroup = "group", "court" }, false},
-		"no group":                       {views.Viewer{Agent: "smith"}, func(e *ledger.Event) { e.Visibility = "group" }, false},
-		"a global kind":                  {smith, func(e *ledger.Event) { e.Kind = "judge.verdict" }, true},
-		"a global kind, private":         {smith, func(e *ledger.Event) { e.Kind, e.Visibility = "judge.verdict", "private" }, false},
-		"a global kind, of other groups": {smith, func(e *ledger.Event) { e.Kind, e.Visibility = "judge.verdict", "group" }, false},
-		"an unknown visibility":          {smith, func(e *ledger.Event) { e.Kind, e.Visibility = "judge.verdict", "odd" }, false},
+		"a private kind": {smith, func(e *ledger.Event) {}, false},
+		"one's own":      {views.Viewer{Agent: "baker"}, func(e *ledger.Event) {}, true},
+		"one's own, explicitly private": {views.Viewer{Agent: "baker"}, func(e *ledger.Event) {
+			e.Visibility = "private"
+		}, true},
+		"global": {smith, func(e *ledger.Event) { e.Visibility = "global" }, true},
+		"shared": {smith, func(e *ledger.Event) { e.Visibility = "shared" }, true},
+		"the same group": {smith, func(e *ledger.Event) {
+			e.Visibility, e.PolicyGroup = "group", "guild"
+		}, true},
+		"another group": {smith, func(e *ledger.Event) {
+			e.Visibility, e.PolicyGroup = "group", "court"
+		}, false},
+		"no group": {views.Viewer{Agent: "smith"}, func(e *ledger.Event) {
+			e.Visibility = "group"
+		}, false},
+		"a global kind": {smith, func(e *ledger.Event) { e.Kind = "judge.verdict" }, true},
+		"a global kind, private": {smith, func(e *ledger.Event) {
+			e.Kind, e.Visibility = "judge.verdict", "private"
+		}, false},
+		"a global kind, of other groups": {smith, func(e *ledger.Event) {
+			e.Kind, e.Visibility = "judge.verdict", "group"
+		}, false},
+		"an unknown visibility": {smith, func(e *ledger.Event) {
+			e.Kind, e.Visibility = "judge.verdict", "odd"
+		}, false},
 		"a kind made global": {views.Viewer{Agent: "smith", GlobalKinds: []string{"agent.spoke"}},
 			func(e *ledger.Event) {}, true},
 		"a kind no longer global": {views.Viewer{Agent: "smith", GlobalKinds: []string{}},
@@ -92,8 +106,10 @@ func TestNoViewShowsWhatIsNotTheViewers(t *testing.T) {
 				class = "low"
 			}
 			tooHigh := viewer.MaxSensitivity != "" &&
-				(slices.Index(classes, class) < 0 || slices.Index(classes, class) > slices.Index(classes, viewer.MaxSensitivity))
-			public := slices.Contains([]string{"world.observed", "judge.verdict", "user.injected", "run.started", "agent.reflected"}, e.Kind)
+				(slices.Index(classes, class) < 0 || slices.Index(classes, class) > slices.Index(classes,
+					viewer.MaxSensitivity))
+			public := slices.Contains([]string{"world.observed", "judge.verdict", "user.injected", "run.started",
+				"agent.reflected"}, e.Kind)
 			private := e.Agent != viewer.Agent && (e.Visibility == "private" || e.Visibility == "odd" ||
 				e.Visibility == "" && !public || e.Visibility == "group" && e.PolicyGroup != "guild")
 			return e.Erased || tooHigh || private

@@ -47,13 +47,15 @@ const (
 	Failed    = "failed"
 )
 
-// Advise chooses a procedure or a plan for a situation. It fails on an invalid request (*schema.ValidationError) or when
+// Advise chooses a procedure or a plan for a situation. It fails on an invalid request (*schema.ValidationError) or
+// when
 // Postgres cannot be asked.
 func (a *Adviser) Advise(ctx context.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	return a.AdviseAs(ctx, uuid.Must(uuid.NewV7()), req)
 }
 
-// AdviseAs is Advise under an id of the caller's. A caller that may have to ask again asks under the same id: the advice
+// AdviseAs is Advise under an id of the caller's. A caller that may have to ask again asks under the same id: the
+// advice
 // is kept once.
 func (a *Adviser) AdviseAs(ctx context.Context, id uuid.UUID, req api.AdviseRequest) (api.AdviseResponse, error) {
 	start := time.Now()
@@ -247,7 +249,8 @@ func optionOf(o advice.Option, kind schema.MemoryType) (api.AdviceOption, error)
 
 func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
 	for _, s := range steps {
-		step := api.AdviceStep{Text: s.Text, Tool: s.Tool, Validation: s.Validation, Optional: s.Optional, Missing: s.Missing}
+		step := api.AdviceStep{Text: s.Text, Tool: s.Tool, Validation: s.Validation, Optional: s.Optional,
+			Missing: s.Missing}
 		if len(s.Args) > 0 {
 			if err := json.Unmarshal(s.Args, &step.Args); err != nil {
 				return nil, errors.New("the arguments of a step are not an object")
@@ -279,7 +282,8 @@ func (a *Adviser) report(ctx context.Context, req api.ReportRequest) ([]string, 
 	for _, s := range req.Steps {
 		r.Steps = append(r.Steps, advice.StepOutcome{OK: s.OK, Skipped: s.Skipped, Error: s.Error})
 	}
-	changed, err := a.Store.Count(ctx, a.filter(req.Principal, req.ReadPolicy), uuid.MustParse(req.AdviceID), r, a.now())
+	changed, err := a.Store.Count(ctx, a.filter(req.Principal, req.ReadPolicy), uuid.MustParse(req.AdviceID), r,
+		a.now())
 	switch {
 	case errors.Is(err, pg.ErrNotFound):
 		return nil, invalid("advice_id", "must be of advice that you were given in the last thirty days")

@@ -64,7 +64,8 @@ func BenchmarkAdvise(b *testing.B) {
 		start := time.Now()
 		out, err := adviser.Advise(ctx, api.AdviseRequest{Principal: schema.Principal{Tenant: "t", Agent: "a"},
 			Task: "build the app", Context: map[string]string{"os": "linux"}, Error: fmt.Sprintf(
-				"builder: cannot lock topic%copic of %c%cword", 'a'+rune(g%26), 'a'+rune(g/100%26), 'a'+rune(g/2600%26))})
+				"builder: cannot lock topic%copic of %c%cword", 'a'+rune(g%26), 'a'+rune(g/100%26),
+				'a'+rune(g/2600%26))})
 		took = append(took, time.Since(start))
 		require.NoError(b, err)
 		if out.Best != nil {

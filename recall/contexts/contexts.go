@@ -53,14 +53,16 @@ func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.
 		}
 	}
 	memory := settings(req.Memory)
-	read, err := b.Store.ForView(ctx, events.ViewInput{Tenant: req.Principal.Tenant, Streams: req.Streams, Memory: memory,
-		Turn: req.Turn, Scene: req.Scene, Index: index, Viewer: views.Viewer{Agent: req.Principal.Agent,
+	read, err := b.Store.ForView(ctx, events.ViewInput{Tenant: req.Principal.Tenant, Streams: req.Streams,
+		Memory: memory,
+		Turn:   req.Turn, Scene: req.Scene, Index: index, Viewer: views.Viewer{Agent: req.Principal.Agent,
 			PolicyGroup: req.Principal.PolicyGroup, MaxSensitivity: clearance.MaxSensitivity}})
 	if err != nil {
 		return ledger.ContextResponse{}, err
 	}
-	r := views.Request{Viewer: read.Viewer, Events: read.Events, Turn: read.Turn, Identity: req.Identity, Memory: memory,
-		Index: index, Scene: req.Scene, Extra: b.Extra, OutputFormat: req.OutputFormat,
+	r := views.Request{Viewer: read.Viewer, Events: read.Events, Turn: read.Turn, Identity: req.Identity,
+		Memory: memory,
+		Index:  index, Scene: req.Scene, Extra: b.Extra, OutputFormat: req.OutputFormat,
 		BudgetTokens: cmp.Or(req.BudgetTokens, ledger.MaxContextTokens)}
 	if req.Extra != "" {
 		r.Extra = func(views.Seen) string { return req.Extra }

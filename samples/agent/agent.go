@@ -57,7 +57,8 @@ func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 	changed := false // since the first check passed
 	for passed := 0; passed < len(checks) && a.acts < maxRepairs; {
 		summary := fmt.Sprintf("%d of %d checks pass after %d repairs", passed, len(checks), len(done.Repairs))
-		rec.Working(ledger.WorkingUpdate{State: schema.TaskExecuting, ContextSummary: &summary, NextActions: checks[passed:]})
+		rec.Working(ledger.WorkingUpdate{State: schema.TaskExecuting, ContextSummary: &summary,
+			NextActions: checks[passed:]})
 		err := workflow.ExecuteActivity(ctx, RunCheck, Check{Dir: job.Dir, Command: checks[passed]}).Get(ctx, nil)
 		var failed *temporal.ApplicationError
 		if err != nil && (!errors.As(err, &failed) || failed.Type() != checkFailed) {

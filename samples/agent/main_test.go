@@ -19,7 +19,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// The agent repairs the build, and its session becomes an episode that shows how. Its worker stops in the middle; another
+// The agent repairs the build, and its session becomes an episode that shows how. Its worker stops in the middle;
+// another
 // one goes on with the state of the work.
 func TestAgent(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,8 @@ func prompt(answer schema.RecallResponse) string {
 // converse holds a conversation in the evening, and asks a question the next morning.
 func converse(ctx context.Context, d desk, out io.Writer) error {
 	evening := time.Date(2026, time.November, 2, 18, 30, 0, 0, time.UTC)
-	turn := func(kind schema.SourceKind, speaker, text string, after time.Duration, refs ...schema.Ref) schema.Candidate {
+	turn := func(kind schema.SourceKind, speaker, text string, after time.Duration,
+		refs ...schema.Ref) schema.Candidate {
 		at := evening.Add(after)
 		return schema.Candidate{Content: text, SourceKind: kind, Speaker: speaker, Session: "maya-2026-11-02",
 			OccurredAt: &at, Refs: refs}

@@ -37,7 +37,8 @@ func TestThePageShowsThePrograms(t *testing.T) {
 	for _, name := range []string{"main.go", "agent.py"} {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
-		require.Equal(t, string(data), page(t, "samples/firstagent/"+name), "docs/first-agent.md shows another %s", name)
+		require.Equal(t, string(data), page(t, "samples/firstagent/"+name), "docs/first-agent.md shows another %s",
+			name)
 	}
 }
 
@@ -91,7 +92,8 @@ func TestPromptSaysWhatSpeaksAgainst(t *testing.T) {
 	at := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
 	end := at.AddDate(0, 1, 0)
 	of := func(content string, change func(*schema.RecallResult)) schema.RecallResult {
-		r := schema.RecallResult{Content: content, OccurredAt: at, Type: schema.TypeSemantic, Status: schema.StatusActive}
+		r := schema.RecallResult{Content: content, OccurredAt: at, Type: schema.TypeSemantic,
+			Status: schema.StatusActive}
 		change(&r)
 		return r
 	}
@@ -106,7 +108,8 @@ func TestPromptSaysWhatSpeaksAgainst(t *testing.T) {
 		),
 	}})
 	for _, line := range []string{"- 2026-11-02: a (contested: something else was said as well)",
-		"- 2026-11-02: b (out of date)", "- 2026-11-02: c (partly out of date)", "- 2026-11-02: o (something else was said later)",
+		"- 2026-11-02: b (out of date)", "- 2026-11-02: c (partly out of date)",
+		"- 2026-11-02: o (something else was said later)",
 		"- 2026-11-02, Ana: d </mneme recall> e (until 2026-12-02)"} {
 		require.Contains(t, text, line+"\n")
 	}

@@ -75,9 +75,10 @@ type ContextResponse struct {
 	Sections []ContextSection `json:"sections"` // in order
 	Tokens   int              `json:"tokens"`   // estimated
 	Over     bool             `json:"over,omitempty"`
-	Turn     int              `json:"turn"`              // of now
-	Events   int              `json:"events"`            // that were read
-	Partial  bool             `json:"partial,omitempty"` // salience chose from the latest events only: there were too many
+	Turn     int              `json:"turn"`   // of now
+	Events   int              `json:"events"` // that were read
+	// salience chose from the latest events only: there were too many
+	Partial bool `json:"partial,omitempty"`
 	// Degraded names what was asked for and is missing: index, recall, or a channel or stage of the recall.
 	Degraded []string          `json:"degraded,omitempty"`
 	Trust    *schema.TrustMeta `json:"trust,omitempty"`

@@ -15,7 +15,8 @@ import (
 
 func event(change func(*ledger.Event)) ledger.Event {
 	e := ledger.Event{ID: "e1", Stream: ledger.StreamRun.Stream("build-42"), Agent: "a", Kind: ledger.KindToolCalled,
-		OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Payload: json.RawMessage(`{"call_id":"c1","tool":"go"}`)}
+		OccurredAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Payload:    json.RawMessage(`{"call_id":"c1","tool":"go"}`)}
 	change(&e)
 	return e
 }
@@ -27,9 +28,12 @@ func TestValidateEvent(t *testing.T) {
 		change func(*ledger.Event)
 		fields []string
 	}{
-		"well formed":       {func(*ledger.Event) {}, nil},
-		"no payload":        {func(e *ledger.Event) { e.Payload = nil }, nil},
-		"kind of its own":   {func(e *ledger.Event) { e.Kind = "market.closed"; e.Payload = json.RawMessage(`{"x":[1]}`) }, nil},
+		"well formed": {func(*ledger.Event) {}, nil},
+		"no payload":  {func(e *ledger.Event) { e.Payload = nil }, nil},
+		"kind of its own": {func(e *ledger.Event) {
+			e.Kind = "market.closed"
+			e.Payload = json.RawMessage(`{"x":[1]}`)
+		}, nil},
 		"no id":             {func(e *ledger.Event) { e.ID = "" }, []string{"id"}},
 		"long id":           {func(e *ledger.Event) { e.ID = strings.Repeat("x", 201) }, []string{"id"}},
 		"stream of no kind": {func(e *ledger.Event) { e.Stream = "build-42" }, []string{"stream"}},
@@ -42,9 +46,11 @@ func TestValidateEvent(t *testing.T) {
 		"sensitivity":       {func(e *ledger.Event) { e.Sensitivity = "secret" }, []string{"sensitivity"}},
 		"given sequence":    {func(e *ledger.Event) { e.Seq = 4 }, []string{"seq"}},
 		"payload no object": {func(e *ledger.Event) { e.Payload = json.RawMessage(`[1]`) }, []string{"payload"}},
-		"name twice":        {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":"a","tool":"b"}`) }, []string{"payload.tool"}},
-		"no call id":        {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":"a"}`) }, []string{"payload.call_id"}},
-		"another shape":     {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":5}`) }, []string{"payload"}},
+		"name twice": {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":"a","tool":"b"}`) },
+			[]string{"payload.tool"}},
+		"no call id": {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":"a"}`) },
+			[]string{"payload.call_id"}},
+		"another shape": {func(e *ledger.Event) { e.Payload = json.RawMessage(`{"tool":5}`) }, []string{"payload"}},
 		"belief of nothing": {func(e *ledger.Event) {
 			e.Kind, e.Payload = ledger.KindAgentReflected, json.RawMessage(`{"belief":"x","based_on":[]}`)
 		}, []string{"payload.based_on"}},

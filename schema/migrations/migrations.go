@@ -29,7 +29,8 @@ const first = 101
 // ErrFormerSeries means that the database was made by a build before the migrations began with version 101. No
 // migration leads from there to here.
 var ErrFormerSeries = errors.New("the database was made by an earlier build and cannot be migrated. " +
-	"Export each tenant with that build (mneme export --tenant T --all-agents --include-deleted -o FILE), create a new " +
+	"Export each tenant with that build (mneme export --tenant T --all-agents --include-deleted -o FILE), " +
+	"create a new " +
 	"database, run `mneme migrate up` on it, and import the files there (mneme import FILE)")
 
 // Status is one migration and when it was applied.

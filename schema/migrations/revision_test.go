@@ -70,7 +70,8 @@ func TestAnEpisodeOnlyGrows(t *testing.T) {
 		_, err := conn.Exec(ctx, `UPDATE memories SET `+set+` WHERE id = $1`, id)
 		require.NoError(t, err, name)
 	}
-	_, err := conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
+	_, err := conn.Exec(ctx,
+		`UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
 	require.NoError(t, err, "erasure")
 	other := remembered(t, conn, "working", `{"kind": "working", "timeline": [1]}`)
 	_, err = conn.Exec(ctx, `UPDATE memories SET payload = '{"kind": "working"}', content = 'y' WHERE id = $1`, other)
@@ -85,9 +86,11 @@ func TestWhatIsErasedStaysErased(t *testing.T) {
 	id := remembered(t, conn, "semantic", "")
 	_, err := conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', erased_at = now() WHERE id = $1`, id)
 	requireCode(t, err, checkViolation, "what is erased is deleted")
-	_, err = conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
+	_, err = conn.Exec(ctx,
+		`UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
 	require.NoError(t, err)
-	for _, set := range []string{`content = 'x'`, `erased_at = NULL`, `deleted_at = NULL, erased_at = NULL`, `salience = 0`} {
+	for _, set := range []string{`content = 'x'`, `erased_at = NULL`, `deleted_at = NULL, erased_at = NULL`,
+		`salience = 0`} {
 		for _, c := range []*pgx.Conn{owner, conn} {
 			_, err = c.Exec(ctx, `UPDATE memories SET `+set+` WHERE id = $1`, id)
 			requireCode(t, err, restrictViolation, set)
@@ -125,12 +128,18 @@ func TestEveryReplacedVersionIsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, kept(), "the version is the same")
 
-	_, err = conn.Exec(ctx, `UPDATE memories SET version = version + 1, content = 'z', updated_at = updated_at + interval '1 minute' WHERE id = ANY($1)`, ids[:2])
+	_, err = conn.Exec(ctx,
+		`UPDATE memories SET version = version + 1, content = 'z', updated_at = updated_at + interval '1 minute'
+			WHERE id = ANY($1)`, ids[:2])
 	require.NoError(t, err)
 	require.Equal(t, 2, kept(), "one a row of one statement")
-	_, err = conn.Exec(ctx, `UPDATE memories SET version = version + 1, updated_at = updated_at + interval '1 minute' WHERE id = $1`, ids[0])
+	_, err = conn.Exec(ctx,
+		`UPDATE memories SET version = version + 1, updated_at = updated_at + interval '1 minute' WHERE id = $1`,
+		ids[0])
 	require.NoError(t, err)
-	rows, err := conn.Query(ctx, `SELECT v.version, v.record->>'content', (v.record->>'salience')::float8, v.until - v.since = interval '1 minute', v.record ? 'tsv'
+	rows, err := conn.Query(ctx,
+		`SELECT v.version, v.record->>'content', (v.record->>'salience')::float8,
+			v.until - v.since = interval '1 minute', v.record ? 'tsv'
 		FROM memory_versions v WHERE v.memory_id = $1 ORDER BY v.version`, ids[0])
 	require.NoError(t, err)
 	type version struct {
@@ -147,7 +156,9 @@ func TestEveryReplacedVersionIsKept(t *testing.T) {
 	require.Equal(t, "y", got[0].Content)
 
 	before := kept()
-	_, err = conn.Exec(ctx, `UPDATE memories SET version = version + 1, payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, ids[2])
+	_, err = conn.Exec(ctx,
+		`UPDATE memories SET version = version + 1, payload = '{}', content = '', deleted_at = now(), erased_at = now()
+			WHERE id = $1`, ids[2])
 	require.NoError(t, err)
 	require.Equal(t, before, kept(), "erasing keeps nothing of what it removes")
 	_, err = conn.Exec(ctx, `UPDATE memory_versions SET record = '{}'`)
@@ -166,16 +177,21 @@ func TestHistoryAdmitsErasureAndNothingElse(t *testing.T) {
 	owner, conn := testkit.Owner(t, url), app(t, url)
 	mine, theirs := uuid.New(), uuid.New()
 	for tenant, id := range map[string]uuid.UUID{"t": mine, "t2": theirs} {
-		_, err := owner.Exec(ctx, `INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by, reason, metadata, created_at, action, version)
-			VALUES ($1, $2, $3, 'modified', 'old', 'new', 'me', 'why', '{"fact": "new", "batch_id": "b"}', now(), 'modify', 2)`, tenant, uuid.New(), id)
+		_, err := owner.Exec(ctx,
+			`INSERT INTO memory_history (tenant, id, memory_id, event, old_content, new_content, changed_by, reason,
+				metadata, created_at, action, version)
+			VALUES ($1, $2, $3, 'modified', 'old', 'new', 'me', 'why', '{"fact": "new", "batch_id": "b"}', now(),
+				'modify', 2)`, tenant, uuid.New(), id)
 		require.NoError(t, err)
 	}
 	bind(t, conn, "t")
-	const erase = `UPDATE memory_history SET old_content = NULL, new_content = NULL, reason = '[erased]', erased_at = now()`
+	const erase = `UPDATE memory_history
+		SET old_content = NULL, new_content = NULL, reason = '[erased]', erased_at = now()`
 	_, err := conn.Exec(ctx, erase)
 	requireCode(t, err, insufficientPrivilege, "the application erases through the function alone")
 	for _, set := range []string{
-		`new_content = 'forged'`, `new_content = NULL`, `reason = 'forged'`, `erased_at = now()`, `old_content = NULL, new_content = NULL`,
+		`new_content = 'forged'`, `new_content = NULL`, `reason = 'forged'`, `erased_at = now()`,
+		`old_content = NULL, new_content = NULL`,
 	} {
 		_, err := owner.Exec(ctx, `UPDATE memory_history SET `+set)
 		requireCode(t, err, restrictViolation, set)
@@ -198,7 +214,9 @@ func TestHistoryAdmitsErasureAndNothingElse(t *testing.T) {
 	var old, new *string
 	var by, reason, action, metadata string
 	var version int
-	require.NoError(t, owner.QueryRow(ctx, `SELECT old_content, new_content, changed_by, reason, action, version, metadata::text FROM memory_history WHERE memory_id = $1`, mine).
+	require.NoError(t, owner.QueryRow(ctx,
+		`SELECT old_content, new_content, changed_by, reason, action, version, metadata::text FROM memory_history
+			WHERE memory_id = $1`, mine).
 		Scan(&old, &new, &by, &reason, &action, &version, &metadata))
 	require.Nil(t, old)
 	require.Nil(t, new)
@@ -207,7 +225,8 @@ func TestHistoryAdmitsErasureAndNothingElse(t *testing.T) {
 	require.JSONEq(t, `{"batch_id": "b"}`, metadata)
 	require.NoError(t, conn.QueryRow(ctx, `SELECT mneme_erase_history($1, now())`, []uuid.UUID{mine}).Scan(&n))
 	require.Zero(t, n, "a second time there is nothing left")
-	require.NoError(t, owner.QueryRow(ctx, `SELECT count(*) FROM memory_history WHERE memory_id = $1 AND new_content = 'new'`, theirs).Scan(&n))
+	require.NoError(t, owner.QueryRow(ctx,
+		`SELECT count(*) FROM memory_history WHERE memory_id = $1 AND new_content = 'new'`, theirs).Scan(&n))
 	require.Equal(t, 1, n)
 }
 
@@ -217,11 +236,14 @@ func TestAnArtifactIsWhatItsAddressSays(t *testing.T) {
 	owner, conn := testkit.Owner(t, url), app(t, url)
 	bind(t, conn, "t")
 	put := func(content string, sum [32]byte, size int) error {
-		_, err := conn.Exec(ctx, `INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at) VALUES ('t', $1, 'text/plain', $2, $3, 'a', now())`,
+		_, err := conn.Exec(ctx,
+			`INSERT INTO artifacts (tenant, sha256, media_type, size, content, agent_id, created_at)
+				VALUES ('t', $1, 'text/plain', $2, $3, 'a', now())`,
 			sum[:], size, []byte(content))
 		return err
 	}
-	requireCode(t, put("bytes", sha256.Sum256([]byte("others")), 5), checkViolation, "the bytes are not those of the address")
+	requireCode(t, put("bytes", sha256.Sum256([]byte("others")), 5), checkViolation,
+		"the bytes are not those of the address")
 	requireCode(t, put("bytes", sha256.Sum256([]byte("bytes")), 6), checkViolation, "the size is not theirs")
 	require.NoError(t, put("bytes", sha256.Sum256([]byte("bytes")), 5))
 	requireCode(t, put("bytes", sha256.Sum256([]byte("bytes")), 5), uniqueViolation, "stored once")
@@ -236,10 +258,13 @@ func TestRelationsHaveNamesAndTwoEnds(t *testing.T) {
 	owner := testkit.Owner(t, testkit.DatabaseURL(t))
 	a, b := remembered(t, owner, "semantic", ""), remembered(t, owner, "semantic", "")
 	relate := func(predicate string, to uuid.UUID) error {
-		_, err := owner.Exec(ctx, `INSERT INTO memory_links (tenant, source_id, predicate, target_id, weight, created_at) VALUES ('t', $1, $2, $3, 1, now())`, a, predicate, to)
+		_, err := owner.Exec(ctx,
+			`INSERT INTO memory_links (tenant, source_id, predicate, target_id, weight, created_at)
+				VALUES ('t', $1, $2, $3, 1, now())`, a, predicate, to)
 		return err
 	}
-	for _, predicate := range []string{"", "Supports", "two words", "1st", "a-b", "supports ", fmt.Sprintf("a%064d", 0)} {
+	for _, predicate := range []string{"", "Supports", "two words", "1st", "a-b", "supports ",
+		fmt.Sprintf("a%064d", 0)} {
 		requireCode(t, relate(predicate, b), checkViolation, "%q", predicate)
 	}
 	for _, predicate := range []string{"derived_from", "supersedes", "contradicts", "supports", "blocks_2"} {
@@ -271,7 +296,8 @@ func TestConditionsApply(t *testing.T) {
 		{`{"a": null}`, `{"a": 1}`, false},
 	} {
 		var got bool
-		require.NoError(t, owner.QueryRow(ctx, `SELECT mneme_applies($1::jsonb, $2::jsonb)`, c.conditions, c.context).Scan(&got))
+		require.NoError(t, owner.QueryRow(ctx, `SELECT mneme_applies($1::jsonb, $2::jsonb)`, c.conditions,
+			c.context).Scan(&got))
 		require.Equal(t, c.want, got, "%v in %v", c.conditions, c.context)
 	}
 }
@@ -281,9 +307,13 @@ func TestTemporaryTablesStandInForNone(t *testing.T) {
 	t.Parallel()
 	url := testkit.DatabaseURL(t)
 	owner, conn := testkit.Owner(t, url), app(t, url)
-	_, err := owner.Exec(ctx, `INSERT INTO index_outbox (tenant, memory_id, version, op, created_at) VALUES ('t', gen_random_uuid(), 1, 'delete', now())`)
+	_, err := owner.Exec(ctx,
+		`INSERT INTO index_outbox (tenant, memory_id, version, op, created_at)
+			VALUES ('t', gen_random_uuid(), 1, 'delete', now())`)
 	require.NoError(t, err)
-	_, err = conn.Exec(ctx, `CREATE TEMPORARY TABLE index_outbox (tenant text); INSERT INTO index_outbox VALUES ('forged'); GRANT SELECT ON index_outbox TO PUBLIC`)
+	_, err = conn.Exec(ctx,
+		`CREATE TEMPORARY TABLE index_outbox (tenant text); INSERT INTO index_outbox VALUES ('forged'); GRANT
+			SELECT ON index_outbox TO PUBLIC`)
 	require.NoError(t, err)
 	rows, err := conn.Query(ctx, `SELECT mneme_outbox_tenants()`)
 	require.NoError(t, err)
@@ -298,8 +328,11 @@ func TestErasedHistoryOnlyShrinks(t *testing.T) {
 	owner, conn := testkit.Owner(t, url), app(t, url)
 	bind(t, conn, "t")
 	id := remembered(t, conn, "semantic", "")
-	_, err := owner.Exec(ctx, `INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, metadata, created_at, action, version)
-		VALUES ('t', gen_random_uuid(), $1, 'created', 'new', 'me', 'why', '{"fact": "new", "batch_id": "b", "x": 1}', now(), 'create', 1)`, id)
+	_, err := owner.Exec(ctx,
+		`INSERT INTO memory_history (tenant, id, memory_id, event, new_content, changed_by, reason, metadata,
+			created_at, action, version)
+		VALUES ('t', gen_random_uuid(), $1, 'created', 'new', 'me', 'why', '{"fact": "new", "batch_id": "b", "x": 1}',
+			now(), 'create', 1)`, id)
 	require.NoError(t, err)
 	erase := func() (n int) {
 		require.NoError(t, conn.QueryRow(ctx, `SELECT mneme_erase_history($1, now())`, []uuid.UUID{id}).Scan(&n))
@@ -307,10 +340,12 @@ func TestErasedHistoryOnlyShrinks(t *testing.T) {
 	}
 	require.Zero(t, erase(), "the memory stands")
 	for _, set := range []string{`reason = 'forged'`, `reason = '[erased]', metadata = '{"forged": 1}'`} {
-		_, err = owner.Exec(ctx, `UPDATE memory_history SET old_content = NULL, new_content = NULL, erased_at = now(), `+set)
+		_, err = owner.Exec(ctx,
+			`UPDATE memory_history SET old_content = NULL, new_content = NULL, erased_at = now(), `+set)
 		requireCode(t, err, restrictViolation, set)
 	}
-	_, err = conn.Exec(ctx, `UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
+	_, err = conn.Exec(ctx,
+		`UPDATE memories SET payload = '{}', content = '', deleted_at = now(), erased_at = now() WHERE id = $1`, id)
 	require.NoError(t, err)
 	require.Equal(t, 1, erase())
 	for _, set := range []string{`erased_at = erased_at + interval '1 day'`, `erased_at = NULL`, `reason = 'forged'`,

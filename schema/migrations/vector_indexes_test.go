@@ -23,7 +23,9 @@ func TestTheApplicationMakesIndexesOfModels(t *testing.T) {
 		return built, err
 	}
 	indexes := func() map[string]uint32 {
-		rows, err := owner.Query(ctx, `SELECT c.relname::text, c.oid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'memory_embeddings'::regclass AND NOT i.indisprimary`)
+		rows, err := owner.Query(ctx,
+			`SELECT c.relname::text, c.oid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+				WHERE i.indrelid = 'memory_embeddings'::regclass AND NOT i.indisprimary`)
 		require.NoError(t, err)
 		out := map[string]uint32{}
 		var name string
@@ -42,7 +44,8 @@ func TestTheApplicationMakesIndexesOfModels(t *testing.T) {
 	require.True(t, built)
 	after := indexes()
 	require.Len(t, after, len(before))
-	require.NotEqual(t, before["memory_embeddings_hash_v1_session_episodic"], after["memory_embeddings_hash_v1_session_episodic"])
+	require.NotEqual(t, before["memory_embeddings_hash_v1_session_episodic"],
+		after["memory_embeddings_hash_v1_session_episodic"])
 	built, err = build("BAAI/bge-small-en-v1.5", 384, "persistent", "semantic", false)
 	require.NoError(t, err)
 	require.True(t, built)
@@ -82,8 +85,11 @@ func TestAModelMayChangeItsDimensions(t *testing.T) {
 	_, err := conn.Exec(ctx, `SELECT mneme_build_vector_index('m', 3, 'session', 'episodic', false)`)
 	require.NoError(t, err)
 	for _, vector := range []string{"[1,0,0]", "[1,0]"} {
-		_, err = conn.Exec(ctx, `INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash, created_at)
-			VALUES ('t', gen_random_uuid(), $1, 'm', vector_dims($2::text::vector), $2::text::vector, 'session', 'episodic', '', now())`,
+		_, err = conn.Exec(ctx,
+			`INSERT INTO memory_embeddings (tenant, id, memory_id, model, dims, embedding, tier, typology, content_hash,
+				created_at)
+			VALUES ('t', gen_random_uuid(), $1, 'm', vector_dims($2::text::vector), $2::text::vector, 'session',
+				'episodic', '', now())`,
 			remembered(t, conn, "episodic", ""), vector)
 		require.NoError(t, err)
 	}

@@ -22,7 +22,8 @@ type TopicRequest struct {
 	Principal  schema.Principal  `json:"principal"`
 	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // default isolated
 	Question   string            `json:"question"`
-	Evidence   int               `json:"evidence,omitempty"` // memories that an answer is made of at most; 0: DefaultEvidence
+	// memories that an answer is made of at most; 0: DefaultEvidence
+	Evidence int `json:"evidence,omitempty"`
 }
 
 // Validate reports every field that is wrong, as a *schema.ValidationError.
@@ -94,10 +95,11 @@ type TopicAnswer struct {
 
 // Part is a sentence of an answer with the memories that support it.
 type Part struct {
-	Text      string   `json:"text"`
-	Memories  []string `json:"memories"`            // ids, at least one
-	Outdated  bool     `json:"outdated,omitempty"`  // every memory that it cites was superseded or has a later statement
-	Contested bool     `json:"contested,omitempty"` // a memory that it cites is contradicted
+	Text     string   `json:"text"`
+	Memories []string `json:"memories"` // ids, at least one
+	// every memory that it cites was superseded or has a later statement
+	Outdated  bool `json:"outdated,omitempty"`
+	Contested bool `json:"contested,omitempty"` // a memory that it cites is contradicted
 }
 
 // Unknown reports whether the answer is that nothing is known.

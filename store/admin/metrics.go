@@ -43,10 +43,11 @@ type SystemMetrics struct {
 
 // LedgerState is how sessions and events are.
 type LedgerState struct {
-	OpenSessions int64      `json:"open_sessions"`
-	Oldest       *time.Time `json:"oldest_session,omitempty"` // when the open session that waits longest had an event last
-	Events       int64      `json:"events"`                   // estimated by Postgres
-	Unplaced     bool       `json:"unplaced"`                 // there are events in no month's partition
+	OpenSessions int64 `json:"open_sessions"`
+	// when the open session that waits longest had an event last
+	Oldest   *time.Time `json:"oldest_session,omitempty"`
+	Events   int64      `json:"events"`   // estimated by Postgres
+	Unplaced bool       `json:"unplaced"` // there are events in no month's partition
 }
 
 const ledgerStateSQL = `SELECT open_sessions, oldest_session, events, unplaced FROM mneme_ledger_state()`

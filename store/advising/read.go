@@ -71,7 +71,8 @@ func (a *Advising) SolutionsWith(ctx context.Context, f pg.Filter, ids []uuid.UU
 				SELECT e.id::text
 				FROM memory_links l
 				JOIN memories e ON e.tenant = l.tenant AND e.id = l.target_id
-				WHERE l.tenant = m.tenant AND l.source_id = m.id AND l.predicate = 'derived_from' AND e.type = 'episodic'
+				WHERE l.tenant = m.tenant AND l.source_id = m.id AND l.predicate = 'derived_from'
+				AND e.type = 'episodic'
 					AND `+f.Where("e", args)+`
 				ORDER BY e.occurred_at DESC, e.id
 				LIMIT @evidence) AS evidence

@@ -51,7 +51,8 @@ func (a *Advising) Count(ctx context.Context, f pg.Filter, id uuid.UUID, r advic
 	return changed, nil
 }
 
-func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.Report, now time.Time) ([]string, error) {
+func count(ctx context.Context, tx pgx.Tx, f pg.Filter, id uuid.UUID, r advice.Report,
+	now time.Time) ([]string, error) {
 	given, err := lockAdvice(ctx, tx, f.Principal, id)
 	if err != nil {
 		return nil, err
@@ -218,7 +219,8 @@ func shown(ctx context.Context, tx pgx.Tx, p schema.Principal, r advice.Report) 
 		SELECT (SELECT count(*)
 				FROM memory_links l
 				JOIN memories e ON e.tenant = l.tenant AND e.id = l.target_id
-				WHERE l.tenant = @tenant AND l.source_id = @used AND l.predicate = 'derived_from' AND e.type = 'episodic'
+				WHERE l.tenant = @tenant AND l.source_id = @used AND l.predicate = 'derived_from'
+				AND e.type = 'episodic'
 					AND e.agent_id = @agent AND e.agent_session_id = @session)
 			> (SELECT count(*)
 				FROM outcome_reports o
@@ -257,11 +259,14 @@ func logReports(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID, pro
 					ORDER BY x.at DESC, x.advice_id, x.used
 					OFFSET @kept)
 			)
-			INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok, at)
+			INSERT INTO outcome_reports (tenant, memory_id, advice_id, used, problem, agent_id, session, context, ok,
+			at)
 			VALUES (@tenant, @memory, @advice, @used, @problem, @agent, @session, @context, @ok, @at)
 			ON CONFLICT DO NOTHING`,
-			pg.Args{"tenant": tenant, "memory": c.ID, "advice": id, "used": r.Used, "problem": problem, "agent": o.Agent,
-				"session": o.Session, "context": context, "ok": worked, "at": o.At, "kept": maxReports - 1}); err != nil {
+			pg.Args{"tenant": tenant, "memory": c.ID, "advice": id, "used": r.Used, "problem": problem,
+				"agent":   o.Agent,
+				"session": o.Session, "context": context, "ok": worked, "at": o.At,
+				"kept": maxReports - 1}); err != nil {
 			return err
 		}
 	}

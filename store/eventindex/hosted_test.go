@@ -60,7 +60,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		text := in["messages"].([]any)[0].(map[string]any)["content"]
-		s.memories = append(s.memories, map[string]any{"id": fmt.Sprint(len(s.memories)), "memory": text, "user_id": in["user_id"], "metadata": in["metadata"]})
+		s.memories = append(s.memories,
+			map[string]any{"id": fmt.Sprint(len(s.memories)), "memory": text, "user_id": in["user_id"],
+				"metadata": in["metadata"]})
 	case "POST /v2/memories/":
 		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 		size, _ := strconv.Atoi(r.URL.Query().Get("page_size"))
@@ -95,7 +97,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		before := len(s.memories)
-		s.memories = slices.DeleteFunc(s.memories, func(m map[string]any) bool { return one && m["id"] == strings.TrimSuffix(id, "/") })
+		s.memories = slices.DeleteFunc(s.memories, func(m map[string]any) bool {
+			return one && m["id"] == strings.TrimSuffix(id, "/")
+		})
 		if len(s.memories) == before {
 			w.WriteHeader(http.StatusNotFound)
 		}
@@ -105,11 +109,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func says(n int, text string) ledger.Event {
 	payload, _ := json.Marshal(ledger.Text{Text: text})
 	at := time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC)
-	return ledger.Event{ID: fmt.Sprint("e", n), Stream: "run/a", Seq: int64(n), Agent: "ann", Kind: ledger.KindAgentSpoke, Turn: n,
+	return ledger.Event{ID: fmt.Sprint("e", n), Stream: "run/a", Seq: int64(n), Agent: "ann",
+		Kind: ledger.KindAgentSpoke, Turn: n,
 		RecordedAt: &at, OccurredAt: at, Payload: payload}
 }
 
-// Events are added once, verbatim, however often a view is made; what is not eligible is not a hit; and a wiped service is
+// Events are added once, verbatim, however often a view is made; what is not eligible is not a hit; and a wiped service
+// is
 // filled again.
 func TestAHostedServiceAsAMemoryIndex(t *testing.T) {
 	t.Parallel()
@@ -117,7 +123,8 @@ func TestAHostedServiceAsAMemoryIndex(t *testing.T) {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	ctx := context.Background()
-	h := &eventindex.Hosted{HostedConfig: eventindex.HostedConfig{URL: server.URL + "/", APIKey: "key"}, Tenant: "t", Agent: "ann"}
+	h := &eventindex.Hosted{HostedConfig: eventindex.HostedConfig{URL: server.URL + "/", APIKey: "key"}, Tenant: "t",
+		Agent: "ann"}
 	other := &eventindex.Hosted{HostedConfig: h.HostedConfig, Tenant: "t", Agent: "bob"}
 	require.NoError(t, other.Index(ctx, []ledger.Event{says(900, "oven of bob")}))
 
@@ -139,7 +146,8 @@ func TestAHostedServiceAsAMemoryIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, hits, 2, "the others take no places")
 
-	memory := views.SalienceMemory{Viewer: views.Viewer{Agent: "ann"}, K: 1, Weights: views.Weights{Relevance: 1}, Index: h}
+	memory := views.SalienceMemory{Viewer: views.Viewer{Agent: "ann"}, K: 1, Weights: views.Weights{Relevance: 1},
+		Index: h}
 	found, err := memory.Recall(ctx, list, views.Now{Turn: 1, Scene: "day 77"})
 	require.NoError(t, err)
 	require.Equal(t, "e77", found[0].ID)
@@ -165,7 +173,8 @@ func TestAHostedServiceThatFails(t *testing.T) {
 	} {
 		server := httptest.NewServer(c.service)
 		t.Cleanup(server.Close)
-		h := &eventindex.Hosted{HostedConfig: eventindex.HostedConfig{URL: server.URL, APIKey: c.key, Timeout: c.timeout}, Tenant: "t", Agent: "ann"}
+		h := &eventindex.Hosted{HostedConfig: eventindex.HostedConfig{URL: server.URL, APIKey: c.key,
+			Timeout: c.timeout}, Tenant: "t", Agent: "ann"}
 		err := h.Index(ctx, []ledger.Event{says(1, "canary")})
 		require.ErrorContains(t, err, name)
 		require.NotContains(t, err.Error(), "canary")
@@ -173,7 +182,8 @@ func TestAHostedServiceThatFails(t *testing.T) {
 		_, err = h.Search(ctx, "canary", 3)
 		require.ErrorContains(t, err, name)
 	}
-	require.NotContains(t, fmt.Sprintf("%v %#v %+v", eventindex.HostedConfig{APIKey: "secret"}, eventindex.HostedConfig{APIKey: "secret"}, eventindex.HostedConfig{APIKey: "secret"}), "secret")
+	require.NotContains(t, fmt.Sprintf("%v %#v %+v", eventindex.HostedConfig{APIKey: "secret"},
+		eventindex.HostedConfig{APIKey: "secret"}, eventindex.HostedConfig{APIKey: "secret"}), "secret")
 }
 
 // What was erased, what rested on it and what was purged leaves the service, for all agents of the tenant and for no
@@ -214,6 +224,7 @@ func TestASweepRemovesWhatTheLedgerHasNoMore(t *testing.T) {
 	for _, m := range s.memories {
 		left = append(left, fmt.Sprint(m["user_id"], " ", m["memory"]))
 	}
-	require.ElementsMatch(t, []string{"t/ann the mill", "t/ann the door", "t/bob%2Fthe+builder the mill", "t/bob%2Fthe+builder the door",
+	require.ElementsMatch(t, []string{"t/ann the mill", "t/ann the door", "t/bob%2Fthe+builder the mill",
+		"t/bob%2Fthe+builder the door",
 		"t2/ann the oven", "t2/ann the mill", "t2/ann the door", "t2/ann the oven is hot", "t2/ann of the past"}, left)
 }

@@ -27,18 +27,26 @@ func TestAMillionEvents(t *testing.T) {
 		ctx := context.Background()
 		began := time.Now()
 		const length = 1_000_000
-		_, err := owner.Exec(ctx, fmt.Sprintf(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, turn, visibility, sensitivity, payload, occurred_at, recorded_at)
+		_, err := owner.Exec(ctx,
+			fmt.Sprintf(`INSERT INTO events (tenant, stream, seq, id, agent_id, kind, turn, visibility, sensitivity,
+				payload, occurred_at, recorded_at)
 			SELECT 't', 'run/' || n %% %[1]d, n / %[1]d + 1, 'e' || n, 'agent' || n %% 4,
-				k.kind, n / %[1]d / 16, CASE WHEN k.kind IN ('agent.thought', 'tool.called', 'tool.returned') THEN 'private' ELSE 'global' END, 'low',
-				CASE k.kind WHEN 'agent.reflected' THEN jsonb_build_object('belief', 'The oven of day ' || n || ' is hot.', 'based_on', jsonb_build_array('e' || n - 1))
-					WHEN 'world.observed' THEN jsonb_build_object('field' || n / 64 %% 20, n) ELSE jsonb_build_object('text', 'The miller of day ' || n || ' brings flour and rain.') END,
+				k.kind, n / %[1]d / 16, CASE WHEN k.kind IN ('agent.thought', 'tool.called',
+				'tool.returned') THEN 'private' ELSE 'global' END, 'low',
+				CASE k.kind WHEN 'agent.reflected' THEN jsonb_build_object('belief',
+				'The oven of day ' || n || ' is hot.', 'based_on', jsonb_build_array('e' || n - 1))
+					WHEN 'world.observed' THEN jsonb_build_object('field' || n / 64 %% 20,
+					n) ELSE jsonb_build_object('text', 'The miller of day ' || n || ' brings flour and rain.') END,
 				now(), now()
 			FROM generate_series(0, %[2]d) n,
 				LATERAL (SELECT CASE WHEN n / 4 %% 10 = 0 THEN 'agent.reflected' WHEN n %% 5000 = 7 THEN 'user.injected' WHEN n / 4 %% 16 = 1 THEN 'world.observed'
-					ELSE (ARRAY['agent.spoke', 'agent.thought', 'tool.called', 'tool.returned'])[n / 4 %% 4 + 1] END AS kind) k`, streams, length-1))
+					ELSE (ARRAY['agent.spoke', 'agent.thought', 'tool.called',
+						'tool.returned'])[n / 4 %% 4 + 1] END AS kind) k`, streams, length-1))
 		require.NoError(t, err)
-		for _, sql := range []string{`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at) SELECT tenant, id, stream, seq, recorded_at FROM events`,
-			`INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at) SELECT tenant, stream, max(seq), now(), now() FROM events GROUP BY 1, 2`, `VACUUM ANALYZE`} {
+		for _, sql := range []string{`INSERT INTO event_ids (tenant, id, stream, seq, recorded_at)
+			SELECT tenant, id, stream, seq, recorded_at FROM events`,
+			`INSERT INTO event_streams (tenant, stream, last_seq, created_at, updated_at)
+				SELECT tenant, stream, max(seq), now(), now() FROM events GROUP BY 1, 2`, `VACUUM ANALYZE`} {
 			_, err = owner.Exec(ctx, sql)
 			require.NoError(t, err)
 		}
@@ -59,10 +67,12 @@ func TestAMillionEvents(t *testing.T) {
 			for i := range 40 {
 				start := time.Now()
 				viewer := views.Viewer{Agent: fmt.Sprint("agent", i%4)}
-				got, err := s.ForView(ctx, events.ViewInput{Tenant: "t", Viewer: viewer, Streams: []string{fmt.Sprint("run/", i*7%streams)},
-					Memory: c.memory, Scene: c.scene})
+				got, err := s.ForView(ctx, events.ViewInput{Tenant: "t", Viewer: viewer,
+					Streams: []string{fmt.Sprint("run/", i*7%streams)},
+					Memory:  c.memory, Scene: c.scene})
 				require.NoError(t, err)
-				_, err = views.Build(ctx, views.Request{Viewer: got.Viewer, Events: got.Events, Turn: got.Turn, Memory: c.memory, BudgetTokens: 2_000})
+				_, err = views.Build(ctx, views.Request{Viewer: got.Viewer, Events: got.Events, Turn: got.Turn,
+					Memory: c.memory, BudgetTokens: 2_000})
 				require.NoError(t, err)
 				took = append(took, time.Since(start))
 				read, partial = len(got.Events), partial || got.Partial

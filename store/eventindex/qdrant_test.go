@@ -156,7 +156,8 @@ func TestQdrantKeepsTheEventsOfTenantsApart(t *testing.T) {
 	require.Equal(t, "e2", best(other))
 }
 
-// An erased event and one that the ledger does not have leave Qdrant with the sweep, of all models. One that is erased while it is being embedded does not stay, though the sweep has passed before.
+// An erased event and one that the ledger does not have leave Qdrant with the sweep, of all models. One that is erased
+// while it is being embedded does not stay, though the sweep has passed before.
 func TestErasedEventsLeaveQdrant(t *testing.T) {
 	t.Parallel()
 	st := testkit.OpenStore(t, testkit.DatabaseURL(t))

@@ -24,7 +24,8 @@ func TestVectorsChangeOnlyRelevance(t *testing.T) {
 	s, owner := testkit.OpenStore(t, url), testkit.Owner(t, url)
 	ctx := context.Background()
 	var list []ledger.Event
-	for n, text := range []string{"The oven is on fire.", "Rain fell on the mill.", "A letter came.", "", "The oven is cold."} {
+	for n, text := range []string{"The oven is on fire.", "Rain fell on the mill.", "A letter came.", "",
+		"The oven is cold."} {
 		e := says(n+1, text)
 		e.Seq, e.RecordedAt = 0, nil
 		list = append(list, e)
@@ -75,8 +76,10 @@ func TestVectorsChangeOnlyRelevance(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, testkit.Rows(t, owner, "event_vectors", "event_id = 'e1'"))
 	model := rules.New().Embedder.Model()
-	require.NoError(t, s.PutVectors(ctx, "t", model, []string{"e1", "unknown"}, [][]float32{make([]float32, model.Dimensions), make([]float32, model.Dimensions)}, time.Now()))
-	require.Zero(t, testkit.Rows(t, owner, "event_vectors", "event_id IN ('e1', 'unknown')"), "an erased event gets no vector")
+	require.NoError(t, s.PutVectors(ctx, "t", model, []string{"e1", "unknown"},
+		[][]float32{make([]float32, model.Dimensions), make([]float32, model.Dimensions)}, time.Now()))
+	require.Zero(t, testkit.Rows(t, owner, "event_vectors", "event_id IN ('e1', 'unknown')"),
+		"an erased event gets no vector")
 	n, err := s.WipeVectors(ctx, "t", time.Now())
 	require.NoError(t, err)
 	require.EqualValues(t, 3, n)

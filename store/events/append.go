@@ -163,9 +163,11 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 	}
 	sum := sha256.Sum256(handedIn)
 	return Row{Stream: e.Stream, ID: e.ID, Agent: e.Agent,
-		PolicyGroup: cmp.Or(e.PolicyGroup, in.PolicyGroup), Kind: e.Kind, Turn: e.Turn,
-		Visibility: ledger.VisibilityOf(*e, in.Open), Sensitivity: cmp.Or(e.Sensitivity, schema.SensitivityLow),
-		Payload: payload, OccurredAt: e.OccurredAt.UTC(), RecordedAt: in.Now.UTC(), Digest: hex.EncodeToString(sum[:])}, nil
+			PolicyGroup: cmp.Or(e.PolicyGroup, in.PolicyGroup), Kind: e.Kind, Turn: e.Turn,
+			Visibility: ledger.VisibilityOf(*e, in.Open), Sensitivity: cmp.Or(e.Sensitivity, schema.SensitivityLow),
+			Payload: payload, OccurredAt: e.OccurredAt.UTC(), RecordedAt: in.Now.UTC(),
+			Digest: hex.EncodeToString(sum[:])},
+		nil
 }
 
 // Empty empties the events with these ids: their payloads go, their skeletons stay. Beliefs that rest on nothing but

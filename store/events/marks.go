@@ -76,7 +76,8 @@ const visitsSQL = `
 // RebuildMarks makes the marks of a tenant again from its events, and returns how many there are.
 func (s *Events) RebuildMarks(ctx context.Context, tenant string, now time.Time) (n int64, err error) {
 	err = commit.Write(pg.WithClass(ctx, pg.ClassPipeline), s.DB, tenant, now, func(c *commit.Change) error {
-		if _, err := c.Tx.Exec(ctx, `DELETE FROM event_marks WHERE tenant = @tenant`, pg.Args{"tenant": tenant}); err != nil {
+		if _, err := c.Tx.Exec(ctx, `DELETE FROM event_marks WHERE tenant = @tenant`,
+			pg.Args{"tenant": tenant}); err != nil {
 			return err
 		}
 		made, err := c.Tx.Exec(ctx, `

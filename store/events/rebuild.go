@@ -17,7 +17,8 @@ const expectedMarksSQL = `
 	FROM events e
 		CROSS JOIN LATERAL mneme_event_audiences(e.visibility, e.agent_id, e.policy_group) v(audience)
 		CROSS JOIN LATERAL mneme_event_marks(e.kind, e.payload) m(mark)
-	WHERE e.tenant = @tenant AND e.stream = @stream AND e.kind IN ('world.observed', 'world.environment', 'user.injected')
+	WHERE e.tenant = @tenant AND e.stream = @stream
+	AND e.kind IN ('world.observed', 'world.environment', 'user.injected')
 		AND e.erased_at IS NULL`
 
 // RebuildInput asks to compare what is derived from single events with the events.
@@ -66,7 +67,8 @@ func (s *Events) RebuildStream(ctx context.Context, in RebuildInput) (out Stream
 			return err
 		}
 		out.Rebuilt = true
-		if _, err := c.Tx.Exec(ctx, `DELETE FROM event_marks WHERE tenant = @tenant AND stream = @stream`, args); err != nil {
+		if _, err := c.Tx.Exec(ctx, `DELETE FROM event_marks WHERE tenant = @tenant AND stream = @stream`,
+			args); err != nil {
 			return err
 		}
 		_, err = c.Tx.Exec(ctx, `

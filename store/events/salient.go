@@ -44,7 +44,8 @@ const kindsSQL = `
 		(SELECT open.audience, n.kind
 		FROM open CROSS JOIN LATERAL (
 			SELECT kind FROM events
-			WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND ` + audienceSQL + ` = open.audience
+			WHERE tenant = @tenant AND stream = @stream AND visibility <> 'private' AND ` + audienceSQL +
+	` = open.audience
 				AND kind > open.kind
 			ORDER BY kind LIMIT 1) n)
 	)

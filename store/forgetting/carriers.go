@@ -136,7 +136,9 @@ func (s *Forgetter) ForgottenWorkflows(ctx context.Context, tenant string, run u
 		if out.Sessions, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 			return err
 		}
-		out.Workflows = slices.DeleteFunc(out.Workflows, func(id string) bool { return slices.Contains(out.Sessions, id) })
+		out.Workflows = slices.DeleteFunc(out.Workflows, func(id string) bool {
+			return slices.Contains(out.Sessions, id)
+		})
 		if rows, err = tx.Query(ctx, carryingBatches, items); err != nil {
 			return err
 		}

@@ -260,7 +260,8 @@ type episodeRow struct {
 
 const episodesSQL = `
 	SELECT m.id, m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.source_trust, m.sensitivity,
-		m.policy_group, m.occurred_at, m.payload, coalesce(e.stream, '') AS stream, coalesce(e.first_seq, 0) AS first_seq,
+		m.policy_group, m.occurred_at, m.payload, coalesce(e.stream, '') AS stream, coalesce(e.first_seq,
+		0) AS first_seq,
 		coalesce(e.last_seq, 0) AS last_seq, coalesce(e.events, 0) AS events,
 		coalesce(e.handed, false) AS handed
 	FROM memories m

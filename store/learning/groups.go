@@ -78,7 +78,8 @@ func (s *Learning) Reopen(ctx context.Context, sc Scope, kind schema.MemoryType,
 		_, err := c.Tx.Exec(ctx, `
 			UPDATE learning_groups
 			SET `+column+` = 0
-			WHERE tenant = @tenant AND project = @project AND scope = @scope AND agent_id = @agent AND `+column+` > 0`, args)
+			WHERE tenant = @tenant AND project = @project AND scope = @scope AND agent_id = @agent AND `+column+` > 0`,
+			args)
 		return err
 	})
 	if err != nil {
@@ -253,7 +254,8 @@ func UpdateStatsIn(ctx context.Context, c *commit.Change, id uuid.UUID, row int,
 		UPDATE learned
 		SET stats = @stats, tentative = @tentative, version = version + 1, updated_at = @now
 		WHERE tenant = @tenant AND memory_id = @id AND version = @row`,
-		pg.Args{"tenant": c.Tenant, "id": id, "row": row, "stats": string(encoded), "tentative": tentative, "now": c.Now})
+		pg.Args{"tenant": c.Tenant, "id": id, "row": row, "stats": string(encoded), "tentative": tentative,
+			"now": c.Now})
 	return tag.RowsAffected() == 1, err
 }
 

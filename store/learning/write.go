@@ -87,7 +87,8 @@ func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Ti
 			ON CONFLICT (tenant, group_id, kind) DO UPDATE
 			SET attempts = excluded.attempts, deltas = excluded.deltas, memories = excluded.memories,
 				created_at = excluded.created_at`,
-			pg.Args{"tenant": c.Tenant, "group": d.Group, "kind": d.Kind, "attempts": d.Attempts, "deltas": string(deltas),
+			pg.Args{"tenant": c.Tenant, "group": d.Group, "kind": d.Kind, "attempts": d.Attempts,
+				"deltas":   string(deltas),
 				"memories": memories, "now": c.Now})
 		return err
 	})
@@ -276,8 +277,9 @@ func (w *writing) record(d Delta, visibility schema.Visibility, sources []uuid.U
 		Provenance: schema.Provenance{CreatedBy: Actor, Sources: refs(sources)}}
 	m.ID = uuid.NewSHA1(w.in.Group, []byte(string(w.in.Kind)+d.Action+d.Target+d.Hash+string(d.Payload))).String()
 	for _, id := range newest(sources) {
-		m.Relations = append(m.Relations, schema.Relation{Predicate: revision.RelationDerivedFrom, TargetID: id.String(),
-			Weight: 1})
+		m.Relations = append(m.Relations,
+			schema.Relation{Predicate: revision.RelationDerivedFrom, TargetID: id.String(),
+				Weight: 1})
 	}
 	return m
 }
@@ -399,7 +401,8 @@ func (w *writing) note(ctx context.Context, id string, d Delta) error {
 }
 
 const noteSQL = `
-	INSERT INTO learned AS l (tenant, memory_id, kind, group_id, key, words, evidence_hash, stats, tentative, updated_at)
+	INSERT INTO learned AS l (tenant, memory_id, kind, group_id, key, words, evidence_hash, stats, tentative,
+	updated_at)
 	VALUES (@tenant, @id, @kind, @group, @key, @words, @hash, @stats, @tentative, @now)
 	ON CONFLICT (tenant, memory_id) DO UPDATE
 	SET group_id = excluded.group_id, key = excluded.key, words = excluded.words,

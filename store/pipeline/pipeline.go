@@ -232,7 +232,8 @@ func (s *Pipeline) ExtractCounts(ctx context.Context, r schema.Range) (t schema.
 				`+deadOfRange("extract")+` AS dead
 			FROM c,
 				LATERAL (
-					SELECT `+lengthOf("facts")+`, `+lengthOf("triples")+`, `+lengthOf("warnings")+`) n`, rangeArgs(r, nil))
+					SELECT `+lengthOf("facts")+`, `+lengthOf("triples")+`, `+lengthOf("warnings")+`) n`,
+			rangeArgs(r, nil))
 		return err
 	})
 	if err != nil {

@@ -171,9 +171,11 @@ func appendEnd(ctx context.Context, c *commit.Change, in CloseInput, r row, turn
 		return 0, fmt.Errorf("outcome: %w", err)
 	}
 	p := in.Key.Principal
-	appended, err := events.AppendIn(ctx, c.Tx, events.AppendInput{Tenant: c.Tenant, PolicyGroup: p.PolicyGroup, Now: c.Now,
-		Events: []ledger.Event{{ID: fmt.Sprintf("session/%s/%d/end", r.ID, r.FirstSeq), Stream: r.Stream, Agent: p.Agent,
-			Kind: ledger.KindOutcome, Turn: turn, OccurredAt: c.Now, Payload: payload}}})
+	appended, err := events.AppendIn(ctx, c.Tx,
+		events.AppendInput{Tenant: c.Tenant, PolicyGroup: p.PolicyGroup, Now: c.Now,
+			Events: []ledger.Event{{ID: fmt.Sprintf("session/%s/%d/end", r.ID, r.FirstSeq), Stream: r.Stream,
+				Agent: p.Agent,
+				Kind:  ledger.KindOutcome, Turn: turn, OccurredAt: c.Now, Payload: payload}}})
 	if err != nil {
 		return 0, err
 	}
@@ -235,7 +237,8 @@ func (w writing) record(e session.Episode, closed Closed) (schema.MemoryRecord, 
 	}
 	return schema.MemoryRecord{
 		ID: w.id.String(), Type: schema.TypeEpisodic, Payload: payload,
-		Sensitivity: e.Sensitivity, Confidence: 1, Salience: schema.DefaultSalience, Importance: schema.DefaultImportance,
+		Sensitivity: e.Sensitivity, Confidence: 1, Salience: schema.DefaultSalience,
+		Importance:  schema.DefaultImportance,
 		SourceTrust: schema.DefaultSourceTrust, Session: w.Session,
 		CreatedAt: closed.ClosedAt, UpdatedAt: closed.ClosedAt, SalienceAt: closed.ClosedAt,
 		Provenance: schema.Provenance{Sources: evidence(e.Payload), CreatedBy: w.actor()},

@@ -35,7 +35,8 @@ func (s *Sessions) EraseEvents(ctx context.Context, tenant string, ids []string,
 		if err != nil {
 			return err
 		}
-		if err := c.Tx.QueryRow(ctx, `SELECT mneme_empty_events(@ids)`, pg.Args{"ids": ids}).Scan(&out.Events); err != nil {
+		if err := c.Tx.QueryRow(ctx, `SELECT mneme_empty_events(@ids)`,
+			pg.Args{"ids": ids}).Scan(&out.Events); err != nil {
 			return err
 		}
 		_, err = c.Tx.Exec(ctx, `
@@ -50,7 +51,8 @@ func (s *Sessions) EraseEvents(ctx context.Context, tenant string, ids []string,
 			SELECT DISTINCT e.memory_id
 			FROM event_ids i
 				JOIN sessions s ON s.tenant = @tenant AND s.stream = i.stream
-				JOIN session_episodes e ON e.tenant = @tenant AND e.session_id = s.id AND i.seq BETWEEN e.first_seq AND e.last_seq
+				JOIN session_episodes e ON e.tenant = @tenant AND e.session_id = s.id AND i.seq BETWEEN e.first_seq
+				AND e.last_seq
 				JOIN memories m ON m.tenant = @tenant AND m.id = e.memory_id AND m.erased_at IS NULL
 			WHERE i.tenant = @tenant AND i.id = ANY(@ids)
 			ORDER BY 1`, args)

@@ -38,7 +38,8 @@ func (s *Sessions) WorkingOf(ctx context.Context, in WorkingInput) (out *session
 				AND CASE WHEN @named::boolean THEN s.id = @id ELSE s.stream = ANY(@streams) END
 			ORDER BY s.updated_at DESC, s.id
 			LIMIT 1`,
-			pg.Args{"tenant": p.Tenant, "agent": p.Agent, "scope": p.EffectiveScope(), "named": in.Session != "", "id": id,
+			pg.Args{"tenant": p.Tenant, "agent": p.Agent, "scope": p.EffectiveScope(), "named": in.Session != "",
+				"id":      id,
 				"streams": in.Streams})
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil

@@ -78,7 +78,8 @@ func (t *Tidying) MoveWatermark(ctx context.Context, s Scope, workflow string, t
 	now time.Time) error {
 	err := commit.Write(ctx, t.DB, s.Tenant, now, func(c *commit.Change) error {
 		c.Queue.Queue(`
-			INSERT INTO learning_watermarks AS w (tenant, agent_id, project, scope, workflow, at, memory_id, evidence_hash,
+			INSERT INTO learning_watermarks AS w (tenant, agent_id, project, scope, workflow, at, memory_id,
+			evidence_hash,
 				run_at)
 			VALUES (@tenant, @agent, @project, @scope, @workflow, @at, @id, @evidence, @now)
 			ON CONFLICT (tenant, agent_id, project, scope, workflow) DO UPDATE

@@ -58,7 +58,8 @@ func (t *Tidying) OldThreads(ctx context.Context, s Scope, after Place, until ti
 			At      time.Time
 			Session *string
 			AgentID string
-		}](ctx, tx, oldPage, s.args(pg.Args{"after_at": after.At, "after_id": after.ID, "until": until, "limit": limit}))
+		}](ctx, tx, oldPage, s.args(pg.Args{"after_at": after.At, "after_id": after.ID, "until": until,
+			"limit": limit}))
 		seen := map[[2]string]bool{}
 		for _, r := range rows {
 			out.Next = Place{At: r.At, ID: r.ID}

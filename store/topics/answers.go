@@ -127,7 +127,8 @@ func seen(ctx context.Context, tx pgx.Tx, f pg.Filter, ids []uuid.UUID, lock str
 
 // Answers reads the history of a topic of the principal, newest first, withheld as Topic does. It returns
 // pg.ErrNotFound where the principal has no such topic.
-func (s *Topics) Answers(ctx context.Context, p schema.Principal, id uuid.UUID, see Seeing) ([]topics.TopicAnswer, error) {
+func (s *Topics) Answers(ctx context.Context, p schema.Principal, id uuid.UUID,
+	see Seeing) ([]topics.TopicAnswer, error) {
 	t, err := s.Topic(ctx, p, id, see)
 	if err != nil {
 		return nil, err
@@ -185,7 +186,8 @@ func (s *Topics) TopicState(ctx context.Context, tenant string, id uuid.UUID) (o
 			return pg.ErrNotFound
 		}
 		out = State{Number: found.Number, Blanked: found.Blanked, Drafted: found.Drafted,
-			DraftParts: found.Parts, DraftBy: found.DraftBy, Refs: answerRow{Memories: found.Memories, Versions: found.Versions}.refs()}
+			DraftParts: found.Parts, DraftBy: found.DraftBy,
+			Refs: answerRow{Memories: found.Memories, Versions: found.Versions}.refs()}
 		return err
 	})
 	if err != nil {
@@ -213,7 +215,8 @@ func (s *Topics) Evidence(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]
 	err := s.Read(ctx, f.Principal.Tenant, func(tx pgx.Tx) error {
 		args := pg.Args{"ids": ids}
 		rows, err := tx.Query(ctx, `
-			SELECT m.id, m.version, m.content, m.type, coalesce(m.subject, '') AS subject, m.who, m.occurred_at, m.status
+			SELECT m.id, m.version, m.content, m.type, coalesce(m.subject, '') AS subject, m.who, m.occurred_at,
+			m.status
 			FROM memories m
 			WHERE m.id = ANY(@ids) AND `+f.State("m")+` AND `+f.Visible("m", args), args)
 		if err != nil {
@@ -237,7 +240,8 @@ func (s *Topics) Evidence(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]
 }
 
 // NoteCheck notes when the evidence of a topic was compared, how much of it has changed, and why it was not answered.
-func (s *Topics) NoteCheck(ctx context.Context, tenant string, id uuid.UUID, changed int, held string, now time.Time) error {
+func (s *Topics) NoteCheck(ctx context.Context, tenant string, id uuid.UUID, changed int, held string,
+	now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		_, err := c.Tx.Exec(ctx, `
 			UPDATE topics

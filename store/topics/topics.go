@@ -95,7 +95,8 @@ func (s *Topics) AddTopic(ctx context.Context, req topics.TopicRequest, now time
 		if _, err := c.Tx.Exec(ctx, `
 			INSERT INTO topics (tenant, id, agent_id, project, scope, policy_group, acts_for, read_policy, question,
 				evidence_limit, created_at)
-			VALUES (@tenant, @id, @agent, @project, @scope, @policy_group, @acts_for, @read_policy, @question, @evidence,
+			VALUES (@tenant, @id, @agent, @project, @scope, @policy_group, @acts_for, @read_policy, @question,
+			@evidence,
 				@now)
 			ON CONFLICT DO NOTHING`, insert); err != nil {
 			return err
@@ -231,7 +232,8 @@ func (s *Topics) OpenTopics(ctx context.Context, tenant string, after uuid.UUID,
 
 // TopicTenants lists at most limit tenants with a topic after the given one, by name.
 func (s *Topics) TopicTenants(ctx context.Context, after string, limit int) ([]string, error) {
-	rows, err := s.Pool.Query(ctx, `SELECT mneme_topic_tenants(@after, @limit)`, pg.Args{"after": after, "limit": limit})
+	rows, err := s.Pool.Query(ctx, `SELECT mneme_topic_tenants(@after, @limit)`,
+		pg.Args{"after": after, "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
 	}

@@ -59,9 +59,11 @@ func (s *Topics) SaveDraft(ctx context.Context, d Draft, now time.Time) (out Out
 		}
 		out = Written
 		tag, err := c.Tx.Exec(ctx, `
-			INSERT INTO topic_drafts AS d (tenant, topic_id, parts, memories, versions, evidence_hash, written_by, fallback,
+			INSERT INTO topic_drafts AS d (tenant, topic_id, parts, memories, versions, evidence_hash, written_by,
+			fallback,
 				prompt_tokens, completion_tokens, as_of, created_at)
-			SELECT t.tenant, t.id, @parts, @memories, @versions, @hash, @written_by, @fallback, @prompt, @completion, @as_of,
+			SELECT t.tenant, t.id, @parts, @memories, @versions, @hash, @written_by, @fallback, @prompt, @completion,
+			@as_of,
 				@now
 			FROM topics t
 			WHERE t.tenant = @tenant AND t.id = @topic
@@ -71,7 +73,8 @@ func (s *Topics) SaveDraft(ctx context.Context, d Draft, now time.Time) (out Out
 				prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
 				as_of = excluded.as_of, created_at = excluded.created_at`,
 			pg.Args{"tenant": d.Tenant, "topic": d.Topic, "parts": string(parts), "memories": ids, "versions": versions,
-				"hash": rules.Hash(d.Evidence), "written_by": d.WrittenBy, "fallback": d.Fallback, "prompt": d.PromptTokens,
+				"hash": rules.Hash(d.Evidence), "written_by": d.WrittenBy, "fallback": d.Fallback,
+				"prompt":     d.PromptTokens,
 				"completion": d.CompletionTokens, "as_of": d.AsOf, "now": c.Now})
 		if err == nil && tag.RowsAffected() == 0 {
 			return pg.ErrNotFound
@@ -196,7 +199,8 @@ func publish(ctx context.Context, c *commit.Change, topic uuid.UUID, hash string
 			WHERE tenant = @tenant AND topic_id = @topic AND evidence_hash = @hash
 			RETURNING *
 		)
-		INSERT INTO topic_answers (tenant, topic_id, number, parts, memories, versions, evidence_hash, written_by, fallback,
+		INSERT INTO topic_answers (tenant, topic_id, number, parts, memories, versions, evidence_hash, written_by,
+		fallback,
 			prompt_tokens, completion_tokens, as_of, created_at)
 		SELECT tenant, topic_id, @number, parts, memories, versions, evidence_hash, written_by, fallback, prompt_tokens,
 			completion_tokens, as_of, @now

@@ -35,7 +35,8 @@ func exportEvents(
 	rows, err := tx.Query(ctx, `
 		SELECT e.recorded_at, e.stream, e.seq, to_jsonb(e) - '{tenant,seq}'::text[]
 		FROM events e
-		WHERE e.tenant = @tenant AND (e.recorded_at, e.stream, e.seq) > (@after_time, @after_stream, @after_seq)`+selected+`
+		WHERE e.tenant = @tenant AND (e.recorded_at, e.stream, e.seq) > (@after_time, @after_stream, @after_seq)`+
+		selected+`
 		ORDER BY e.recorded_at, e.stream, e.seq
 		LIMIT @limit`, args)
 	if err != nil {
@@ -105,7 +106,8 @@ func (r *restoring) events(ctx context.Context, events []json.RawMessage) error 
 		return &schema.ValidationError{Fields: []schema.FieldError{{Field: "event", Problem: "is not valid JSON"}}}
 	}
 	added := 0
-	err = r.Tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE added) FROM mneme_append_events($1)`, string(encoded)).Scan(&added)
+	err = r.Tx.QueryRow(ctx, `SELECT count(*) FILTER (WHERE added) FROM mneme_append_events($1)`,
+		string(encoded)).Scan(&added)
 	r.out.Events += added
 	return err
 }

@@ -70,7 +70,8 @@ var (
 	someAgents = []string{"anja", "bo"}
 	somePlaces = []string{"", "p", "q"}
 	someWho    = []string{"", "Ana", "ANA", "Łukasz", "łukasz", "\u212Aelvin", "kelvin"}
-	levels     = []schema.Sensitivity{schema.SensitivityPublic, schema.SensitivityLow, schema.SensitivityMedium, schema.SensitivityHigh, schema.SensitivityHyper}
+	levels     = []schema.Sensitivity{schema.SensitivityPublic, schema.SensitivityLow, schema.SensitivityMedium,
+		schema.SensitivityHigh, schema.SensitivityHyper}
 )
 
 func someMemories(t *testing.T, r *rand.Rand, owner *pgx.Conn, n int) []uuid.UUID {
@@ -101,14 +102,21 @@ func someMemories(t *testing.T, r *rand.Rand, owner *pgx.Conn, n int) []uuid.UUI
 				tags = append(tags, tag)
 			}
 		}
-		batch.Queue(`INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_group, type, category, tier, typology, content, normalized_content,
-				content_hash, payload, tags, who, confidence, importance, salience, salience_at, decay_curve, half_life, min_salience, reinforcement_gain,
-				last_reinforced_at, pinned, deletion_policy, valid_from, valid_until, conditions, sensitivity, occurred_at, created_at, updated_at, created_by, deleted_at)
-			VALUES ('t', $1, $2, $3, $4, $5, $6, $7, $8, 'session', 'episodic', 'x', 'x', $9, jsonb_build_object('kind', $7::text), $10, $11, 1, $12, 1, now(), 'exponential',
+		batch.Queue(`INSERT INTO memories (tenant, id, agent_id, project, scope, visibility, policy_group, type,
+			category, tier, typology, content, normalized_content,
+				content_hash, payload, tags, who, confidence, importance, salience, salience_at, decay_curve, half_life,
+				min_salience, reinforcement_gain,
+				last_reinforced_at, pinned, deletion_policy, valid_from, valid_until, conditions, sensitivity,
+				occurred_at, created_at, updated_at, created_by, deleted_at)
+			VALUES ('t', $1, $2, $3, $4, $5, $6, $7, $8, 'session', 'episodic', 'x', 'x', $9, jsonb_build_object('kind',
+			$7::text), $10, $11, 1, $12, 1, now(), 'exponential',
 				'1 day', 0, 0.1, now(), $13, 'auto_prune', $14, $15, $16, $17, $18, now(), now(), 'me', $19)`,
-			ids[i], pick(r, someAgents...), pick(r, somePlaces...), pick(r, "", "s", "z"), pick(r, "private", "group", "shared", "global"), pick(r, "", "g", "h"),
-			pick(r, "episodic", "working"), pick(r, "fact", "decision"), hash[:], tags, pick(r, someWho...), float64(r.IntN(11))/10, r.IntN(4) == 0, from, until, conditions,
-			pick(r, levels...), base.Add(time.Duration(r.IntN(1000))*time.Hour+time.Duration(r.IntN(3))*time.Microsecond), deleted)
+			ids[i], pick(r, someAgents...), pick(r, somePlaces...), pick(r, "", "s", "z"),
+			pick(r, "private", "group", "shared", "global"), pick(r, "", "g", "h"),
+			pick(r, "episodic", "working"), pick(r, "fact", "decision"), hash[:], tags, pick(r, someWho...),
+			float64(r.IntN(11))/10, r.IntN(4) == 0, from, until, conditions,
+			pick(r, levels...), base.Add(time.Duration(r.IntN(1000))*time.Hour+
+				time.Duration(r.IntN(3))*time.Microsecond), deleted)
 	}
 	require.NoError(t, owner.SendBatch(ctx, &batch).Close())
 	return ids
@@ -117,8 +125,10 @@ func someMemories(t *testing.T, r *rand.Rand, owner *pgx.Conn, n int) []uuid.UUI
 // someFilter makes a filter, and says whether all of it can be pushed down.
 func someFilter(r *rand.Rand) (pg.Filter, bool) {
 	base := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	f := pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: pick(r, someAgents...), Project: pick(r, somePlaces...), Scope: pick(r, "", "", "s"),
-		PolicyGroup: pick(r, "", "g", "h")}, ReadPolicy: pick(r, "", schema.ReadIsolated, schema.ReadShared, schema.ReadGroup)}
+	f := pg.Filter{Principal: schema.Principal{Tenant: "t", Agent: pick(r, someAgents...),
+		Project: pick(r, somePlaces...), Scope: pick(r, "", "", "s"),
+		PolicyGroup: pick(r, "", "g", "h")},
+		ReadPolicy: pick(r, "", schema.ReadIsolated, schema.ReadShared, schema.ReadGroup)}
 	whole := true
 	often := func(fn func()) {
 		if r.IntN(4) == 0 {

@@ -19,6 +19,8 @@ func TestAPointCarriesNoContent(t *testing.T) {
 			fields = append(fields, f.Name)
 		}
 	}
-	require.ElementsMatch(t, []string{"MemoryID", "Version", "Vector", "Tier", "Typology", "Agent", "Project", "Scope", "Visibility", "PolicyGroup", "Type",
-		"Category", "Tags", "Who", "Pinned", "Importance", "Sensitivity", "OccurredAt", "ValidFrom", "ValidUntil"}, fields)
+	require.ElementsMatch(t, []string{"MemoryID", "Version", "Vector", "Tier", "Typology", "Agent", "Project", "Scope",
+		"Visibility", "PolicyGroup", "Type",
+		"Category", "Tags", "Who", "Pinned", "Importance", "Sensitivity", "OccurredAt", "ValidFrom", "ValidUntil"},
+		fields)
 }

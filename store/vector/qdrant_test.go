@@ -39,13 +39,15 @@ var (
 // QDRANT_URL is set.
 func open(t *testing.T, a qdranttest.Address) *vector.Qdrant {
 	t.Helper()
-	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: a.URL, APIKey: a.APIKey, RootCA: a.RootCA, Prefix: "test-" + uuid.NewString()})
+	q, err := vector.OpenQdrant(vector.QdrantConfig{URL: a.URL, APIKey: a.APIKey, RootCA: a.RootCA,
+		Prefix: "test-" + uuid.NewString()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = q.Close() })
 	return q
 }
 
-func generation(t *testing.T, q *vector.Qdrant, m inference.EmbeddingModel, state vectorindex.GenerationState) vector.Generation {
+func generation(t *testing.T, q *vector.Qdrant, m inference.EmbeddingModel,
+	state vectorindex.GenerationState) vector.Generation {
 	t.Helper()
 	g := vector.Generation{ID: uuid.New(), Index: q.Name(), Model: m, State: state}
 	require.NoError(t, q.Create(ctx, g))
@@ -57,7 +59,8 @@ func generation(t *testing.T, q *vector.Qdrant, m inference.EmbeddingModel, stat
 func at(id uuid.UUID, version int, angle float64, change ...func(*vector.Point)) vector.Point {
 	p := vector.Point{MemoryID: id, Version: version, Tier: schema.TierSession, Typology: schema.TypologyEpisodic,
 		Vector: []float32{float32(math.Cos(angle)), float32(math.Sin(angle))},
-		IndexAttributes: vectorindex.IndexAttributes{Agent: "anja", Visibility: schema.VisibilityPrivate, Type: schema.TypeEpisodic, Category: schema.CategoryFact,
+		IndexAttributes: vectorindex.IndexAttributes{Agent: "anja", Visibility: schema.VisibilityPrivate,
+			Type: schema.TypeEpisodic, Category: schema.CategoryFact,
 			Sensitivity: schema.SensitivityLow, OccurredAt: time.Unix(1000, 0)}}
 	for _, fn := range change {
 		fn(&p)
@@ -98,7 +101,8 @@ func TestQdrantFindsWhatItWasTold(t *testing.T) {
 	apply(vector.Changes{Upserts: []vector.Point{at(near, 2, 2)}})
 	require.Equal(t, near, search(t, q, pg.Filter{Principal: anja})[0], "an older version never replaces a newer one")
 	apply(vector.Changes{Deletes: []vector.Ref{{MemoryID: near, Version: 2}, {MemoryID: opposite, Version: 1}}})
-	require.Equal(t, []uuid.UUID{near, far}, search(t, q, pg.Filter{Principal: anja}), "nor does an older deletion remove it")
+	require.Equal(t, []uuid.UUID{near, far}, search(t, q, pg.Filter{Principal: anja}),
+		"nor does an older deletion remove it")
 	apply(vector.Changes{Deletes: []vector.Ref{{MemoryID: near}}})
 	require.Equal(t, []uuid.UUID{far}, search(t, q, pg.Filter{Principal: anja}))
 
@@ -139,7 +143,8 @@ func TestQdrantGenerations(t *testing.T) {
 	t.Parallel()
 	q := open(t, qdranttest.Any(t))
 	ask := func(m inference.EmbeddingModel) error {
-		_, err := q.Search(ctx, pg.Filter{Principal: anja}, pg.Embedding{Model: m, Vector: make([]float32, m.Dimensions)}, 5)
+		_, err := q.Search(ctx, pg.Filter{Principal: anja},
+			pg.Embedding{Model: m, Vector: make([]float32, m.Dimensions)}, 5)
 		return err
 	}
 	searched := func(g vector.Generation) bool {
@@ -173,15 +178,18 @@ func TestQdrantGenerations(t *testing.T) {
 	third := generation(t, q, deep, vectorindex.GenerationActive)
 	require.NoError(t, ask(deep))
 	require.NoError(t, ask(flat), "of two models both can be asked, until one is dropped")
-	require.ErrorIs(t, ask(inference.EmbeddingModel{Name: "flat_v1", Dimensions: 2}), vector.ErrMissing, "a name that differs in a sign is another's")
+	require.ErrorIs(t, ask(inference.EmbeddingModel{Name: "flat_v1", Dimensions: 2}), vector.ErrMissing,
+		"a name that differs in a sign is another's")
 	require.NoError(t, q.Drop(ctx, second))
 	require.NoError(t, q.Drop(ctx, second))
 	require.ErrorIs(t, ask(flat), vector.ErrMissing)
 	_, err = q.Searched(ctx, first)
 	require.ErrorIs(t, err, vector.ErrMissing)
 	require.NoError(t, ask(deep))
-	require.ErrorIs(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}), vector.ErrMissing)
-	require.ErrorIs(t, q.Apply(ctx, third, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}), vector.ErrMismatch, "two dimensions where there are three")
+	require.ErrorIs(t, q.Apply(ctx, second, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}),
+		vector.ErrMissing)
+	require.ErrorIs(t, q.Apply(ctx, third, "t", vector.Changes{Upserts: []vector.Point{at(old, 1, 0)}}),
+		vector.ErrMismatch, "two dimensions where there are three")
 	_, err = q.Nearest(ctx, third, "t", []float32{1, 0}, 5)
 	require.ErrorIs(t, err, vector.ErrMismatch)
 }
@@ -209,10 +217,12 @@ func TestQdrantAnswersInTimeOrSaysWhy(t *testing.T) {
 	server.Stop()
 	require.ErrorContains(t, ask(10*time.Second), "cannot be reached")
 	server.Restart(t, true)
-	require.Eventually(t, func() bool { return ask(10*time.Second) == nil }, 20*time.Second, 50*time.Millisecond, "it is found again")
+	require.Eventually(t, func() bool { return ask(10*time.Second) == nil }, 20*time.Second, 50*time.Millisecond,
+		"it is found again")
 	server.Stop()
 	server.Restart(t, false)
-	require.Eventually(t, func() bool { _, err := q.Count(ctx, g, "t"); return errors.Is(err, vector.ErrMissing) }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := q.Count(ctx, g, "t"); return errors.Is(err, vector.ErrMissing) },
+		20*time.Second, 50*time.Millisecond)
 	require.NoError(t, q.Create(ctx, g))
 	require.NoError(t, ask(10*time.Second), "an active generation is made again with its alias")
 }
@@ -238,7 +248,8 @@ func TestQdrantSaysWhatIsNotDone(t *testing.T) {
 	upsert := vector.Changes{Upserts: []vector.Point{at(id, 1, 0)}}
 	server.Stall(true)
 	require.ErrorIs(t, q.Apply(ctx, g, "t", upsert), context.DeadlineExceeded)
-	require.ErrorIs(t, q.Apply(ctx, g, "t", vector.Changes{Deletes: []vector.Ref{{MemoryID: id}}}), context.DeadlineExceeded)
+	require.ErrorIs(t, q.Apply(ctx, g, "t", vector.Changes{Deletes: []vector.Ref{{MemoryID: id}}}),
+		context.DeadlineExceeded)
 	require.ErrorIs(t, q.Create(ctx, g), context.DeadlineExceeded)
 	require.Empty(t, search(t, q, pg.Filter{Principal: anja}))
 	server.Stall(false)
@@ -281,8 +292,10 @@ func TestQdrantSettings(t *testing.T) {
 	require.ErrorContains(t, open(t, qdranttest.Address{URL: server.URL}).Check(ctx), "API key")
 	require.ErrorContains(t, open(t, qdranttest.Address{URL: server.URL, APIKey: "open"}).Check(ctx), "API key")
 	old := qdranttest.Start(t, qdranttest.WithVersion("1.15.4"))
-	require.ErrorContains(t, open(t, qdranttest.Address{URL: old.URL}).Check(ctx), "1.16", "conditional upserts are needed")
-	require.NoError(t, open(t, qdranttest.Address{URL: qdranttest.Start(t, qdranttest.WithVersion("our own")).URL}).Check(ctx))
+	require.ErrorContains(t, open(t, qdranttest.Address{URL: old.URL}).Check(ctx), "1.16",
+		"conditional upserts are needed")
+	require.NoError(t, open(t, qdranttest.Address{URL: qdranttest.Start(t,
+		qdranttest.WithVersion("our own")).URL}).Check(ctx))
 }
 
 func TestQdrantOverTLS(t *testing.T) {
@@ -300,9 +313,10 @@ func TestQdrantOverTLS(t *testing.T) {
 	for why, a := range map[string]qdranttest.Address{
 		"another's certificate": {URL: server.URL, APIKey: "sesame", RootCA: other},
 		"not of the system's":   {URL: server.URL, APIKey: "sesame"},
-		"another name":          {URL: strings.Replace(server.URL, "127.0.0.1", "localhost", 1), APIKey: "sesame", RootCA: ca},
-		"no TLS at the client":  {URL: strings.Replace(server.URL, "https", "http", 1), APIKey: "sesame"},
-		"no TLS at the server":  {URL: strings.Replace(qdranttest.Start(t).URL, "http", "https", 1), RootCA: ca},
+		"another name": {URL: strings.Replace(server.URL, "127.0.0.1", "localhost", 1), APIKey: "sesame",
+			RootCA: ca},
+		"no TLS at the client": {URL: strings.Replace(server.URL, "https", "http", 1), APIKey: "sesame"},
+		"no TLS at the server": {URL: strings.Replace(qdranttest.Start(t).URL, "http", "https", 1), RootCA: ca},
 	} {
 		require.ErrorContains(t, open(t, a).Check(ctx), "cannot be reached", why)
 	}
@@ -311,10 +325,12 @@ func TestQdrantOverTLS(t *testing.T) {
 // certify makes an authority, and a certificate of it for 127.0.0.1.
 func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
-	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: ca.NotBefore, NotAfter: ca.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
+		NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:  time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:    x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

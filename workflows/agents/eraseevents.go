@@ -55,10 +55,13 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 	return out, nil
 }
 
-// eraseEpisodes erases the episodes of one agent with what says the same, by a run of Forget that is confirmed here. The
+// eraseEpisodes erases the episodes of one agent with what says the same, by a run of Forget that is confirmed here.
+// The
 // run goes on if this one ends.
-func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest, of activities.EpisodesOf) (schema.ForgetReceipt, error) {
-	forget := schema.ForgetRequest{Operation: schema.Operation{Principal: of.Principal, Actor: req.Actor, Reason: req.Reason,
+func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest,
+	of activities.EpisodesOf) (schema.ForgetReceipt, error) {
+	forget := schema.ForgetRequest{Operation: schema.Operation{Principal: of.Principal, Actor: req.Actor,
+		Reason:      req.Reason,
 		OperationID: "events-" + workflow.GetInfo(ctx).WorkflowExecution.RunID}, Mode: schema.ForgetErase,
 		Selector: schema.Selector{IDs: of.IDs, Everywhere: true}}
 	id := api.OperationWorkflowID(api.KindForget, forget.Operation, forget)

@@ -36,7 +36,8 @@ func Rebuild(ctx workflow.Context, in api.RebuildRequest) (api.RebuildResult, er
 	shown.Begin(ctx, phase, state.Place.Phase, schema.Principal{Tenant: in.Tenant})
 	for state.Place.Phase != api.RebuildOver {
 		var page rebuilding.PageResult
-		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.RebuildPageOptions), rebuilder.RebuildPage,
+		err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.RebuildPageOptions),
+			rebuilder.RebuildPage,
 			rebuilding.PageRequest{Request: in, Place: state.Place}).Get(ctx, &page)
 		if err != nil {
 			shown.Show(ctx, api.PhaseDone, "failed", mneme.AttrOutcome.ValueSet(api.OutcomeFailed))

@@ -18,7 +18,8 @@ func RecordSession(ctx workflow.Context, req api.RecordRequest) (api.SessionResu
 	local := workflow.WithLocalActivityOptions(ctx, flow.SessionOptions("append the session"))
 	ref := req.SessionRef
 	var opened sessions.State
-	err := workflow.ExecuteLocalActivity(local, sessioning.OpenSession, api.SessionInput{SessionRef: ref}).Get(ctx, &opened)
+	err := workflow.ExecuteLocalActivity(local, sessioning.OpenSession,
+		api.SessionInput{SessionRef: ref}).Get(ctx, &opened)
 	if err != nil {
 		return api.SessionResult{}, err
 	}
@@ -38,7 +39,8 @@ func RecordSession(ctx workflow.Context, req api.RecordRequest) (api.SessionResu
 	}
 	show.Show(ctx, sessionClosing, "making the episode")
 	var result api.SessionResult
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()), sessioning.CloseSession, in).
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()),
+		sessioning.CloseSession, in).
 		Get(ctx, &result)
 	if err == nil && refused != nil {
 		err = flow.InvalidRequest(refused)

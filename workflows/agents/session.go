@@ -147,7 +147,8 @@ func (run *sessionRun) setup(ctx workflow.Context) error {
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, api.UpdateAppend, run.appendUpdate,
 		workflow.UpdateHandlerOptions{Validator: func(ctx workflow.Context, in api.AppendSignal) error {
 			events := run.in.Fill(in.Events, workflow.Now(ctx))
-			return flow.InvalidRequest(run.in.CheckEvents(events)) //workflowcheck:ignore: a replay does not validate again
+			//workflowcheck:ignore: a replay does not validate again
+			return flow.InvalidRequest(run.in.CheckEvents(events))
 		}}); err != nil {
 		return err
 	}
@@ -287,8 +288,10 @@ func (run *sessionRun) closeAgain(ctx workflow.Context) {
 func (run *sessionRun) open(ctx workflow.Context) error {
 	var st sessions.State
 	err := run.persist(ctx, func(ctx workflow.Context) error {
-		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.SessionOptions("open the session")),
-			sessioning.OpenSession, api.SessionInput{SessionRef: run.in.SessionRef, Settings: run.in.Settings}).Get(ctx, &st)
+		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx,
+			flow.SessionOptions("open the session")),
+			sessioning.OpenSession, api.SessionInput{SessionRef: run.in.SessionRef,
+				Settings: run.in.Settings}).Get(ctx, &st)
 	})
 	if err != nil {
 		return err
@@ -346,7 +349,8 @@ func (run *sessionRun) append(ctx workflow.Context) error {
 	var out sessions.AppendResult
 	err := run.persist(ctx, func(ctx workflow.Context) error {
 		out = sessions.AppendResult{}
-		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, flow.SessionOptions("append events")),
+		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx,
+			flow.SessionOptions("append events")),
 			sessioning.AppendSessionEvents, in).Get(ctx, &out)
 	})
 	if err != nil {
@@ -382,7 +386,8 @@ func (run *sessionRun) persist(ctx workflow.Context, call func(workflow.Context)
 	for {
 		err := call(ctx)
 		var failed *temporal.ApplicationError
-		if err == nil || errors.As(err, &failed) && (failed.NonRetryable() || slices.Contains(flow.PermanentErrors, failed.Type())) {
+		if err == nil || errors.As(err, &failed) && (failed.NonRetryable() || slices.Contains(flow.PermanentErrors,
+			failed.Type())) {
 			return err
 		}
 		workflow.GetLogger(ctx).Warn("not stored: the session waits", "error", err)
@@ -407,7 +412,8 @@ func (run *sessionRun) reflect(ctx workflow.Context) {
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         fmt.Sprintf("reflection of %s of %s", p.Agent, p.Tenant),
 		TypedSearchAttributes: mneme.OfPrincipal(p),
-	}), api.WorkflowReflect, api.ReflectInput{Principal: p, Stream: stream, Threshold: threshold, Through: run.state.LastSeq})
+	}), api.WorkflowReflect, api.ReflectInput{Principal: p, Stream: stream, Threshold: threshold,
+		Through: run.state.LastSeq})
 	if err := child.GetChildWorkflowExecution().Get(ctx, nil); err != nil {
 		var there *temporal.ChildWorkflowExecutionAlreadyStartedError
 		if !errors.As(err, &there) {
@@ -436,7 +442,8 @@ func (run *sessionRun) close(ctx workflow.Context) error {
 	run.Display.Show(ctx, run.phase,
 		fmt.Sprintf("%d events, up to %d of the stream", run.state.Events, run.state.LastSeq))
 	var out api.SessionResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()), sessioning.CloseSession, in).
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.CloseSessionOptions()),
+		sessioning.CloseSession, in).
 		Get(ctx, &out)
 	for _, c := range closers {
 		c.result, c.err, c.done = out, err, true
@@ -477,7 +484,9 @@ func (run *sessionRun) settled(ctx workflow.Context) bool {
 func drainHandlersOf(ctx workflow.Context, run *sessionRun) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
-	err := workflow.Await(ctx, func() bool { return len(run.queue)+len(run.closers) > 0 || workflow.AllHandlersFinished(ctx) })
+	err := workflow.Await(ctx, func() bool {
+		return len(run.queue)+len(run.closers) > 0 || workflow.AllHandlersFinished(ctx)
+	})
 	if err != nil {
 		// unreachable: the context is never cancelled
 		workflow.GetLogger(ctx).Warn("updates not answered", "error", err)
@@ -524,7 +533,8 @@ func (run *sessionRun) finish(ctx workflow.Context, err error) (api.SessionResul
 	if err != nil {
 		outcome = api.OutcomeFailed
 	}
-	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", run.result.Events, run.result.LastSeq),
+	run.Display.Show(ctx, run.phase,
+		fmt.Sprintf("%d events, up to %d of the stream", run.result.Events, run.result.LastSeq),
 		mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		flow.DrainHandlers(ctx)

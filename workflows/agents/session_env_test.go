@@ -43,16 +43,19 @@ func newSessionStage(t *testing.T) *sessionStage {
 	s.RegisterWorkflow(agents.Session)
 	s.RegisterActivity(steps)
 	appends := 0
-	s.OnActivity(steps.OpenSession, mock.Anything, mock.Anything).Return(func(context.Context, api.SessionInput) (sessions.State, error) {
+	s.OnActivity(steps.OpenSession, mock.Anything, mock.Anything).Return(func(context.Context,
+		api.SessionInput) (sessions.State, error) {
 		return s.state(), nil
 	})
-	s.OnActivity(steps.AppendSessionEvents, mock.Anything, mock.Anything).Return(func(_ context.Context, in sessions.AppendRequest) (sessions.AppendResult, error) {
+	s.OnActivity(steps.AppendSessionEvents, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in sessions.AppendRequest) (sessions.AppendResult, error) {
 		if appends++; s.during != nil && len(in.Parts) > 0 {
 			s.during(appends)
 		}
 		return s.append(in), nil
 	})
-	s.OnActivity(steps.CloseSession, mock.Anything, mock.Anything).Return(func(_ context.Context, in sessions.CloseRequest) (api.SessionResult, error) {
+	s.OnActivity(steps.CloseSession, mock.Anything, mock.Anything).Return(func(_ context.Context,
+		in sessions.CloseRequest) (api.SessionResult, error) {
 		return s.close(in), nil
 	})
 	return s
@@ -114,7 +117,8 @@ func handIn(ids ...string) api.AppendSignal {
 }
 
 func sessionInput() api.SessionInput {
-	return api.SessionInput{SessionRef: api.SessionRef{Principal: schema.Principal{Tenant: "t", Agent: "ann"}, Session: "s"}}
+	return api.SessionInput{SessionRef: api.SessionRef{Principal: schema.Principal{Tenant: "t", Agent: "ann"},
+		Session: "s"}}
 }
 
 // answer is what an update was answered with.
@@ -154,13 +158,15 @@ func TestAnIdleSessionCompletes(t *testing.T) {
 	require.True(t, s.IsWorkflowCompleted())
 	var out api.SessionResult
 	require.NoError(t, s.GetWorkflowResult(&out))
-	require.Equal(t, api.SessionResult{Stream: "run/s", Events: 2, FirstSeq: 1, LastSeq: 2, EpisodeID: "episode-1", Closed: "idle"}, out)
+	require.Equal(t, api.SessionResult{Stream: "run/s", Events: 2, FirstSeq: 1, LastSeq: 2, EpisodeID: "episode-1",
+		Closed: "idle"}, out)
 	require.Len(t, s.closed, 1)
 	require.Equal(t, session.Idle, s.closed[0].Why)
 	require.InDelta(t, 20, s.Now().Sub(begin).Minutes(), 0.1, "ten minutes after the last event")
 }
 
-// A close that comes while events are appended waits for them, and for events that come with it. All are in the episode.
+// A close that comes while events are appended waits for them, and for events that come with it. All are in the
+// episode.
 func TestCloseDuringAppend(t *testing.T) {
 	s := newSessionStage(t)
 	s.during = func(append int) {
@@ -186,7 +192,9 @@ func TestCloseDuringAppend(t *testing.T) {
 // the episode that the event is in: an agent that repeats its last append leaves no open session.
 func TestEventsOfAClosedEpisodeStartNoSession(t *testing.T) {
 	for name, again := range map[string]func(s *sessionStage){
-		"told":                func(s *sessionStage) { s.SignalWorkflow(api.SignalAppended, api.AppendedSignal{Seq: 2}) },
+		"told": func(s *sessionStage) {
+			s.SignalWorkflow(api.SignalAppended, api.AppendedSignal{Seq: 2})
+		},
 		"handed in by signal": func(s *sessionStage) { s.SignalWorkflow(api.SignalAppend, handIn("b")) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,12 +233,14 @@ func TestSessionCountsDuplicatesOnce(t *testing.T) {
 	require.NoError(t, s.GetWorkflowError())
 	require.Equal(t, []string{"a", "b", "c"}, s.ledger)
 	require.Equal(t, int64(2), first.result.LastSeq)
-	require.Equal(t, []ledger.Appended{{ID: "b", Stream: "run/s", Seq: 2}, {ID: "c", Stream: "run/s", Seq: 3, Added: true}}, again.result.Appended)
+	require.Equal(t, []ledger.Appended{{ID: "b", Stream: "run/s", Seq: 2},
+		{ID: "c", Stream: "run/s", Seq: 3, Added: true}}, again.result.Appended)
 	require.NoError(t, closed.err)
 	require.Equal(t, 3, closed.result.Events)
 }
 
-// A run that is cancelled appends what it has accepted, answers who waits, and ends as cancelled without an episode: the
+// A run that is cancelled appends what it has accepted, answers who waits, and ends as cancelled without an episode:
+// the
 // session stays open.
 func TestCancelledSessionKeepsItsEvents(t *testing.T) {
 	s := newSessionStage(t)

@@ -26,7 +26,8 @@ func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, er
 	info := workflow.GetInfo(ctx)
 	in := advising.AdviseRequest{Key: info.WorkflowExecution.ID + "#" + info.WorkflowExecution.RunID, Request: req}
 	var out advising.AdviseResult
-	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), adviser.Advise, in).Get(ctx, &out)
+	err := workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), adviser.Advise,
+		in).Get(ctx, &out)
 	if err == nil {
 		err = flow.InvalidRequest(out.Err())
 	}

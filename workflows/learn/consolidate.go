@@ -51,7 +51,8 @@ func ConsolidateAll(ctx workflow.Context, in api.ConsolidateAllInput) (api.Conso
 	after := in.After
 	for started := 0; ; {
 		var page learning.ScopesResult
-		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("list scopes")), learns.ListScopes,
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("list scopes")),
+			learns.ListScopes,
 			learning.ScopesRequest{Tenant: in.Tenant, After: after}).Get(ctx, &page); err != nil {
 			shown.Show(ctx, api.PhaseSweep, scopesDone(out), mneme.AttrOutcome.ValueSet(api.OutcomeFailed))
 			return out, err
@@ -65,8 +66,9 @@ func ConsolidateAll(ctx workflow.Context, in api.ConsolidateAllInput) (api.Conso
 		}
 		after, started = page.Next, started+len(page.Scopes)
 		if started >= scopesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return out, flow.ContinueAsNew(ctx, ConsolidateAll, api.ConsolidateAllInput{Tenant: in.Tenant, Shadow: in.Shadow,
-				After: after, Runs: in.Runs + 1, SoFar: &out})
+			return out, flow.ContinueAsNew(ctx, ConsolidateAll,
+				api.ConsolidateAllInput{Tenant: in.Tenant, Shadow: in.Shadow,
+					After: after, Runs: in.Runs + 1, SoFar: &out})
 		}
 	}
 	outcome := api.OutcomeOK
@@ -180,6 +182,7 @@ func outcomeOf(out *api.LearnResult) string {
 
 // learnedCounts says what a run of learning has done.
 func learnedCounts(out api.LearnResult) string {
-	return fmt.Sprintf("%d episodes read, %d groups: %d added, %d updated, %d superseded, %d dropped", out.Read, out.Groups,
+	return fmt.Sprintf("%d episodes read, %d groups: %d added, %d updated, %d superseded, %d dropped", out.Read,
+		out.Groups,
 		out.Added, out.Updated, out.Replaced, out.Dropped)
 }

@@ -65,7 +65,8 @@ func extractPages(ctx workflow.Context, shown flow.Display, in api.LearnInput, k
 	for cursor := in.Cursor; ; {
 		shown.Show(ctx, api.PhaseDecide, learnedCounts(*out))
 		var page learning.DecideResult
-		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("decide what is learned")),
+		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+			flow.SweepOptions("decide what is learned")),
 			learns.DecideGroups, learning.DecideRequest{LearnScope: in.LearnScope, Kind: kind, After: cursor,
 				Shadow: in.Shadow}).Get(ctx, &page); err != nil {
 			return err
@@ -74,7 +75,8 @@ func extractPages(ctx workflow.Context, shown flow.Display, in api.LearnInput, k
 		if len(page.Drafted) > 0 {
 			shown.Show(ctx, api.PhaseWrite, learnedCounts(*out))
 			var written api.LearnResult
-			if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("write what was learned")),
+			if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+				flow.SweepOptions("write what was learned")),
 				learns.WriteDrafts, learning.WriteRequest{LearnScope: in.LearnScope, Kind: kind, Groups: page.Drafted}).
 				Get(ctx, &written); err != nil {
 				return err
@@ -86,8 +88,9 @@ func extractPages(ctx workflow.Context, shown flow.Display, in api.LearnInput, k
 		}
 		cursor = page.Next
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return flow.ContinueAsNew(ctx, self, api.LearnInput{LearnScope: in.LearnScope, Shadow: in.Shadow, Full: in.Full,
-				Cursor: cursor, SoFar: out})
+			return flow.ContinueAsNew(ctx, self,
+				api.LearnInput{LearnScope: in.LearnScope, Shadow: in.Shadow, Full: in.Full,
+					Cursor: cursor, SoFar: out})
 		}
 	}
 }

@@ -53,8 +53,9 @@ func RefreshTopic(ctx workflow.Context, in api.RefreshTopicInput) (api.RefreshTo
 		outcome = api.OutcomeHeld
 	}
 	if ctx.Err() == nil {
-		shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%s: %d memories, %d changed, %d sentences", out.Outcome, out.Memories,
-			out.Changed, out.Parts), mneme.AttrOutcome.ValueSet(outcome))
+		shown.Show(ctx, api.PhaseDone,
+			fmt.Sprintf("%s: %d memories, %d changed, %d sentences", out.Outcome, out.Memories,
+				out.Changed, out.Parts), mneme.AttrOutcome.ValueSet(outcome))
 	}
 	return out, err
 }
@@ -67,7 +68,8 @@ func refreshTopic(ctx workflow.Context, shown flow.Display, in api.RefreshTopicI
 		shown.Show(ctx, api.PhaseCheck, "compare the evidence with that of the answer")
 		var found topics.CheckTopicResult
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.TopicOptions("compare the evidence")),
-			topicking.CheckTopic, topics.CheckTopicRequest{TopicRef: ref, Misread: misread}).Get(ctx, &found); err != nil {
+			topicking.CheckTopic, topics.CheckTopicRequest{TopicRef: ref,
+				Misread: misread}).Get(ctx, &found); err != nil {
 			return err
 		}
 		out.Changed, out.Memories = found.Changed, found.Memories
@@ -81,8 +83,9 @@ func refreshTopic(ctx workflow.Context, shown flow.Display, in api.RefreshTopicI
 			out.Tokens += drafted.Tokens
 			if exceeded(err) {
 				out.Outcome = api.TopicHeld
-				return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("note the topic as held",
-					flow.InfrastructureAttempts)), topicking.HoldTopic,
+				return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+					flow.StoreOptions("note the topic as held",
+						flow.InfrastructureAttempts)), topicking.HoldTopic,
 					topics.HoldTopicRequest{TopicRef: ref, Changed: found.Changed, Why: "token_budget"}).Get(ctx, nil)
 			}
 			if err != nil {
@@ -120,12 +123,14 @@ func draftTopic(ctx workflow.Context, ref topics.TopicRef, hash string) (topics.
 	in := topics.DraftTopicRequest{TopicRef: ref, Hash: hash,
 		Key: info.WorkflowExecution.ID + "#" + info.FirstRunID}
 	var out topics.DraftTopicResult
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.DraftOptions), topicking.DraftTopic, in).Get(ctx, &out)
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.DraftOptions), topicking.DraftTopic,
+		in).Get(ctx, &out)
 	if !unreachable(err) {
 		return out, err
 	}
 	in.Rules = true
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.TopicOptions("write the answer by the rules")),
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
+		flow.TopicOptions("write the answer by the rules")),
 		topicking.DraftTopic, in).Get(ctx, &out)
 	return out, err
 }
@@ -163,8 +168,9 @@ func RefreshTopics(ctx workflow.Context, in api.RefreshTopicsInput) (api.Refresh
 	misread := fieldsOf(in.Validate())
 	for refreshed := 0; !out.Done; {
 		if refreshed >= refreshesPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return out, flow.ContinueAsNew(ctx, RefreshTopics, api.RefreshTopicsInput{Tenant: in.Tenant, Shadow: in.Shadow,
-				Sofar: &out})
+			return out, flow.ContinueAsNew(ctx, RefreshTopics,
+				api.RefreshTopicsInput{Tenant: in.Tenant, Shadow: in.Shadow,
+					Sofar: &out})
 		}
 		var page topics.ScanTopicsResult
 		if err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.SweepOptions("compare topics")),
@@ -247,7 +253,8 @@ func countTopic(out *api.RefreshTopicsResult, done api.RefreshTopicResult, err e
 }
 
 func sweptTopics(out api.RefreshTopicsResult) string {
-	return fmt.Sprintf("%d topics compared: %d answered, %d held, %d failed", out.Checked, out.Answered, out.Held, out.Failed)
+	return fmt.Sprintf("%d topics compared: %d answered, %d held, %d failed", out.Checked, out.Answered, out.Held,
+		out.Failed)
 }
 
 // fieldsOf are the fields that are wrong in an input. The first activity refuses them, so that its outcome is recorded

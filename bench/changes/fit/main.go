@@ -78,8 +78,9 @@ func examples() (relevance, succession []example) {
 				for _, a := range answers {
 					holds = holds || a == i
 				}
-				relevance = append(relevance, example{measures: frame.RelevanceMeasures(q, texts[i]), holds: holds, weight: 1,
-					half: tenant.Half, question: question, known: len(answers) > 0})
+				relevance = append(relevance, example{measures: frame.RelevanceMeasures(q, texts[i]), holds: holds,
+					weight: 1,
+					half:   tenant.Half, question: question, known: len(answers) > 0})
 			}
 		}
 		follow := func(text string, old, now int, weight float64) {
@@ -180,7 +181,8 @@ func answers(all []example) {
 	for _, e := range best(all, weights) {
 		counts[key(e)]++
 		z, length := logit(e.measures, weights), e.measures[len(e.measures)-1]
-		tops = append(tops, example{measures: []float64{z, length, z * length}, holds: e.known, known: e.known, half: e.half})
+		tops = append(tops, example{measures: []float64{z, length, z * length}, holds: e.known, known: e.known,
+			half: e.half})
 	}
 	for i := range tops {
 		tops[i].weight = 1000 / float64(counts[key(tops[i])])

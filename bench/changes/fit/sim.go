@@ -33,15 +33,16 @@ func simulate(half string, relevance, succession []float64, first, sure float64)
 			}
 			outdated = map[int]bool{}
 			successor, most := top, first
-			frame.SuccessionMeasures(q, texts, func(i, j int) bool { return i < j }, func(i, j int, measures []float64) {
-				z := logit(measures, succession)
-				if z > sure {
-					outdated[i] = true
-				}
-				if i == top && z > most {
-					successor, most = j, z
-				}
-			})
+			frame.SuccessionMeasures(q, texts, func(i, j int) bool { return i < j },
+				func(i, j int, measures []float64) {
+					z := logit(measures, succession)
+					if z > sure {
+						outdated[i] = true
+					}
+					if i == top && z > most {
+						successor, most = j, z
+					}
+				})
 			return successor, outdated
 		}
 		for _, p := range tenant.Pairs {

@@ -110,7 +110,8 @@ func verdicts(span []ledger.Event) []finding {
 	if len(final) > 0 {
 		return final
 	}
-	return of(span, 0.90, func(e ledger.Event) string { return "Verdict of " + e.Agent + ": " }, ledger.KindJudgeVerdict)
+	return of(span, 0.90, func(e ledger.Event) string { return "Verdict of " + e.Agent + ": " },
+		ledger.KindJudgeVerdict)
 }
 
 func demands(span []ledger.Event) []finding {

@@ -25,7 +25,8 @@ func run(lines ...string) []ledger.Event {
 		if !strings.HasPrefix(part[2], "{") {
 			payload, _ = json.Marshal(ledger.Text{Text: part[2]})
 		}
-		out = append(out, ledger.Event{ID: fmt.Sprintf("e%d", i+1), Stream: "run/x", Seq: int64(i + 1), Agent: part[0], Kind: part[1], Payload: payload})
+		out = append(out, ledger.Event{ID: fmt.Sprintf("e%d", i+1), Stream: "run/x", Seq: int64(i + 1), Agent: part[0],
+			Kind: part[1], Payload: payload})
 	}
 	return out
 }
@@ -51,8 +52,10 @@ func TestReflect(t *testing.T) {
 			`coder tool.returned {"call_id":"4","result":"ok"}`,
 			"coder agent.thought I decided to keep parseFlags in a file of its own",
 			`coder run.ended {"outcome":"success","summary":"the build is green"}`,
-		), "A user said: Make the build green, and do not touch the vendored code. go build failed 2 times and then worked; last error: main.go:7: missing return. " +
-			"coder: I decided to keep parseFlags in a file of its own. The run ended: success: the build is green.",
+		),
+			"A user said: Make the build green, and do not touch the vendored code. go build failed 2 times and then " +
+				"worked; last error: main.go:7: missing return. " +
+				"coder: I decided to keep parseFlags in a file of its own. The run ended: success: the build is green.",
 			"e1 e3 e8 e10 e11 e12"},
 		"a tool that stays broken": {run(
 			`ops tool.called {"call_id":"1","tool":"deploy"}`,
@@ -79,9 +82,11 @@ func TestReflect(t *testing.T) {
 		"events without a text": {run("ann market.closed {}", "ann market.opened {}"),
 			"2 events that say nothing: market.closed, market.opened.", "e2"},
 		"the latest demands, and no secret": {run(
-			"user user.injected first", "user user.injected second", "user user.injected the key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD",
+			"user user.injected first", "user user.injected second",
+			"user user.injected the key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD",
 		), "A user said: second. A user said: [withheld: api_key].", "e2 e3"},
-		"beliefs of others come last": {run("bob agent.reflected "+`{"belief":"ann lies","based_on":["x"]}`, "ann clue.found a letter"),
+		"beliefs of others come last": {run("bob agent.reflected "+`{"belief":"ann lies","based_on":["x"]}`,
+			"ann clue.found a letter"),
 			"bob believes: ann lies. ann found: a letter.", "e1 e2"},
 	} {
 		got, usage, err := reasoning.Reasoner{}.Reflect(context.Background(), "ann", c.span)
@@ -101,12 +106,16 @@ func TestAnyEventsGiveABelief(t *testing.T) {
 		"run.ended", "market.closed"}
 	payloads := []string{`{}`, `{"text":"the mill is burning because of the oven"}`, `{"call_id":"1","tool":"go"}`,
 		`{"call_id":"1","error":"bad","result":"x"}`,
-		`{"belief":"b","based_on":["z"]}`, `{"outcome":"failure","summary":"s"}`, `[]`, `{"text":"` + strings.Repeat("ü", 3_000) + `"}`}
+		`{"belief":"b","based_on":["z"]}`, `{"outcome":"failure","summary":"s"}`, `[]`,
+		`{"text":"` + strings.Repeat("ü", 3_000) + `"}`}
 	rapid.Check(t, func(r *rapid.T) {
 		var span []ledger.Event
 		for i := range rapid.IntRange(1, 60).Draw(r, "events") {
-			span = append(span, ledger.Event{ID: fmt.Sprintf("%03d", i), Stream: "run/x", Agent: rapid.SampledFrom([]string{"a", "b"}).Draw(r, "agent"),
-				Kind: rapid.SampledFrom(kinds).Draw(r, "kind"), Payload: json.RawMessage(rapid.SampledFrom(payloads).Draw(r, "payload")), Erased: rapid.Bool().Draw(r, "erased")})
+			span = append(span, ledger.Event{ID: fmt.Sprintf("%03d", i), Stream: "run/x",
+				Agent:   rapid.SampledFrom([]string{"a", "b"}).Draw(r, "agent"),
+				Kind:    rapid.SampledFrom(kinds).Draw(r, "kind"),
+				Payload: json.RawMessage(rapid.SampledFrom(payloads).Draw(r, "payload")),
+				Erased:  rapid.Bool().Draw(r, "erased")})
 		}
 		got, _, err := reasoning.Reasoner{}.Reflect(context.Background(), "a", span)
 		require.NoError(r, err)

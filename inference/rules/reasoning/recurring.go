@@ -73,7 +73,8 @@ var common = func() map[string]bool {
 func last(span []ledger.Event) []finding {
 	for i, e := range slices.Backward(span) {
 		if said := quote(e); said != "" {
-			return []finding{{fmt.Sprintf("Nothing notable in %d events; last, %s: %s", len(span), e.Agent, said), 0, []int{i}}}
+			return []finding{{fmt.Sprintf("Nothing notable in %d events; last, %s: %s", len(span), e.Agent, said), 0,
+				[]int{i}}}
 		}
 	}
 	kinds := []string{}

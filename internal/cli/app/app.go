@@ -248,7 +248,8 @@ func (a *App) RunURL(workflowID, runID string) string {
 	if a.Cfg.TemporalUI == "" {
 		return ""
 	}
-	link := strings.TrimSuffix(a.Cfg.TemporalUI, "/") + "/namespaces/" + url.PathEscape(a.Cfg.Namespace) + "/workflows/" +
+	link := strings.TrimSuffix(a.Cfg.TemporalUI,
+		"/") + "/namespaces/" + url.PathEscape(a.Cfg.Namespace) + "/workflows/" +
 		url.PathEscape(workflowID)
 	if runID != "" {
 		link += "/" + url.PathEscape(runID)

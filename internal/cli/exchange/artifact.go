@@ -113,6 +113,7 @@ func writeArtifact(path string, data []byte) error {
 }
 
 func describeArtifact(t *app.Text, artifact pipeline.Artifact) {
-	t.Fields("artifact", artifact.Address, "media type", artifact.MediaType, "bytes", strconv.FormatInt(artifact.Size, 10),
+	t.Fields("artifact", artifact.Address, "media type", artifact.MediaType, "bytes",
+		strconv.FormatInt(artifact.Size, 10),
 		"stored", app.When(artifact.CreatedAt))
 }

@@ -93,7 +93,8 @@ func export(ctx context.Context, a *app.App, st *store.Store, x transfer.ExportS
 		return fmt.Errorf("write export: %w", err)
 	}
 	return a.Print(Exported{ExportCounts: counts, File: output}, func(t *app.Text) {
-		t.Line("%d memories, %d artifacts and %d events in %s", counts.Memories, counts.Artifacts, counts.Events, output)
+		t.Line("%d memories, %d artifacts and %d events in %s", counts.Memories, counts.Artifacts, counts.Events,
+			output)
 	})
 }
 

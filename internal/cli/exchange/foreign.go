@@ -114,7 +114,8 @@ func importForeign(ctx context.Context, a *app.App, input io.Reader, f importFla
 	report := ForeignReport{Read: len(values), LeftOut: map[string]int{}, Errors: []LineError{}}
 	var all []foreign
 	seen := map[string]int{} // ids, with the memory that had them
-	read := map[string]func(json.RawMessage) (foreign, error){formatMem0: readMem0, formatMembrane: readMembrane}[f.format]
+	read := map[string]func(json.RawMessage) (foreign, error){formatMem0: readMem0,
+		formatMembrane: readMembrane}[f.format]
 	for i, value := range values {
 		m, err := read(value)
 		m.item = i + 1

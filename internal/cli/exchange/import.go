@@ -229,7 +229,8 @@ func Progress(a *app.App, size int64) *progressbar.ProgressBar {
 	file, ok := a.ErrOut.(*os.File)
 	show := ok && term.IsTerminal(int(file.Fd()))
 	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(a.ErrOut), progressbar.OptionSetVisibility(show),
-		progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionShowBytes(true), progressbar.OptionSetWidth(24),
+		progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionSetDescription("reading"), progressbar.OptionSetPredictTime(true),
 		progressbar.OptionClearOnFinish())
 }
@@ -411,8 +412,9 @@ func (im *importer) acknowledged(b Batch, started mneme.Started, resumed bool) {
 	r.Recalled += recalled
 	r.Added += n - deduped - recalled
 	if len(r.Runs) < maxListed {
-		r.Runs = append(r.Runs, importRun{WorkflowID: started.ID, RunID: started.RunID, FirstLine: b.First, LastLine: b.Last,
-			Resumed: resumed, URL: im.RunURL(started.ID, started.RunID)})
+		r.Runs = append(r.Runs, importRun{WorkflowID: started.ID, RunID: started.RunID, FirstLine: b.First,
+			LastLine: b.Last,
+			Resumed:  resumed, URL: im.RunURL(started.ID, started.RunID)})
 	}
 	im.bar.Describe(fmt.Sprintf("%d added, %d deduplicated", r.Added, r.Deduplicated))
 	_ = im.bar.Add64(b.Consumed)

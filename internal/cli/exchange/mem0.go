@@ -79,7 +79,8 @@ func readMem0(data json.RawMessage) (foreign, error) {
 		speaker = "actor_id"
 	}
 	out := foreign{user: textOf(in, "user_id"), names: map[string]string{"scope": "user_id",
-		"content": said, "payload.object": said, "who": speaker, "payload.subject": speaker, "agent_session_id": "run_id",
+		"content": said, "payload.object": said, "who": speaker, "payload.subject": speaker,
+		"agent_session_id":          "run_id",
 		"provenance.sources[0].ref": "id", "provenance.sources[0].hash": "hash", "created_at": "created_at",
 		"payload.validity.end": "expiration_date"}}
 	for _, name := range slices.Sorted(maps.Keys(in)) {

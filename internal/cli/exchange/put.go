@@ -51,8 +51,9 @@ where all are.`,
   jq -c '.memories[]' other.json | mneme put - --visibility shared --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := schema.PutRequest{Operation: f.Operation(a.Cfg.Principal), Visibility: schema.Visibility(f.visibility),
-				Mode: schema.WriteMode(f.mode)}
+			req := schema.PutRequest{Operation: f.Operation(a.Cfg.Principal),
+				Visibility: schema.Visibility(f.visibility),
+				Mode:       schema.WriteMode(f.mode)}
 			records, err := readRecords(a, args[0], req)
 			if err != nil {
 				return err
@@ -173,10 +174,11 @@ func putRecords(
 	}
 	out := Put{PutResult: schema.PutResult{Items: []schema.PutItem{}}, Counts: map[schema.PutStatus]int{},
 		Runs: []app.OperationRun{}}
-	failed := app.InParts(a, "putting", req.OperationID, parts, func(operation string, part []schema.MemoryRecord) error {
-		req.OperationID, req.Records = operation, part
-		return putPart(ctx, a, req, noWait, &out)
-	})
+	failed := app.InParts(a, "putting", req.OperationID, parts,
+		func(operation string, part []schema.MemoryRecord) error {
+			req.OperationID, req.Records = operation, part
+			return putPart(ctx, a, req, noWait, &out)
+		})
 	if failed != nil && len(out.Runs) == 0 {
 		return failed
 	}

@@ -38,8 +38,10 @@ func (f *requestFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *requestFlags) request(flags *pflag.FlagSet, p schema.Principal) schema.IngestRequest {
-	return schema.IngestRequest{Principal: p, Visibility: schema.Visibility(f.visibility), Mode: schema.WriteMode(f.mode),
-		NoUpdateDelete: f.noUpdateDelete, MinFactConfidence: app.Optional(flags, "min-fact-confidence", f.minFactConfidence)}
+	return schema.IngestRequest{Principal: p, Visibility: schema.Visibility(f.visibility),
+		Mode:              schema.WriteMode(f.mode),
+		NoUpdateDelete:    f.noUpdateDelete,
+		MinFactConfidence: app.Optional(flags, "min-fact-confidence", f.minFactConfidence)}
 }
 
 // CandidateFlags describe one candidate.

@@ -96,7 +96,8 @@ func restore(ctx context.Context, a *app.App, file *os.File, input io.Reader, f 
 		return app.WithCode(app.ExitPartial, fmt.Errorf("%d lines could not be restored", p.Failed))
 	case len(p.Conflicts) > 0:
 		return app.WithCode(app.ExitConflict,
-			fmt.Errorf("%d of %d memories were not restored: they conflict with stored memories", len(p.Conflicts), p.Memories))
+			fmt.Errorf("%d of %d memories were not restored: they conflict with stored memories", len(p.Conflicts),
+				p.Memories))
 	case p.CutOff:
 		return app.WithCode(app.ExitPartial, errors.New("the file has been cut off: it is incomplete"))
 	}

@@ -31,7 +31,8 @@ Afterwards ` + "`mneme advise report ID`" + ` says how it went, so that the next
   mneme advise report 01a209df-163f-7e14-a0e0-26682bfb2f46 --outcome success --used 01a209df-0000-7000-8000-000000000000`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Principal, req.Task, req.ReadPolicy = a.Cfg.Principal, strings.Join(args, " "), schema.ReadPolicy(policy)
+			req.Principal, req.Task, req.ReadPolicy = a.Cfg.Principal, strings.Join(args,
+				" "), schema.ReadPolicy(policy)
 			if errorFile != "" {
 				in, err := a.OpenInput(errorFile)
 				if err != nil {

@@ -51,7 +51,8 @@ found exits with 3 and refused with 6; of several, some that were refused exit w
 			}
 			var out Recovered
 			var err error
-			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartRecover, req, &out.RecoverResult); err != nil {
+			if out.OperationRun, err = app.CarryOut(cmd.Context(), a, mneme.StartRecover, req,
+				&out.RecoverResult); err != nil {
 				return err
 			}
 			if err := a.Print(out, out.text); err != nil {

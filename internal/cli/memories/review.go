@@ -342,7 +342,8 @@ func decide(ctx context.Context, a *app.App, requests []schema.ReviewRequest) er
 		return err
 	}
 	if failed != nil {
-		return fmt.Errorf("%d of %d proposals were not decided: %w", len(requests)-len(out.Items), len(requests), failed)
+		return fmt.Errorf("%d of %d proposals were not decided: %w", len(requests)-len(out.Items), len(requests),
+			failed)
 	}
 	return reviewProblem(out.Items)
 }

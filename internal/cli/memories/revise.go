@@ -93,10 +93,13 @@ version, it is the version that is current when the command begins.`,
 		if c.record {
 			flags.StringVar(&f.with, "with", "", "the new record: a file with its JSON, or - for standard input")
 			flags.StringVar(&f.object, "object", "",
-				"the new record is the (first) memory with this object, in its sentence too: text, or JSON that is not text")
+				"the new record is the (first) memory with this object, in its sentence too: text, or JSON "+
+					"that is not text")
 			flags.StringVar(&f.replace, "replace", "",
-				"with --object: the words of the memory's sentence that it takes the place of; by default those of its object")
-			flags.StringVar(&f.content, "content", "", "its text; without --object, a semantic memory becomes a statement of it")
+				"with --object: the words of the memory's sentence that it takes the place of; by default those "+
+					"of its object")
+			flags.StringVar(&f.content, "content", "",
+				"its text; without --object, a semantic memory becomes a statement of it")
 			flags.StringVar(&f.conditions, "conditions", "",
 				"where it holds: key=value or a JSON object; a list admits any of its elements")
 			flags.StringVar(&f.from, "valid-from", "", "from when on it holds (RFC 3339, or a date)")
@@ -311,7 +314,8 @@ func (f *reviseFlags) revised(flags *pflag.FlagSet, target schema.MemoryRecord) 
 	var refused *revision.RewriteError
 	if _, err := revision.RewrittenRecord(out, target, f.replace); errors.As(err, &refused) {
 		return nil, app.Invalid("object",
-			"%s; give the whole sentence with --content, or name the words that it replaces with --replace", refused.Problem)
+			"%s; give the whole sentence with --content, or name the words that it replaces with --replace",
+			refused.Problem)
 	}
 	return &out, nil
 }
@@ -324,7 +328,8 @@ func (f *reviseFlags) refuseSentence(flags *pflag.FlagSet, predicate json.RawMes
 		return nil
 	}
 	return app.Invalid("object",
-		"would take the place of the whole sentence, since the memory has no subject, predicate and object of its own; "+
+		"would take the place of the whole sentence, since the memory has no subject, predicate and "+
+			"object of its own; "+
 			"name the words that it replaces with --replace, or give the whole sentence with --content alone")
 }
 

@@ -58,8 +58,9 @@ schedule, or ` + "`mneme topics refresh ID`" + `.`,
 		},
 	}
 	cmd.Flags().StringVar(&policy, "read-policy", "", "isolated, shared or group: whose memories answer it")
-	cmd.Flags().IntVar(&req.Evidence, "evidence", 0, fmt.Sprintf("memories that an answer is made of at most (default %d)",
-		topics.DefaultEvidence))
+	cmd.Flags().IntVar(&req.Evidence, "evidence", 0,
+		fmt.Sprintf("memories that an answer is made of at most (default %d)",
+			topics.DefaultEvidence))
 	return cmd
 }
 
@@ -293,7 +294,8 @@ func refreshOwn(a *app.App, cmd *cobra.Command, arg string, shadow bool,
 
 func (r topicRefreshed) text(t *app.Text) {
 	if s := r.Sweep; s != nil {
-		t.Line("%d topics compared: %d fresh, %d answered, %d would be, %d held, %d moving, %d failed; %d tokens", s.Checked,
+		t.Line("%d topics compared: %d fresh, %d answered, %d would be, %d held, %d moving, %d failed; %d tokens",
+			s.Checked,
 			s.Fresh, s.Answered, s.Would, s.Held, s.Moving, s.Failed, s.Tokens)
 		return
 	}

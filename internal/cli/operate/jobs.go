@@ -65,7 +65,8 @@ func newJobsList(a *app.App) *cobra.Command {
 			return a.Print(out, func(t *app.Text) {
 				rows := make([][]string, 0, len(found))
 				for _, j := range found {
-					rows = append(rows, []string{j.ID, string(j.State), j.Phase, fmt.Sprintf("%d/%d", j.Attempts, j.MaxAttempts),
+					rows = append(rows, []string{j.ID, string(j.State), j.Phase,
+						fmt.Sprintf("%d/%d", j.Attempts, j.MaxAttempts),
 						app.When(j.UpdatedAt), j.LastError})
 				}
 				t.Table("ID STATE PHASE FAILED UPDATED ERROR", rows)
@@ -106,8 +107,10 @@ func newJobsShow(a *app.App) *cobra.Command {
 			return a.Print(j, func(t *app.Text) {
 				t.Fields("id", j.ID, "kind", j.Kind, "state", string(j.State), "phase", j.Phase,
 					"attempts", fmt.Sprintf("%d of %d", j.Attempts, j.MaxAttempts), "error", j.LastError,
-					"memory", j.MemoryID, "batch", j.BatchID, "workflow", j.WorkflowID, "ui", a.RunURL(j.WorkflowID, ""),
-					"created", app.When(j.CreatedAt), "updated", app.When(j.UpdatedAt), "finished", app.WhenSet(j.FinishedAt),
+					"memory", j.MemoryID, "batch", j.BatchID, "workflow", j.WorkflowID, "ui",
+					a.RunURL(j.WorkflowID, ""),
+					"created", app.When(j.CreatedAt), "updated", app.When(j.UpdatedAt), "finished",
+					app.WhenSet(j.FinishedAt),
 					"replayed", app.WhenSet(j.RevivedAt))
 				if len(j.Log) == 0 {
 					return

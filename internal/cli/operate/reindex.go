@@ -355,7 +355,8 @@ JSON is {"items":[…],"next":"ID"}; --after takes next, for the next page.`,
 			return a.Print(out, func(t *app.Text) {
 				rows := make([][]string, 0, len(found))
 				for _, p := range found {
-					rows = append(rows, []string{p.MemoryID.String(), fmt.Sprint(p.Attempts), app.When(p.ParkedAt), p.LastError})
+					rows = append(rows, []string{p.MemoryID.String(), fmt.Sprint(p.Attempts), app.When(p.ParkedAt),
+						p.LastError})
 				}
 				t.Table("MEMORY FAILED PARKED ERROR", rows)
 				if out.Next != "" {
@@ -386,7 +387,9 @@ func newIndexRetry(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Print(map[string]int{"released": n}, func(t *app.Text) { t.Line("%d memories are tried again", n) })
+			return a.Print(map[string]int{"released": n}, func(t *app.Text) {
+				t.Line("%d memories are tried again", n)
+			})
 		},
 	}
 }

@@ -74,7 +74,8 @@ func inForce(rules lifecycle.RetentionRules) []schema.RetentionPolicy {
 			continue
 		}
 		add(lifecycle.DefaultRetention(domain, schema.Any, schema.Any))
-		if lasting := rules.For(domain, schema.TierPersistent, schema.TypologyProcedural); domain == schema.RetainWorld &&
+		if lasting := rules.For(domain, schema.TierPersistent,
+			schema.TypologyProcedural); domain == schema.RetainWorld &&
 			lasting.DecayExempt {
 			lasting.Tier, lasting.Typology = schema.TierPersistent, schema.TypologyProcedural
 			add(lasting)

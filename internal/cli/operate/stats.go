@@ -170,7 +170,8 @@ func (s TenantStats) Text(t *app.Text, c Charts) {
 	t.Line("")
 	t.Table(strings.TrimSpace("MEASURE TODAY 24H 7D "+c.header(len(s.Days))), trim(c.Drawn, [][]string{
 		{"created", fmt.Sprint(today.Changes[schema.AuditCreate]), "", "", days(change(schema.AuditCreate))},
-		{"gone", fmt.Sprint(gone(today.Changes)), "", "", days(func(d admin.DayMetrics) int64 { return gone(d.Changes) })},
+		{"gone", fmt.Sprint(gone(today.Changes)), "", "",
+			days(func(d admin.DayMetrics) int64 { return gone(d.Changes) })},
 		{"recalls", fmt.Sprint(today.Retrievals), fmt.Sprint(s.Retrievals.Day), fmt.Sprint(s.Retrievals.Week),
 			days(func(d admin.DayMetrics) int64 { return d.Retrievals })},
 		{"degraded", fmt.Sprint(today.Degraded), "", "", days(func(d admin.DayMetrics) int64 { return d.Degraded })},
@@ -187,7 +188,8 @@ func (s TenantStats) Text(t *app.Text, c Charts) {
 	rows := make([][]string, 0, len(s.Procedures))
 	for _, p := range s.Procedures {
 		rows = append(rows, []string{string(p.Type), fmt.Sprint(p.Reused),
-			share(p.Successes.Day, p.Successes.Day+p.Failures.Day), share(p.Successes.Week, p.Successes.Week+p.Failures.Week)})
+			share(p.Successes.Day, p.Successes.Day+p.Failures.Day),
+			share(p.Successes.Week, p.Successes.Week+p.Failures.Week)})
 	}
 	t.Table("PROCEDURES RECALLED_24H SUCCESS_24H SUCCESS_7D", rows)
 	t.Line("")

@@ -128,7 +128,8 @@ func (s sweepsShown) text(t *app.Text) {
 	} else {
 		rows := make([][]string, len(s.Holds))
 		for i, h := range s.Holds {
-			rows[i] = []string{h.Tenant, string(h.Sweep), strconv.FormatInt(h.WouldTake, 10), strconv.FormatInt(h.Stored, 10),
+			rows[i] = []string{h.Tenant, string(h.Sweep), strconv.FormatInt(h.WouldTake, 10),
+				strconv.FormatInt(h.Stored, 10),
 				app.When(h.AskedAt)}
 		}
 		t.Table("TENANT WAITS WOULD_TAKE OF ASKED", rows)
@@ -179,7 +180,8 @@ history, for what a retention purge would remove from history.`,
 				return err
 			}
 			return a.Print(hold, func(t *app.Text) {
-				t.Fields("tenant", hold.Tenant, "sweep", string(hold.Sweep), "admitted", strconv.FormatInt(*hold.Admitted, 10),
+				t.Fields("tenant", hold.Tenant, "sweep", string(hold.Sweep), "admitted",
+					strconv.FormatInt(*hold.Admitted, 10),
 					"by", hold.AnsweredBy)
 				schedule := sweep
 				if sweep == schema.SweepHistory {

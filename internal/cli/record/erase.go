@@ -148,7 +148,8 @@ func (r EraseResult) text(t *app.Text) {
 		t.Line("%d events removed from the hosted memory index", r.Indexed)
 	}
 	if r.Unreached {
-		t.Line("Temporal was not reached: contexts that showed them are in its histories until the command is given again")
+		t.Line("Temporal was not reached: contexts that showed them are in its histories until the command " +
+			"is given again")
 	}
 	if r.Receipt != nil {
 		t.Line("%d records that told of them erased (run %s)", r.Receipt.Forgotten, r.Receipt.RunID)

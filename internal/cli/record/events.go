@@ -39,7 +39,8 @@ func newAppend(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "append FILE|-",
 		Short: "Append events from a file of JSON lines",
-		Long: `Append events from a file of JSON lines, at most ` + strconv.Itoa(ledger.MaxAppend) + ` in a transaction. A line is an event:
+		Long: `Append events from a file of JSON lines, at most ` + strconv.Itoa(ledger.MaxAppend) +
+			` in a transaction. A line is an event:
 
     {"id": "e1", "stream": "run/build-42", "kind": "tool.called", "turn": 1,
      "payload": {"call_id": "c1", "tool": "go", "args": {"cmd": "go build ./..."}}}

@@ -26,7 +26,8 @@ A session is the work of one agent on one stream of the ledger, which is run/SES
 Its first event opens it. It closes when the agent ends it (run.ended), when you close it, and when nothing happens for
 half an hour; what comes later opens it again, for the next episode. The state of the work and the lists are read from
 Postgres.`})
-	cmd.AddCommand(newSessionAppend(a), newSessionRecord(a), newSessionWorking(a), newSessionClose(a), newSessionList(a),
+	cmd.AddCommand(newSessionAppend(a), newSessionRecord(a), newSessionWorking(a), newSessionClose(a),
+		newSessionList(a),
 		newSessionShow(a))
 	return cmd
 }
@@ -92,24 +93,27 @@ func eachSessionPage(a *app.App, ref api.SessionRef, path string, fn func([]ledg
 		return err
 	}
 	defer func() { _ = input.Close() }()
-	return eachPageOf(input, ledger.Event{Agent: ref.Principal.Agent, Stream: ref.StreamName()}, func(page []ledger.Event) error {
-		from, size := 0, 0
-		for i, e := range page {
-			if size += len(e.Payload) + 1_000; size > sessionPageBytes && i > from {
-				if err := fn(page[from:i]); err != nil {
-					return err
+	return eachPageOf(input, ledger.Event{Agent: ref.Principal.Agent, Stream: ref.StreamName()},
+		func(page []ledger.Event) error {
+			from, size := 0, 0
+			for i, e := range page {
+				if size += len(e.Payload) + 1_000; size > sessionPageBytes && i > from {
+					if err := fn(page[from:i]); err != nil {
+						return err
+					}
+					from, size = i, len(e.Payload)+1_000
 				}
-				from, size = i, len(e.Payload)+1_000
 			}
-		}
-		return fn(page[from:])
-	})
+			return fn(page[from:])
+		})
 }
 
 func newSessionRecord(a *app.App) *cobra.Command {
 	stream, outcome := "", ""
-	cmd := &cobra.Command{Use: "record SESSION FILE|-", Short: "Hand in a whole session that is over: one request, one episode",
-		Long: `Hand in a whole session that is over, at most ` + strconv.Itoa(ledger.MaxAppend) + ` events: one request, one episode. Longer ones are handed in
+	cmd := &cobra.Command{Use: "record SESSION FILE|-",
+		Short: "Hand in a whole session that is over: one request, one episode",
+		Long: `Hand in a whole session that is over, at most ` + strconv.Itoa(ledger.MaxAppend) +
+			` events: one request, one episode. Longer ones are handed in
 with "mneme session append" and closed with "mneme session close".`,
 		Args: cobra.ExactArgs(2)}
 	ref := sessionFlags(cmd, a, &stream)
@@ -180,7 +184,8 @@ func sessionText(t *app.Text, r api.SessionResult) {
 		t.Line("no episode: the session has no event, or the policy writes none")
 		return
 	}
-	t.Line("episode %s of %d events (%d to %d of %s), %s", r.EpisodeID, r.Events, r.FirstSeq, r.LastSeq, r.Stream, r.Outcome)
+	t.Line("episode %s of %d events (%d to %d of %s), %s", r.EpisodeID, r.Events, r.FirstSeq, r.LastSeq, r.Stream,
+		r.Outcome)
 }
 
 func newSessionWorking(a *app.App) *cobra.Command {
@@ -261,7 +266,8 @@ func newSessionShow(a *app.App) *cobra.Command {
 				if e.MemoryID != nil {
 					memory = e.MemoryID.String()
 				}
-				rows[i] = []string{memory, strconv.FormatInt(e.FirstSeq, 10), strconv.FormatInt(e.LastSeq, 10), strconv.Itoa(e.Events),
+				rows[i] = []string{memory, strconv.FormatInt(e.FirstSeq, 10), strconv.FormatInt(e.LastSeq, 10),
+					strconv.Itoa(e.Events),
 					string(e.Outcome), string(e.Closed), app.When(e.ClosedAt)}
 			}
 			t.Table("EPISODE FROM TO EVENTS OUTCOME CLOSED AT", rows)

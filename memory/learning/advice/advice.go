@@ -104,7 +104,8 @@ func Advise(s Situation, candidates []Candidate) Answer {
 	}
 	maps.Copy(context, s.Context)
 	problem, intent := signature.OfError(s.Error), signature.OfIntent(s.Task)
-	known := align.KnownOf(problem, s.Task, trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
+	known := align.KnownOf(problem, s.Task,
+		trace.Situation{Context: context, WorkingDir: s.WorkingDir, Failed: s.Failed})
 	var options []Option
 	for _, c := range candidates {
 		if c.Tentative && slices.ContainsFunc(candidates, func(p Candidate) bool { return promotes(p, c) }) {

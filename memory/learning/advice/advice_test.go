@@ -81,7 +81,8 @@ func TestWhatFailsOfLateLosesItsPlaceAndComesBack(t *testing.T) {
 func TestPreferencesDecideWhereTheContextIsSilent(t *testing.T) {
 	plan := func(id, language string) advice.Candidate {
 		return advice.Candidate{ID: id, Stats: worked(true, true, true), Plan: &schema.PlanGraphPayload{PlanID: id,
-			Intent: "set up my project", Constraints: json.RawMessage(`[{"language":"` + language + `"},"sensitivity: low"]`),
+			Intent: "set up my project", Constraints: json.RawMessage(`[{"language":"` + language +
+				`"},"sensitivity: low"]`),
 			Nodes: []schema.PlanNode{{ID: "s1", Op: "shell", Params: json.RawMessage(`{"cmd":"init {working_dir}"}`)}},
 			Edges: []schema.PlanEdge{}, InputsSchema: json.RawMessage(
 				`{"type":"object","properties":{"working_dir":{"type":"string","x-from":"working_dir"}}}`)}}
@@ -116,7 +117,8 @@ func TestTheOrderOfCandidatesDoesNotMatter(t *testing.T) {
 		var candidates []advice.Candidate
 		for _, id := range []string{"a", "b", "c", "d"} {
 			candidates = append(candidates, fix(id, "disk full",
-				rapid.SampledFrom([]string{"", `{"os":"linux"}`, `{"os":"macos"}`, `{"shell":"zsh"}`}).Draw(t, "when"), id,
+				rapid.SampledFrom([]string{"", `{"os":"linux"}`, `{"os":"macos"}`, `{"shell":"zsh"}`}).Draw(t, "when"),
+				id,
 				worked(rapid.SliceOfN(rapid.Bool(), 0, 6).Draw(t, "outcomes")...)))
 		}
 		asked := advice.Situation{Error: "disk full", Context: map[string]string{"os": "linux"}}

@@ -56,7 +56,8 @@ func TestLinkerErrorFixedByClearingTheCacheThenOtherwiseElsewhere(t *testing.T) 
 			best := advice.Advise(asked, m.candidates()).Best
 			require.NotNil(t, best)
 			require.Len(t, best.Steps, 2)
-			require.JSONEq(t, `{"cmd":"rm -rf /home/dev99/.cache/build"}`, string(best.Steps[0].Args), "a path never seen")
+			require.JSONEq(t, `{"cmd":"rm -rf /home/dev99/.cache/build"}`, string(best.Steps[0].Args),
+				"a path never seen")
 			require.JSONEq(t, `{"cmd":"make app"}`, string(best.Steps[1].Args))
 			require.Contains(t, best.FailureModes, "did not help: shell: make clean")
 			require.Nil(t, advice.Advise(advice.Situation{Error: "ld: cannot find -lssl"}, m.candidates()).Best)
@@ -87,8 +88,10 @@ func TestGoForBackendsAndPythonForDataScience(t *testing.T) {
 		if n%2 == 1 {
 			language, kind = "Python", "data_science"
 		}
-		s := newStory("agent", n).in("linux", "/w", map[string]string{"project_kind": kind}).says("I prefer " + language)
-		l.Add(facts.Observation{ID: s.events[1].ID, Text: "I prefer " + language, Who: "ana", At: s.events[1].OccurredAt,
+		s := newStory("agent", n).in("linux", "/w",
+			map[string]string{"project_kind": kind}).says("I prefer " + language)
+		l.Add(facts.Observation{ID: s.events[1].ID, Text: "I prefer " + language, Who: "ana",
+			At:     s.events[1].OccurredAt,
 			Source: s.meta().Source, Context: map[string]string{"os": "linux", "project_kind": kind}})
 	}
 	got := l.Updates()

@@ -170,7 +170,8 @@ func TestAPromotedProcedureReplacesItsTentativeCandidate(t *testing.T) {
 // A timeline keeps 160 characters of an error. Wherever the text was cut, it is the same problem.
 func TestATentativeCandidateIsFoundAlthoughTheErrorWasCut(t *testing.T) {
 	problem := func(dir string) string {
-		return "builder: bad encoding of character found in file " + dir + "/feed.dat on a line in the middle, but no " +
+		return "builder: bad encoding of character found in file " + dir +
+			"/feed.dat on a line in the middle, but no " +
 			"encoding is declared anywhere; see the manual for what to do about it"
 	}
 	for extra := range 60 {

@@ -53,7 +53,8 @@ func TestWhatVariedIsAParameterFromTheError(t *testing.T) {
 	require.JSONEq(t, `{"cmd":"rm -rf /home/u7/c7"}`, string(args))
 }
 
-// The call that failed has the directory among its arguments. Who asks for advice knows the directory, and not that call.
+// The call that failed has the directory among its arguments. Who asks for advice knows the directory, and not that
+// call.
 func TestADirectoryIsBoundToWhatAnAskerKnows(t *testing.T) {
 	var attempts []trace.Attempt
 	for n := range 3 {
@@ -114,7 +115,8 @@ func TestAPartOfAValueIsBound(t *testing.T) {
 }
 
 func TestDifferentFixesAreDifferentClusters(t *testing.T) {
-	attempts := []trace.Attempt{clear(1, "linux"), fix(2, "macos", "brew reinstall llvm", "make all"), clear(3, "linux"),
+	attempts := []trace.Attempt{clear(1, "linux"), fix(2, "macos", "brew reinstall llvm", "make all"),
+		clear(3, "linux"),
 		fix(4, "linux", "make clean all")}
 	require.Equal(t, [][]int{{0, 2}, {1}, {3}}, align.Clusters(attempts, 0.75))
 }
@@ -141,8 +143,9 @@ func TestAProcedureSurvivesItsRecord(t *testing.T) {
 func TestTemplatesReadWhatTheyWrote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[a-z]{1,8}`).Draw(t, "value")
-		tpl := align.Template{Type: "string", Parts: []align.Part{{Text: rapid.StringMatching(`[A-Z{} ]{1,5}`).Draw(t, "a")},
-			{Param: "x"}, {Text: rapid.StringMatching(`[A-Z{} ]{1,5}`).Draw(t, "b")}}}
+		tpl := align.Template{Type: "string",
+			Parts: []align.Part{{Text: rapid.StringMatching(`[A-Z{} ]{1,5}`).Draw(t, "a")},
+				{Param: "x"}, {Text: rapid.StringMatching(`[A-Z{} ]{1,5}`).Draw(t, "b")}}}
 		text, missing := tpl.Fill(map[string]string{"x": value})
 		require.Empty(t, missing)
 		got, ok := tpl.Match(text)
@@ -180,7 +183,9 @@ func TestAValueInsideAWordIsAParameter(t *testing.T) {
 		"something follows": {
 			func(n int) string { return fmt.Sprintf("cp -r /home/u%d/c%d /home/u%d/c%d.saved", n, n, n, n) },
 			"cp -r {path} {path}.saved"},
-		"something goes before": {func(n int) string { return fmt.Sprintf("restore --from=/backup/home/u%d/c%d", n, n) },
+		"something goes before": {func(n int) string {
+			return fmt.Sprintf("restore --from=/backup/home/u%d/c%d", n, n)
+		},
 			"restore --from=/backup{path}"},
 		"two of them": {func(n int) string { return fmt.Sprintf("link /home/u%d/c%d@/home/u%d", n, n, n) },
 			"link {path}@{path_2}"},

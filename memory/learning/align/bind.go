@@ -234,7 +234,8 @@ func Affixed(text string, i int) bool {
 	return option || at >= 0 && text[at:i] == library && !touched(text, at-1, library[0])
 }
 
-// simpler prefers what is known before the first step, what an asker always knows (the directory before the arguments of
+// simpler prefers what is known before the first step, what an asker always knows (the directory before the arguments
+// of
 // the call that failed), and what needs no part to be taken.
 func simpler(a, b string) bool { return rank(a) < rank(b) }
 

@@ -92,7 +92,8 @@ func TestEveryExtractPassesItsCheck(t *testing.T) {
 			`([A-Z][a-z]{2,6}|\d{1,5}(\.\d+)?|[a-z]{2,5}|/[a-z]{2}/[a-z]{2}|, | )+`))
 		var all []compress.Episode
 		for i := range rapid.IntRange(1, 6).Draw(t, "n") {
-			all = append(all, episode(i, rapid.SampledFrom([]schema.Outcome{"success", "failure", "partial", ""}).Draw(t, "o"),
+			all = append(all, episode(i, rapid.SampledFrom([]schema.Outcome{"success", "failure", "partial",
+				""}).Draw(t, "o"),
 				text.Draw(t, "asked"), text.Draw(t, "failure")))
 		}
 		s, ok := compress.Summarise(all)

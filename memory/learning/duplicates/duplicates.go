@@ -90,7 +90,8 @@ var (
 	selfWords = normalize.Set("i me my mine myself we us our ours")
 	dayWords  = normalize.Set("today yesterday tomorrow tonight now currently recently soon last next this ago later")
 
-	contractions = strings.NewReplacer("can't", "can not", "cannot", "can not", "won't", "will not", "shan't", "shall not",
+	contractions = strings.NewReplacer("can't", "can not", "cannot", "can not", "won't", "will not", "shan't",
+		"shall not",
 		"n't", " not", "'re", " are", "'m", " am", "'ll", " will", "'ve", " have")
 )
 

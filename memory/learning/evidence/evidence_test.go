@@ -114,7 +114,8 @@ func TestTheFiguresOfATrack(t *testing.T) {
 }
 
 func TestWhatWorksNowAndThenKeepsItsPlace(t *testing.T) {
-	for name, outcomes := range map[string]string{"three of four": "1110111011101110", "two of three": "110110110110110"} {
+	for name, outcomes := range map[string]string{"three of four": "1110111011101110",
+		"two of three": "110110110110110"} {
 		var track evidence.Track
 		for _, o := range outcomes {
 			track.Observe(o == '1', time.Unix(0, 0))

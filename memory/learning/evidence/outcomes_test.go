@@ -13,17 +13,20 @@ import (
 )
 
 func outcomeAt(minute int, session string, ok bool) evidence.Outcome {
-	return evidence.Outcome{Agent: "a", Session: session, OK: ok, Context: map[string]string{"os": "linux"}, At: time.Unix(int64(60*minute), 0).UTC()}
+	return evidence.Outcome{Agent: "a", Session: session, OK: ok, Context: map[string]string{"os": "linux"},
+		At: time.Unix(int64(60*minute), 0).UTC()}
 }
 
 func TestAnOutcomeThatIsShownAndReportedCountsOnce(t *testing.T) {
 	shown := []evidence.Outcome{outcomeAt(1, "s1", true), outcomeAt(2, "s2", false), outcomeAt(3, "", true)}
 	alone := evidence.Tally(shown, nil)
 	require.Equal(t, []int64{2, 1}, []int64{alone.All.Successes, alone.All.Failures})
-	require.Equal(t, alone, evidence.Tally(shown, []evidence.Outcome{outcomeAt(5, "s1", true), outcomeAt(6, "s2", true)}),
+	require.Equal(t, alone, evidence.Tally(shown,
+		[]evidence.Outcome{outcomeAt(5, "s1", true), outcomeAt(6, "s2", true)}),
 		"what the episode shows counts, whatever was reported")
 
-	more := evidence.Tally(shown, []evidence.Outcome{outcomeAt(5, "s1", true), outcomeAt(6, "s1", false), outcomeAt(7, "s3", true),
+	more := evidence.Tally(shown, []evidence.Outcome{outcomeAt(5, "s1", true), outcomeAt(6, "s1", false),
+		outcomeAt(7, "s3", true),
 		outcomeAt(8, "", true)})
 	require.Equal(t, []int64{4, 2}, []int64{more.All.Successes, more.All.Failures},
 		"a second report of one session, one of another session and one of no session are further outcomes")

@@ -119,7 +119,8 @@ func TestEveryUpdateHasEvidence(t *testing.T) {
 		var seen []facts.Observation
 		ids := map[string]bool{}
 		for i := range rapid.IntRange(0, 30).Draw(t, "n") {
-			o := said(i, rapid.SampledFrom([]string{"ana", "bob"}).Draw(t, "who"), rapid.SampledFrom(texts).Draw(t, "text"),
+			o := said(i, rapid.SampledFrom([]string{"ana", "bob"}).Draw(t, "who"),
+				rapid.SampledFrom(texts).Draw(t, "text"),
 				rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "kind"))
 			seen, ids[o.ID] = append(seen, o), true
 		}

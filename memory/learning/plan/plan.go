@@ -95,7 +95,8 @@ func Learn(g *promote.Group, known []Record, skills []Skill, p evidence.Policy) 
 const NotARecord = "payload_not_valid"
 
 func delta(s promote.Candidate, known []Record, skills []Skill, taken map[string]bool) Delta {
-	out := Delta{Action: Add, Confidence: s.Track.Chance(), Track: s.Track, Agents: s.Count.Agents, Evidence: s.Evidence,
+	out := Delta{Action: Add, Confidence: s.Track.Chance(), Track: s.Track, Agents: s.Count.Agents,
+		Evidence: s.Evidence,
 		Outcomes: s.Outcomes(), Hash: s.Hash, Why: "a plan that is not known"}
 	for _, a := range s.Attempts {
 		if sensitive.Rank(a.Sensitivity) > sensitive.Rank(out.Sensitivity) {

@@ -28,9 +28,10 @@ func shell(id, cmd string, needs ...string) trace.Step {
 func setup(n int, language string, steps ...trace.Step) trace.Attempt {
 	return trace.Attempt{ID: fmt.Sprintf("ep%d#1", n), Episode: fmt.Sprintf("ep%d", n),
 		At: start.Add(time.Duration(n) * time.Hour), Intent: "Set up my project", Outcome: "success",
-		Source:    trace.Source{Agent: "a", Session: fmt.Sprint(n), Witnessed: true, Trust: 1},
-		Situation: trace.Situation{WorkingDir: fmt.Sprintf("/w/p%d", n), Context: map[string]string{"language": language}},
-		Steps:     steps}
+		Source: trace.Source{Agent: "a", Session: fmt.Sprint(n), Witnessed: true, Trust: 1},
+		Situation: trace.Situation{WorkingDir: fmt.Sprintf("/w/p%d", n),
+			Context: map[string]string{"language": language}},
+		Steps: steps}
 }
 
 func goProject(n int) trace.Attempt {
@@ -134,7 +135,9 @@ func TestAPlanUsesAProcedure(t *testing.T) {
 	p := got[0].Payload
 	require.Len(t, p.Nodes, 3)
 	require.Equal(t, "procedure:python_tools", p.Nodes[1].Op)
-	expanded, err := plan.Expand(p, func(name string) (align.Procedure, bool) { return procedure, name == "python_tools" })
+	expanded, err := plan.Expand(p, func(name string) (align.Procedure, bool) {
+		return procedure, name == "python_tools"
+	})
 	require.NoError(t, err)
 	require.Len(t, expanded.Nodes, 4)
 	ordered, err := plan.Order(expanded)

@@ -81,7 +81,8 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 	var random []trace.Attempt
 	for i := range 5 {
-		random = append(random, attempt(i, "success", on("linux"), fmt.Sprintf("rm -rf /srv/%c%c", 'q'+rune(i), 'z'-rune(i)),
+		random = append(random, attempt(i, "success", on("linux"),
+			fmt.Sprintf("rm -rf /srv/%c%c", 'q'+rune(i), 'z'-rune(i)),
 			fmt.Sprintf("set a%d", 7*i), fmt.Sprintf("use zz%d", 13*i)))
 	}
 	for name, c := range map[string]struct {
@@ -139,7 +140,8 @@ func TestARandomFailureMakesNoCondition(t *testing.T) {
 		if i == 4 {
 			outcome = schema.OutcomeFailure
 		}
-		attempts = append(attempts, attempt(i, outcome, map[string]string{"os": []string{"linux", "macos"}[i%2]}, rm(i)))
+		attempts = append(attempts, attempt(i, outcome, map[string]string{"os": []string{"linux", "macos"}[i%2]},
+			rm(i)))
 	}
 	got, _ := promote.Solutions(group(attempts...), evidence.Default())
 	require.Len(t, got, 1)
@@ -167,7 +169,8 @@ func TestTheOrderOfEvidenceDoesNotMatter(t *testing.T) {
 				on(rapid.SampledFrom([]string{"linux", "macos"}).Draw(t, "os")), cmd, "make"))
 		}
 		got, refused := promote.Solutions(group(attempts...), evidence.Default())
-		again, refusedAgain := promote.Solutions(group(rapid.Permutation(attempts).Draw(t, "order")...), evidence.Default())
+		again, refusedAgain := promote.Solutions(group(rapid.Permutation(attempts).Draw(t, "order")...),
+			evidence.Default())
 		require.Equal(t, len(got), len(again))
 		require.Equal(t, len(refused), len(refusedAgain))
 		for i := range got {

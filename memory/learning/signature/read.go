@@ -27,11 +27,13 @@ const (
 // patterns are tried from the first to the last; what one has found the next ones do not see.
 var patterns = []pattern{
 	{Time, regexp.MustCompile(`\[?` + dateTime + `\]?`)},
-	{Time, regexp.MustCompile(`\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|` +
-		`Dec) +\d{1,2}(?:,? \d{4})? \d\d:\d\d:\d\d(?: \d{4})?`)},
+	{Time,
+		regexp.MustCompile(`\b(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|` +
+			`Dec) +\d{1,2}(?:,? \d{4})? \d\d:\d\d:\d\d(?: \d{4})?`)},
 	{Time, regexp.MustCompile(`\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b`)},
-	{URL, regexp.MustCompile(`\b(?:https?|ssh|git|ftp|file|wss?|postgres(?:ql)?|redis|amqp|mysql|tcp)://[^\s'"<>)\]]+|` +
-		`\bgit@[\w.-]+:[\w./~-]+`)},
+	{URL,
+		regexp.MustCompile(`\b(?:https?|ssh|git|ftp|file|wss?|postgres(?:ql)?|redis|amqp|mysql|tcp)://[^\s'"<>)\]]+|` +
+			`\bgit@[\w.-]+:[\w./~-]+`)},
 	{ID, regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`)},
 	{Name, regexp.MustCompile(`\b[\w.+-]+@[\w-]+\.[\w.-]+\b`)},
 	{Name, regexp.MustCompile("‘([^’]{1,200})’|“([^”]{1,200})”")},
@@ -211,7 +213,9 @@ func (s *Signature) assemble(line string, hits []hit) {
 			case inner.MatchString(word) && !strings.Contains(word, "'"):
 				value(Name, word)
 			default:
-				for _, w := range strings.FieldsFunc(word, func(r rune) bool { return r == '-' || r == '.' || r == '_' }) {
+				for _, w := range strings.FieldsFunc(word, func(r rune) bool {
+					return r == '-' || r == '.' || r == '_'
+				}) {
 					add(strings.ReplaceAll(strings.ReplaceAll(w, "’", ""), "'", ""))
 				}
 			}

@@ -14,10 +14,11 @@ import (
 
 // sameProblem are occurrences of one problem each.
 var sameProblem = map[string][]string{
-	"go undefined":       {"./main.go:12:5: undefined: parseFlags", "cmd/x/run.go:3:17: undefined: Foo"},
-	"go undefined build": {"# example.com/a\n./main.go:12:5: undefined: parse", "# b/c/d\nsrc/q.go:1:2: undefined: other"},
-	"go unused":          {"./a.go:5:2: declared and not used: x", "b/c.go:15:22: y declared and not used"},
-	"go unused import":   {`./a.go:3:8: "os" imported and not used`, `./z/q.go:9:2: "net/http" imported and not used`},
+	"go undefined": {"./main.go:12:5: undefined: parseFlags", "cmd/x/run.go:3:17: undefined: Foo"},
+	"go undefined build": {"# example.com/a\n./main.go:12:5: undefined: parse",
+		"# b/c/d\nsrc/q.go:1:2: undefined: other"},
+	"go unused":        {"./a.go:5:2: declared and not used: x", "b/c.go:15:22: y declared and not used"},
+	"go unused import": {`./a.go:3:8: "os" imported and not used`, `./z/q.go:9:2: "net/http" imported and not used`},
 	"go missing sum": {"main.go:4:2: missing go.sum entry for module providing package github.com/a/b",
 		"x/y.go:14:20: missing go.sum entry for module providing package golang.org/x/text"},
 	"go module": {"go: cannot find main module, but found .git/config in /home/a/b",
@@ -45,7 +46,8 @@ var sameProblem = map[string][]string{
 		"fatal: Unable to create '/srv/repo/.git/index.lock': File exists."},
 	"git repository": {"fatal: not a git repository (or any of the parent directories): .git",
 		"2026-01-02T03:04:05Z fatal: not a git repository (or any of the parent directories): .git"},
-	"python module": {"Traceback (most recent call last):\n  File \"/a/b.py\", line 3, in <module>\n    import numpy\n" +
+	"python module": {"Traceback (most recent call last):\n  File \"/a/b.py\", line 3, in <module>\n    " +
+		"import numpy\n" +
 		"ModuleNotFoundError: No module named 'numpy'", "ModuleNotFoundError: No module named 'yaml.parser'"},
 	"python key": {"KeyError: 'user_id'", "KeyError: 'x'"},
 	"python attribute": {"AttributeError: 'Foo' object has no attribute 'bar'",
@@ -62,7 +64,8 @@ var sameProblem = map[string][]string{
 		"Error: listen EADDRINUSE: address already in use :::8081"},
 	"http 404": {"GET https://api.example.com/v1/users/17 returned 404 Not Found",
 		"GET http://other.test/x returned 404 Not Found"},
-	"dial": {"dial tcp 127.0.0.1:5432: connect: connection refused", "dial tcp [::1]:6379: connect: connection refused"},
+	"dial": {"dial tcp 127.0.0.1:5432: connect: connection refused",
+		"dial tcp [::1]:6379: connect: connection refused"},
 	"dial host": {"dial tcp: lookup db.internal on 10.0.0.2:53: no such host",
 		"dial tcp: lookup api.example.com on 192.168.1.1:53: no such host"},
 	"rust":    {"error[E0308]: mismatched types\n --> src/main.rs:4:5", "error[E0308]: mismatched types"},
@@ -234,7 +237,8 @@ func TestValuesKeepWhatWasParticular(t *testing.T) {
 }
 
 func TestAPythonErrorHasTheFileOfItsLastFrame(t *testing.T) {
-	s := signature.OfError("Traceback (most recent call last):\n  File \"/srv/run.py\", line 3, in <module>\n    go()\n" +
+	s := signature.OfError("Traceback (most recent call last):\n  File \"/srv/run.py\", line 3, in " +
+		"<module>\n    go()\n" +
 		"  File \"lib/harbour.py\", line 8, in go\n    return 1 / 0\nZeroDivisionError: division by zero\n")
 	path, ok := s.Of(signature.Path, 0)
 	require.True(t, ok)

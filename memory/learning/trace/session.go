@@ -264,7 +264,9 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 
 // comesBack reports whether a call from a place on fails with a problem.
 func (f *finder) comesBack(problem signature.Signature, from int) bool {
-	return slices.ContainsFunc(f.calls[from:], func(c Step) bool { return c.Failed && signature.Same(c.Error, problem) })
+	return slices.ContainsFunc(f.calls[from:], func(c Step) bool {
+		return c.Failed && signature.Same(c.Error, problem)
+	})
 }
 
 func (f *finder) emit(

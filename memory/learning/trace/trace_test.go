@@ -96,7 +96,8 @@ func TestARepairIsAnAttemptWithoutItsCheck(t *testing.T) {
 }
 
 func TestTheNextFailureIsAnotherProblem(t *testing.T) {
-	s := linker().fails("6", "make test", "--- FAIL: TestAdd (0.01s)").ok("7", "edit add.go", "").ok("8", "make test", "")
+	s := linker().fails("6", "make test", "--- FAIL: TestAdd (0.01s)").ok("7", "edit add.go", "").ok("8", "make test",
+		"")
 	got := s.attempts()
 	require.Len(t, got, 3)
 	require.NotEqual(t, got[1].Key(), got[2].Key())
@@ -151,7 +152,8 @@ func TestAnySessionIsRead(t *testing.T) {
 		for i := range rapid.IntRange(0, 40).Draw(t, "calls") {
 			id, cmd := fmt.Sprint(i), rapid.SampledFrom([]string{"a", "b", "make"}).Draw(t, "cmd")
 			if rapid.Bool().Draw(t, "fails") {
-				s.fails(id, cmd, rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"error: x y", "exit status 1"})).
+				s.fails(id, cmd, rapid.OneOf(rapid.String(),
+					rapid.SampledFrom([]string{"error: x y", "exit status 1"})).
 					Draw(t, "error"))
 			} else {
 				s.ok(id, cmd, rapid.String().Draw(t, "out"))

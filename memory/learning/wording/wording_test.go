@@ -14,7 +14,8 @@ import (
 
 func procedure() schema.CompetencePayload {
 	return schema.CompetencePayload{Kind: schema.TypeCompetence, SkillName: "fix_ld_cache_mismatch",
-		Triggers: []schema.Trigger{{Signal: "ld: cache mismatch in <path>", Conditions: json.RawMessage(`{"os":"linux"}`)}},
+		Triggers: []schema.Trigger{{Signal: "ld: cache mismatch in <path>",
+			Conditions: json.RawMessage(`{"os":"linux"}`)}},
 		Recipe: []schema.Step{
 			{Step: "shell: cmd=rm -rf {path}", Tool: "shell", ArgsSchema: json.RawMessage(`{"type":"object"}`)},
 			{Step: "shell: cmd=make app", Tool: "shell", Validation: "returns without an error"},
@@ -34,7 +35,8 @@ func TestADescriptionWordsAProcedureAndChangesNothingElse(t *testing.T) {
 	p := procedure()
 	subject, ok := wording.Of(p)
 	require.True(t, ok)
-	d, err := wording.Check(said("Clear the stale linker cache", "Delete the  cache at {path}.", "Build again with make app"),
+	d, err := wording.Check(said("Clear the stale linker cache", "Delete the  cache at {path}.",
+		"Build again with make app"),
 		subject)
 	require.NoError(t, err)
 	got := wording.Apply(d, p)
@@ -75,8 +77,9 @@ func TestWhatAModelInventsIsRefused(t *testing.T) {
 			{Number: 2, Tool: "shell", Text: good[1]}}},
 		"another order": {Name: "Clear the cache", Steps: []wording.Step{{Number: 2, Tool: "shell", Text: good[1]},
 			{Number: 1, Tool: "shell", Text: good[0]}}},
-		"a step that was not given": {Name: "Clear the cache", Steps: []wording.Step{{Number: 1, Tool: "shell", Text: good[0]},
-			{Number: 7, Tool: "shell", Text: good[1]}}},
+		"a step that was not given": {Name: "Clear the cache",
+			Steps: []wording.Step{{Number: 1, Tool: "shell", Text: good[0]},
+				{Number: 7, Tool: "shell", Text: good[1]}}},
 		"one step twice": {Name: "Clear the cache", Steps: []wording.Step{{Number: 1, Tool: "shell", Text: good[0]},
 			{Number: 1, Tool: "shell", Text: good[0]}}},
 	} {
