@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"github.com/mneme/mneme/activities/step"
 )
 
@@ -38,4 +40,14 @@ func PartialAfter(d time.Duration) (restore func()) {
 	was := partialAfter
 	partialAfter = d
 	return func() { partialAfter = was }
+}
+
+// Listed waits until the list of runs is up to date.
+func Listed(ctx context.Context, c client.Client) error { return (&runDeleter{client: c}).listed(ctx) }
+
+// ListedWait makes that wait end this soon, until the function it returns is called.
+func ListedWait(d time.Duration) (restore func()) {
+	was := listedWait
+	listedWait = d
+	return func() { listedWait = was }
 }

@@ -1,5 +1,11 @@
 package rank
 
+import (
+	"math"
+	"slices"
+	"time"
+)
+
 // The weights by which a channel's evidence grows with a memory's importance and a claim's confidence
 // (notes on recall constants). The searches of the store order by the same weights.
 const (
@@ -28,3 +34,32 @@ func ClaimScore(share, importance, confidence float64) float64 {
 // sum is bounded. Document 002's notes use the cosine. A channel of ids has none, so this uses the
 // share.
 func GraphScore(nodes, importance float64) float64 { return min(1, nodes) * Worth(importance) }
+
+// StageRehearse is the rehearsal boost.
+const StageRehearse = "rehearse"
+
+// Constants of rehearsal (notes on recall constants).
+const (
+	rehearseWeight       = 0.1
+	rehearseHalfLifeDays = 30
+)
+
+// Rehearse raises what was recalled often and lately: s × (1 + 0.1·ln(n+1)·0.5^(days/30)) after n accesses,
+// the last of them so many days ago (document 002 Phase 4). What was never accessed keeps its score.
+func Rehearse(evidence []Evidence, now time.Time) []Evidence {
+	out := slices.Clone(evidence)
+	for i := range out {
+		e := &out[i]
+		if e.Accesses <= 0 || e.LastAccessed.IsZero() {
+			continue
+		}
+		days := max(0, now.Sub(e.LastAccessed).Hours()/24)
+		e.Set(
+			StageRehearse,
+			e.Score*(1+rehearseWeight*math.Log(float64(e.Accesses)+1)*math.Pow(0.5, days/rehearseHalfLifeDays)),
+			"recalled before",
+		)
+	}
+	Rank(out)
+	return out
+}

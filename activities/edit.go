@@ -1,0 +1,170 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/mneme/mneme/activities/step"
+	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/memory/policy"
+	"github.com/mneme/mneme/memory/proposals"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/edit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// Putting writes full records.
+type Putting struct {
+	Store    *store.Store
+	Embedder inference.Embedder
+	Policy   proposals.WritePolicy
+	Rules    func() *policy.Policy
+	Now      func() time.Time
+}
+
+// Put carries out an accepted request. The records' texts are embedded before the transaction, so that
+// no lock is held during a call; an embedder that fails delays only the embeddings.
+func (a *Putting) Put(ctx context.Context, ref schema.OperationRef) (schema.PutResult, error) {
+	ctx, stop := step.Heartbeat(ctx)
+	defer stop()
+	in := edit.PutInput{Operation: ref, Now: step.Now(a.Now)}
+	waiting, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
+	if err != nil {
+		return schema.PutResult{}, step.Fail(err)
+	}
+	if waiting {
+		in.Policy = a.Policy.Narrow(in.Request.Mode, false, nil)
+		in.Rules = rulesInForce(a.Rules)
+		if in.Policy.Mode == schema.ModeControlled {
+			if in.Embeddings, err = a.embed(ctx, in.Request.Records); err != nil {
+				return schema.PutResult{}, step.Fail(err)
+			}
+		}
+	}
+	result, err := a.Store.Put(ctx, in)
+	return result, step.Fail(err)
+}
+
+// embed returns the embeddings of the records' texts.
+func (a *Putting) embed(ctx context.Context, records []schema.MemoryRecord) ([]*pg.Embedding, error) {
+	texts := make([]string, len(records))
+	for i := range records {
+		texts[i] = memory.RecordContent(records[i]).Storage
+	}
+	return step.Embeddings(ctx, a.Embedder, texts...)
+}
+
+// Revising revises what is known.
+type Revising struct {
+	Store    *store.Store
+	Embedder inference.Embedder
+	Policy   proposals.WritePolicy
+	Rules    func() *policy.Policy
+	Now      func() time.Time
+}
+
+// Revise carries out an accepted request: it embeds the record's text and then revises in one
+// transaction. An embedder that fails delays only the embedding: the outbox still asks for it.
+// Delivered again, it returns the first result.
+func (a *Revising) Revise(ctx context.Context, ref schema.OperationRef) (schema.ReviseResult, error) {
+	ctx, stop := step.Heartbeat(ctx)
+	defer stop()
+	in := edit.ReviseInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
+	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
+	if err != nil {
+		return schema.ReviseResult{}, step.Fail(err)
+	}
+	if waits && in.Request.Record != nil && !in.Request.Names() && !a.Policy.MutationsFrozen() {
+		record, err := a.Store.WordedRecord(ctx, in.Request)
+		if err != nil {
+			return schema.ReviseResult{}, step.Fail(err)
+		}
+		if in.Embedding, err = a.embed(ctx, record); err != nil {
+			return schema.ReviseResult{}, step.Fail(err)
+		}
+	}
+	result, err := a.Store.Revise(ctx, in)
+	return result, step.Fail(err)
+}
+
+// embed returns the embedding of the record's text; nil where it has none.
+func (a *Revising) embed(ctx context.Context, record schema.MemoryRecord) (*pg.Embedding, error) {
+	text := memory.RecordContent(record).Storage
+	if text == "" {
+		return nil, nil
+	}
+	return step.Embedding(ctx, a.Embedder, text)
+}
+
+// Modifying applies patches.
+type Modifying struct {
+	Store    *store.Store
+	Embedder inference.Embedder
+	Policy   proposals.WritePolicy
+	Rules    func() *policy.Policy
+	Now      func() time.Time
+}
+
+// Modify carries out an accepted request: it embeds the new contents and then applies the patches in
+// one transaction. An embedder that fails delays only the embeddings: the outbox still asks for them.
+// Delivered again, it returns the first result.
+func (a *Modifying) Modify(ctx context.Context, ref schema.OperationRef) (schema.ModifyResult, error) {
+	ctx, stop := step.Heartbeat(ctx)
+	defer stop()
+	in := edit.ModifyInput{Operation: ref, Policy: a.Policy, Rules: rulesInForce(a.Rules), Now: step.Now(a.Now)}
+	waits, err := a.Store.Accepted(ctx, in.Operation, &in.Request)
+	if err != nil {
+		return schema.ModifyResult{}, step.Fail(err)
+	}
+	if waits && !a.Policy.MutationsFrozen() {
+		if in.Embeddings, err = a.embed(ctx, in.Request.Patches); err != nil {
+			return schema.ModifyResult{}, step.Fail(err)
+		}
+	}
+	result, err := a.Store.Modify(ctx, in)
+	return result, step.Fail(err)
+}
+
+// embed returns the embeddings of the new contents, in the places of their patches (document 002 "Modify":
+// "synchronously before the database write").
+func (a *Modifying) embed(ctx context.Context, patches []schema.Patch) ([]*pg.Embedding, error) {
+	var texts []string
+	var at []int
+	for i, p := range patches {
+		if p.Content != nil {
+			texts, at = append(texts, normalize.StorageContent(*p.Content)), append(at, i)
+		}
+	}
+	embeddings, err := step.Embeddings(ctx, a.Embedder, texts...)
+	if err != nil || len(embeddings) == 0 {
+		return nil, err
+	}
+	out := make([]*pg.Embedding, len(patches))
+	for n, i := range at {
+		out[i] = embeddings[n]
+	}
+	return out, nil
+}
+
+// Recovering takes back soft deletions.
+type Recovering struct {
+	Store  *store.Store
+	Policy proposals.WritePolicy
+	Now    func() time.Time
+}
+
+// Recover carries out an accepted request in one transaction. Delivered again, it returns the
+// first result.
+func (a *Recovering) Recover(ctx context.Context, ref schema.OperationRef) (schema.RecoverResult, error) {
+	ctx, stop := step.Heartbeat(ctx)
+	defer stop()
+	in := edit.RecoverInput{Operation: ref, Policy: a.Policy, Now: step.Now(a.Now)}
+	if _, err := a.Store.Accepted(ctx, in.Operation, &in.Request); err != nil {
+		return schema.RecoverResult{}, step.Fail(err)
+	}
+	result, err := a.Store.Recover(ctx, in)
+	return result, step.Fail(err)
+}
