@@ -50,8 +50,7 @@ var spied = []struct {
 }
 
 // unspied are views that go on reading their tables: the words of a hint, a claim or an artifact are compared where
-// they are
-// searched, in the statement that filters, and before it where that is cheaper. What leaves that statement is
+// they are searched, in the statement that filters, and before it where that is cheaper. What leaves that statement is
 // watched on the wire.
 var unspied = []string{"memory_hint_search", "claim_search", "artifact_search"}
 

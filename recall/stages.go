@@ -294,9 +294,8 @@ func (q *query) currentness(ctx context.Context, evidence []rank.Evidence, texts
 }
 
 // successors gives the successors of the best candidates, in the chain, the scores of their predecessors, because often
-// only the
-// older statement has the words of the question. It returns the successors that are not in evidence yet, and raises
-// the scores of the others in place.
+// only the older statement has the words of the question. It returns the successors that are not in evidence yet, and
+// raises the scores of the others in place.
 func (q *query) successors(ctx context.Context, chain []search.Succession, evidence []rank.Evidence) ([]rank.Evidence,
 	error) {
 	if len(chain) == 0 {

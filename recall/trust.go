@@ -95,8 +95,7 @@ func (q *query) recount(evidence []rank.Evidence) {
 }
 
 // Clear returns what a request of a principal may be shown: its limit, its trust context and the policy decide, as for
-// a
-// recall.
+// a recall.
 func (r *Recaller) Clear(req schema.RecallRequest) *schema.TrustMeta {
 	return r.trustRules().Clear(req, r.TrustKey, r.now()).Meta()
 }

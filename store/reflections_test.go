@@ -32,8 +32,7 @@ func believed(id, stream, agent, through string, basedOn ...string) ledger.Event
 }
 
 // lay appends events without looking at what reflections cite. Ledgers have such events: what they cite was purged
-// since,
-// or they were appended by an earlier version.
+// since, or they were appended by an earlier version.
 func (w *world) lay(at time.Time, list ...ledger.Event) error {
 	open, ids := views.GlobalKinds(), map[string]bool{}
 	return commit.Write(ctx, w.Store.DB, "t", at, func(c *commit.Change) error {
@@ -221,8 +220,7 @@ func TestAppendReflection(t *testing.T) {
 }
 
 // A reflection that is appended as any event must have evidence, too: events that are in the ledger or come before it
-// in
-// the request, that its agent sees, and that were not erased. Otherwise nothing of the request is appended.
+// in the request, that its agent sees, and that were not erased. Otherwise nothing of the request is appended.
 func TestAppendedReflectionsNeedEvidence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -371,8 +371,7 @@ func TestThePipelineReadsFewRowsWhateverTheStatistics(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 				after := w.tableReads()
 				// An index entry and its row are two, and how many a vector index reads varies by a third. A plan that
-				// runs
-				// away reads all rows once a fact: 200 times.
+				// runs away reads all rows once a fact: 200 times.
 				for table, n := range after {
 					require.LessOrEqual(t, n-before[table], int64(20*(freshRows+size)), "%s reads %s", phase.name,
 						table)

@@ -97,8 +97,7 @@ func putProcedure(t testing.TB, h *testkit.Harness, p schema.Principal, name, cm
 }
 
 // One repair that was seen is enough to be advised, filled in for other names and paths. Reports of failures take it
-// out
-// of its place, and successes bring it back. A report that is made twice counts once.
+// out of its place, and successes bring it back. A report that is made twice counts once.
 func TestWhatHelpedOnceIsAdvisedAndReported(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -147,8 +146,7 @@ func statsOf(seen ...bool) (s evidence.Stats) {
 }
 
 // A procedure that was put is advised by its own figures, in place of what helped once; what is private to another
-// agent or
-// user is not, by any way.
+// agent or user is not, by any way.
 func TestAdviceComesOnlyFromWhatTheAskerMaySee(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -50,8 +50,7 @@ func learnedBy(t testing.TB, h *testkit.Harness, p schema.Principal) []storelear
 }
 
 // Sessions become a procedure that a recall finds. A shadow run writes nothing, a second run over the same evidence
-// does
-// nothing, and no history holds content.
+// does nothing, and no history holds content.
 func TestConsolidateLearnsAProcedure(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -18,8 +18,7 @@ import (
 // The examples of the RFC, from the events of sessions to the answers of advice and recall.
 
 // A linker's error is fixed by clearing the cache. On another system that does not help, and another command does.
-// Advice
-// gives each system its own fix, for a path that no session had, and a recall of the error finds both.
+// Advice gives each system its own fix, for a path that no session had, and a recall of the error finds both.
 func TestLinkerErrorFromSessionsToAdvice(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

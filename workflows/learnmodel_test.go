@@ -37,8 +37,7 @@ func describe(t testing.TB, data string) described {
 }
 
 // What was learned may have the words of a model. Its steps, tools and arguments are those of the evidence, whatever
-// the
-// model answers; each answer counts against the budget, and the same evidence is asked about once.
+// the model answers; each answer counts against the budget, and the same evidence is asked about once.
 func TestProceduresInTheWordsOfAModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -71,8 +71,7 @@ func TestReportsChangeWhatWasLearned(t *testing.T) {
 }
 
 // An outcome that an agent reports and that the episode of its session shows counts once, whichever comes first. What
-// was
-// reported without an episode is not lost when consolidation counts.
+// was reported without an episode is not lost when consolidation counts.
 func TestAnOutcomeCountsOnce(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

@@ -144,8 +144,7 @@ func TestReflectWhenDue(t *testing.T) {
 }
 
 // An agent with many pending events makes several beliefs in one run, the oldest first, and none past the event that it
-// was
-// asked about.
+// was asked about.
 func TestReflectOnABacklog(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)
@@ -277,8 +276,7 @@ func TestReflectAsksAModelAgain(t *testing.T) {
 }
 
 // Evidence that is erased while the reasoner thinks is not cited: it is asked again without it. Where all of the span
-// is
-// erased there is no belief.
+// is erased there is no belief.
 func TestReflectOnErasedEvidence(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
@@ -315,8 +313,7 @@ func TestReflectOnErasedEvidence(t *testing.T) {
 }
 
 // A belief has at least the class of its evidence and of its own words, and is not seen by those that the request or
-// the
-// deployment excludes.
+// the deployment excludes.
 func TestReflectionKeepsToItself(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ most, asked, want schema.Visibility }{

@@ -16,8 +16,7 @@ import (
 )
 
 // BenchmarkSession appends events in each way, by four writers to one session, and reports events a second, and how
-// many
-// events and bytes of history there are for each.
+// many events and bytes of history there are for each.
 func BenchmarkSession(b *testing.B) {
 	h := testkit.NewHarness(b, nil)
 	ctx := context.Background()

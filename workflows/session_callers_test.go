@@ -29,8 +29,7 @@ func appendTwice(ctx workflow.Context, taskQueue string, req api.AppendRequest) 
 }
 
 // Another workflow, on a worker of its own, appends by the activity AppendEvents: the events are in the ledger once,
-// the
-// session is started and takes them in, and it closes with them.
+// the session is started and takes them in, and it closes with them.
 func TestAnotherWorkflowAppendsByActivity(t *testing.T) {
 	t.Parallel()
 	h := testkit.NewHarness(t, nil)

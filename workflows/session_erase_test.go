@@ -117,8 +117,7 @@ func TestErasedEventsAreInNoHistory(t *testing.T) {
 }
 
 // After an event is erased, no run of Context that showed it is there, also where no session had it, and the hosted
-// index
-// is swept, which is tried again until it succeeds.
+// index is swept, which is tried again until it succeeds.
 func TestErasedEventsAreInNoContext(t *testing.T) {
 	t.Parallel()
 	var sweeps []string

@@ -59,8 +59,7 @@ func recordSessions(t *testing.T) {
 }
 
 // recordErasedAndRebuilt runs what these histories are of: the erasing of an event that no session had, and a rebuild
-// that
-// compares, and makes again what was lost.
+// that compares, and makes again what was lost.
 func recordErasedAndRebuilt(t *testing.T, h *testkit.Harness, ref api.SessionRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -264,8 +264,7 @@ func TestEvidenceErasedBeforePublishing(t *testing.T) {
 }
 
 // A worker is killed after it drafted, or published, and before Temporal has learned of it: the model is asked once,
-// and
-// one answer is there.
+// and one answer is there.
 func TestTopicWorkerKilled(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"CheckTopic", "DraftTopic", "PublishTopic"} {

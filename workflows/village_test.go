@@ -239,8 +239,7 @@ func requireWithinWindow(t *testing.T, name string, list []ledger.Event) {
 func TestFourAgentsAndAWorkerThatIsKilled(t *testing.T) {
 	t.Parallel()
 	// Each run has a namespace of its own: the other one has the same names, and a session that is closed answers an
-	// update
-	// that it was given before.
+	// update that it was given before.
 	address := testkit.TemporalAddress(t)
 	quiet := testkit.NewNamespace(t, address)
 	calm := testkit.NewHarnessAt(t, testkit.DatabaseURL(t),

@@ -162,9 +162,8 @@ type DraftTopicResult struct {
 const byRules = "rules"
 
 // DraftTopic writes the answer of an evidence set and keeps it as the topic's draft. Where the evidence has changed
-// since
-// it was checked, nothing is written and no model is asked. A model's answer that does not pass rules.Check is replaced
-// by the extract.
+// since it was checked, nothing is written and no model is asked. A model's answer that does not pass rules.Check is
+// replaced by the extract.
 func (a *Topics) DraftTopic(ctx context.Context, in DraftTopicRequest) (DraftTopicResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

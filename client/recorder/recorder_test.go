@@ -154,8 +154,7 @@ func TestRecordMoreThanMayWait(t *testing.T) {
 }
 
 // An agent ends as it would without a recorder, whatever becomes of its events: refused, never taken, or of options
-// that
-// are wrong.
+// that are wrong.
 func TestRecordNeverFailsTheAgent(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*desk, *recorder.Options){

@@ -78,8 +78,7 @@ func TestSessionCommands(t *testing.T) {
 }
 
 // Erasing events lists the episode that tells of them. With --everywhere the text is in no memory either, and the
-// receipt
-// says so.
+// receipt says so.
 func TestEraseEventsEverywhere(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))

@@ -8,8 +8,7 @@ import (
 )
 
 // Constants of ranking texts of few words: claims, hints, facts that may be repeated. Their length says little about
-// how
-// much of it is on topic, so it counts for less than BM25's usual 0.75.
+// how much of it is on topic, so it counts for less than BM25's usual 0.75.
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.4

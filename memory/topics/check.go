@@ -18,10 +18,9 @@ type Cited struct {
 }
 
 // Check makes an answer of a model's sentences, or says why they cannot be one. Every sentence must have a text and
-// cite
-// texts that the model was given, and every number in it must be in a text that it cites or in the date of one. One bad
-// sentence refuses the whole answer: a model that invents one source may have invented the rest. The error holds no
-// content.
+// cite texts that the model was given, and every number in it must be in a text that it cites or in the date of one.
+// One bad sentence refuses the whole answer: a model that invents one source may have invented the rest. The error
+// holds no content.
 func Check(said []Cited, evidence []Evidence) ([]topics.Part, error) {
 	switch {
 	case len(said) == 0:

@@ -48,15 +48,13 @@ const (
 )
 
 // Advise chooses a procedure or a plan for a situation. It fails on an invalid request (*schema.ValidationError) or
-// when
-// Postgres cannot be asked.
+// when Postgres cannot be asked.
 func (a *Adviser) Advise(ctx context.Context, req api.AdviseRequest) (api.AdviseResponse, error) {
 	return a.AdviseAs(ctx, uuid.Must(uuid.NewV7()), req)
 }
 
 // AdviseAs is Advise under an id of the caller's. A caller that may have to ask again asks under the same id: the
-// advice
-// is kept once.
+// advice is kept once.
 func (a *Adviser) AdviseAs(ctx context.Context, id uuid.UUID, req api.AdviseRequest) (api.AdviseResponse, error) {
 	start := time.Now()
 	out, err := a.advise(ctx, id, req)

@@ -20,8 +20,7 @@ import (
 )
 
 // The agent repairs the build, and its session becomes an episode that shows how. Its worker stops in the middle;
-// another
-// one goes on with the state of the work.
+// another one goes on with the state of the work.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -1,6 +1,5 @@
 // Package budgets counts the tokens that a tenant's learning uses in a day, in Postgres. A call is reserved before it
-// is
-// made and settled after. Whether it fits is decided in package memory/budget.
+// is made and settled after. Whether it fits is decided in package memory/budget.
 package budgets
 
 import "github.com/mneme/mneme/store/pg"

@@ -115,8 +115,7 @@ func says(n int, text string) ledger.Event {
 }
 
 // Events are added once, verbatim, however often a view is made; what is not eligible is not a hit; and a wiped service
-// is
-// filled again.
+// is filled again.
 func TestAHostedServiceAsAMemoryIndex(t *testing.T) {
 	t.Parallel()
 	s := &service{}

@@ -87,8 +87,7 @@ const exportPage = 200
 
 // Export hands what the selection admits to emit, line by line: a header, the artifacts, the memories by
 // id, the events in their order, the open topics, the end. It sees one state of the database, whatever is written
-// meanwhile, and holds
-// one page in memory. An error of emit ends it and is returned as it is.
+// meanwhile, and holds one page in memory. An error of emit ends it and is returned as it is.
 func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 	emit func(ExportLine) error) (ExportCounts, error) {
 	var counts ExportCounts

@@ -12,9 +12,8 @@ import (
 )
 
 // exportTopics reads the open topics of the selected owners after an id. Answers are not exported: they repeat
-// memories,
-// and the next refresh answers restored topics from what is restored. A selection of some memories, by type, tag or the
-// like, has no topics.
+// memories, and the next refresh answers restored topics from what is restored. A selection of some memories, by type,
+// tag or the like, has no topics.
 func exportTopics(ctx context.Context, tx pgx.Tx, x ExportSelection, after uuid.UUID) ([]ExportLine, uuid.UUID, error) {
 	if x.Filter.MaxSensitivity != "" || x.Filter.Narrowed("m", pg.Args{}) != "" {
 		return nil, after, nil

@@ -56,8 +56,7 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 }
 
 // eraseEpisodes erases the episodes of one agent with what says the same, by a run of Forget that is confirmed here.
-// The
-// run goes on if this one ends.
+// The run goes on if this one ends.
 func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest,
 	of activities.EpisodesOf) (schema.ForgetReceipt, error) {
 	forget := schema.ForgetRequest{Operation: schema.Operation{Principal: of.Principal, Actor: req.Actor,

@@ -240,8 +240,7 @@ func TestSessionCountsDuplicatesOnce(t *testing.T) {
 }
 
 // A run that is cancelled appends what it has accepted, answers who waits, and ends as cancelled without an episode:
-// the
-// session stays open.
+// the session stays open.
 func TestCancelledSessionKeepsItsEvents(t *testing.T) {
 	s := newSessionStage(t)
 	s.during = func(append int) {

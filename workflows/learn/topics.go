@@ -148,10 +148,8 @@ func unreachable(err error) bool {
 }
 
 // RefreshTopics goes through the topics of one tenant, or of all, and refreshes those whose evidence has changed, each
-// in
-// a child RefreshTopic, a few at a time. A topic that is being refreshed already, or that fails, does not keep the
-// others
-// from their turn.
+// in a child RefreshTopic, a few at a time. A topic that is being refreshed already, or that fails, does not keep the
+// others from their turn.
 func RefreshTopics(ctx workflow.Context, in api.RefreshTopicsInput) (api.RefreshTopicsResult, error) {
 	out := api.RefreshTopicsResult{}
 	if in.Sofar != nil {

@@ -235,8 +235,7 @@ func Affixed(text string, i int) bool {
 }
 
 // simpler prefers what is known before the first step, what an asker always knows (the directory before the arguments
-// of
-// the call that failed), and what needs no part to be taken.
+// of the call that failed), and what needs no part to be taken.
 func simpler(a, b string) bool { return rank(a) < rank(b) }
 
 func rank(name string) int {
