@@ -210,7 +210,12 @@ func OperationWorkflowID(kind string, op schema.Operation, request any) string {
 		sum := sha256.Sum256(encoded)
 		key = "content-" + hex.EncodeToString(sum[:16])
 	}
-	return principalID(kind, op.Principal, key)
+	return KeyedWorkflowID(kind, op.Principal, key)
+}
+
+// KeyedWorkflowID is the same for an operation that has an operation id. A workflow may call it.
+func KeyedWorkflowID(kind string, p schema.Principal, operationID string) string {
+	return principalID(kind, p, operationID)
 }
 
 // DriftWorkflowID is the id of the run that an operator starts, one at a time, and of the schedule. The

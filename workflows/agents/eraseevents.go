@@ -59,11 +59,11 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 // The run goes on if this one ends.
 func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest,
 	of activities.EpisodesOf) (schema.ForgetReceipt, error) {
-	forget := schema.ForgetRequest{Operation: schema.Operation{Principal: of.Principal, Actor: req.Actor,
-		Reason:      req.Reason,
-		OperationID: "events-" + workflow.GetInfo(ctx).WorkflowExecution.RunID}, Mode: schema.ForgetErase,
+	operation := schema.Operation{Principal: of.Principal, Actor: req.Actor, Reason: req.Reason,
+		OperationID: "events-" + workflow.GetInfo(ctx).WorkflowExecution.RunID}
+	forget := schema.ForgetRequest{Operation: operation, Mode: schema.ForgetErase,
 		Selector: schema.Selector{IDs: of.IDs, Everywhere: true}}
-	id := api.OperationWorkflowID(api.KindForget, forget.Operation, forget)
+	id := api.KeyedWorkflowID(api.KindForget, of.Principal, operation.OperationID)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
