@@ -708,12 +708,11 @@ func loosen(t *testing.T, owner *pgx.Conn, table string) {
 func TestEveryShareIsBetweenZeroAndOne(t *testing.T) {
 	t.Parallel()
 	owner := testkit.Owner(t, testkit.DatabaseURL(t))
-	rows, err := owner.Query(ctx,
+	rows, err := owner.Query(ctx, // weights of feedback are signed
 		`SELECT c.table_name::text, c.column_name::text FROM information_schema.columns c
 			JOIN information_schema.tables b USING (table_schema, table_name)
 		WHERE c.table_schema = current_schema() AND b.table_type = 'BASE TABLE'
 		AND c.data_type IN ('real', 'double precision') AND c.column_name <> 'took_ms'
-		// these are signed
 		AND (c.table_name, c.column_name) NOT IN (('retrieval_feedback', 'weight'), ('retrieval_feedback', 'moved'))`)
 	require.NoError(t, err)
 	type column struct{ Table, Name string }

@@ -91,8 +91,8 @@ func (t Track) Chance() float64 { return t.chance(Prior, weight) }
 // chance is the same with another prior, which counts as weight outcomes.
 func (t Track) chance(prior, weight float64) float64 {
 	mean := t.mean(prior, weight)
-	if t.Good+t.Bad == 0 {
-		return mean
+	if t.Trials() < 2 || t.Good+t.Bad == 0 {
+		return mean // one outcome says little of a state
 	}
 	share := weight / (weight + t.Good + t.Bad)
 	state := logistic(logit(t.state()) + share*logit(stateOf(prior)))
@@ -105,11 +105,11 @@ func (t Track) mean(prior, weight float64) float64 {
 	return (prior*weight + t.Good) / (weight + t.Good + t.Bad)
 }
 
-// state is the chance that it is in the state in which it works. A track of before there was this model begins with
-// what its outcomes say.
+// state is the chance that it is in the state in which it works. Outcomes that were claimed, and those of before there
+// was this model, say it by their share of successes.
 func (t Track) state() float64 {
-	if t.State == 0 && t.Good+t.Bad > 0 {
-		return stateOf(t.mean(Prior, weight))
+	if n := t.Good + t.Bad; t.State == 0 && n > 0 {
+		return stateOf(t.Good / n)
 	}
 	return logistic(t.State)
 }
