@@ -276,9 +276,11 @@ const changeCloseAgain = "close-again"
 // closeAgain lets a run close at once that was started by events of an earlier episode alone, handed in once
 // more. It answers with that episode. Nothing else would end the run before its idle time.
 func (run *sessionRun) closeAgain(ctx workflow.Context) {
-	known := run.known
+	if !run.known || run.mustAppend() {
+		return // what is still to be appended may be new
+	}
 	run.known = false
-	if known && run.state.Events == 0 && !run.mustAppend() &&
+	if run.state.Events == 0 &&
 		workflow.GetVersion(ctx, changeCloseAgain, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
 		run.idle = true
 	}

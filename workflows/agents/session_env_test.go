@@ -208,6 +208,16 @@ func TestEventsOfAClosedEpisodeStartNoSession(t *testing.T) {
 			require.Equal(t, []string{"a", "b"}, s.ledger)
 		})
 	}
+	t.Run("handed in, and told of what the ledger does not have meanwhile", func(t *testing.T) {
+		s := newSessionStage(t)
+		s.ledger, s.first = []string{"a", "b"}, 3
+		begin := s.Now()
+		s.during = func(int) { s.SignalWorkflow(api.SignalAppended, api.AppendedSignal{Seq: 9}) }
+		s.RegisterDelayedCallback(func() { s.SignalWorkflow(api.SignalAppend, handIn("b")) }, 0)
+		s.ExecuteWorkflow(agents.Session, sessionInput())
+		require.NoError(t, s.GetWorkflowError())
+		require.Less(t, s.Now().Sub(begin), time.Minute)
+	})
 	t.Run("handed in by update", func(t *testing.T) {
 		s := newSessionStage(t)
 		s.ledger, s.first = []string{"a", "b"}, 3
