@@ -91,8 +91,8 @@ func (t Track) Chance() float64 { return t.chance(Prior, weight) }
 // chance is the same with another prior, which counts as weight outcomes.
 func (t Track) chance(prior, weight float64) float64 {
 	mean := t.mean(prior, weight)
-	if t.Trials() < 2 || t.Good+t.Bad == 0 {
-		return mean // one outcome says little of a state
+	if t.State == 0 || t.Trials() < 2 {
+		return mean // claims and one outcome say little of a state
 	}
 	share := weight / (weight + t.Good + t.Bad)
 	state := logistic(logit(t.state()) + share*logit(stateOf(prior)))
