@@ -135,6 +135,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		ObserveLearned:   metrics.ObserveLearned,
 		MemoryIndex:      cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
 		SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),
+		WipeMemoryIndex:  cfg.WipeMemoryIndex(index),
 		TokenBudget:      cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
 	})
 	if err := w.Start(); err != nil {

@@ -66,6 +66,8 @@ type Dependencies struct {
 	MemoryIndex func(tenant, agent string) views.MemoryIndex // of events, for salience; nil: relevance is by words
 	// SweepMemoryIndex removes from a hosted index what the tenant's ledger has no more; nil: there is no such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
+	// WipeMemoryIndex empties the tenant's index outside Postgres, when all that is derived is dropped; nil: there is none.
+	WipeMemoryIndex func(ctx context.Context, tenant string) (int, error)
 
 	// ObserveAdvice, which may be nil, is told of every answer and report (recall/advising.Adviser).
 	ObserveAdvice func(operation, outcome string, took time.Duration)
@@ -158,7 +160,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
 		Now: d.Now})
-	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Now: d.Now})
+	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
+		WipeIndex: d.WipeMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&tidying.Tidying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules,

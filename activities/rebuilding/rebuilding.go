@@ -31,7 +31,9 @@ type Rebuilding struct {
 	Store  *store.Store
 	Policy proposals.WritePolicy
 	Rules  func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
-	Now    func() time.Time
+	// WipeIndex empties a tenant's memory index that is not in Postgres; nil: there is none.
+	WipeIndex func(ctx context.Context, tenant string) (int, error)
+	Now       func() time.Time
 }
 
 // PageRequest asks for the page at a place.
@@ -173,8 +175,13 @@ func (a *Rebuilding) sessions(ctx context.Context, in PageRequest) (PageResult, 
 func (a *Rebuilding) vectors(ctx context.Context, in PageRequest) (PageResult, error) {
 	out := PageResult{Next: api.RebuildPlace{Phase: api.RebuildOver}}
 	if in.Request.Drop {
-		_, err := a.Store.WipeVectors(ctx, in.Request.Tenant, step.Now(a.Now))
-		return out, err
+		if _, err := a.Store.WipeVectors(ctx, in.Request.Tenant, step.Now(a.Now)); err != nil || a.WipeIndex == nil {
+			return out, err
+		}
+		if _, err := a.WipeIndex(ctx, in.Request.Tenant); err != nil {
+			return out, fmt.Errorf("empty the memory index: %w", err)
+		}
+		return out, nil
 	}
 	stray, err := a.Store.StrayVectors(ctx, a.eventsInput(in, ""), in.Place.After, vectorsPerPage)
 	if err != nil {

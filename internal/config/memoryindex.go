@@ -93,3 +93,12 @@ func (c Config) SweepMemoryIndex(st *store.Store, index vector.Index) func(ctx c
 	}
 	return nil
 }
+
+// WipeMemoryIndex returns what empties a tenant's memory index in Qdrant, nil where there is none: that in Postgres is
+// wiped by the store, and a hosted service by its own means.
+func (c Config) WipeMemoryIndex(index vector.Index) func(ctx context.Context, tenant string) (int, error) {
+	if server, ok := index.(*vector.Qdrant); ok && c.MemoryIndex.Kind == MemoryIndexQdrant {
+		return server.WipeEvents
+	}
+	return nil
+}
