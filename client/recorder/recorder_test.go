@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,15 +101,14 @@ func TestRecordAcrossContinueAsNew(t *testing.T) {
 func TestRecordWhileTheLedgerIsAway(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.failing(func(delivery int) error {
-		if delivery <= 2 {
+	var worked atomic.Bool // until then no delivery succeeds: an agent that waited for one would never end
+	d.failing(func(int) error {
+		if !worked.Load() {
 			return errors.New("connection refused")
 		}
 		return nil
 	})
-	ended := make(chan time.Duration, 10)
 	d.work(func(ctx workflow.Context) error {
-		began := workflow.Now(ctx)
 		rec := recorder.Open(ctx, d.options(nil))
 		for i := range 100 {
 			rec.Said(fmt.Sprint("step ", i))
@@ -116,13 +116,12 @@ func TestRecordWhileTheLedgerIsAway(t *testing.T) {
 				_ = workflow.ExecuteActivity(doing(ctx), "shell", command{Line: "x"}).Get(ctx, nil)
 			}
 		}
-		ended <- workflow.Now(ctx).Sub(began)
+		worked.Store(true)
 		require.True(t, rec.Close(ctx, schema.OutcomeSuccess, ""))
 		return nil
 	})
 	run, err := d.run("away")
-	require.NoError(t, err)
-	require.Less(t, <-ended, time.Second, "the agent did not wait for deliveries; the second one fails after 1 s")
+	require.NoError(t, err, "the agent did not wait for deliveries")
 	events := d.events(run.GetID())
 	require.Len(t, events, 101)
 	for i, e := range events[:100] {
