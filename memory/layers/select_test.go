@@ -68,7 +68,7 @@ func TestSelect(t *testing.T) {
 		"nor where its conditions hold": {`{"os":"linux"}`,
 			[]layers.Solution{solution(1, twoOfTwelve, ld, `{"os":"linux"}`)}, 0, []byte{1},
 			schema.ApplicabilityMatched, nil},
-		"what mostly fails stands behind what was never tried": {`{}`,
+		"what mostly fails comes after what was never tried": {`{}`,
 			[]layers.Solution{solution(1, twoOfTwelve, ld, any), solution(2, untried, ld, any)}, 0, []byte{2, 1},
 			schema.ApplicabilityUnconditional, nil},
 		"the one for this system": {`{"os":"linux"}`,

@@ -225,7 +225,7 @@ func touched(text string, at int, end byte) bool {
 	return at >= 0 && at < len(text) && inWord(text[at]) && inWord(end)
 }
 
-// Affixed reports whether what stands before i makes no other word of it: an option of one letter, as in -DNAME, or the
+// Affixed reports whether the text before i makes no other word of it: an option of one letter, as in -DNAME, or the
 // beginning of a library's file, as in libNAME.so.
 func Affixed(text string, i int) bool {
 	option := i >= 2 && text[i-2] == '-' && unicode.IsLetter(rune(text[i-1])) && (i == 2 || text[i-3] == ' ')
