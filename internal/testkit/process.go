@@ -32,6 +32,8 @@ var workerBinary = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(dir, "worker")
 	// Packages build at the same time, and a binary that runs cannot be written over.
 	scratch := fmt.Sprintf("%s.%d", path, os.Getpid())
+	// The go command does not link again what is already at the place of its output, and current.
+	_ = os.Link(path, scratch)
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", scratch, "./worker")
 	cmd.Dir = Root()
 	if out, err := cmd.CombinedOutput(); err != nil {
