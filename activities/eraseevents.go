@@ -196,8 +196,8 @@ type ApproveErasureRequest struct {
 	Actor      string           `json:"actor,omitempty"`
 }
 
-// ApproveErasure lets such a run go ahead. The token is read and given here, so that it is in no history. Delivered
-// again, it finds the run confirmed.
+// ApproveErasure confirms such a run. The token is read and used here, so that it is in no history. A repeated
+// delivery finds the run confirmed.
 func (a *Forgetting) ApproveErasure(ctx context.Context, in ApproveErasureRequest) error {
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()

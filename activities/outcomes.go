@@ -136,8 +136,7 @@ func (o *outcomes[T]) failed(
 	return nil
 }
 
-// errAway ends a run over a range: an endpoint that asks for patience, or that is not there, is not asked for
-// every item that is left.
+// errAway ends a run over a range: if an endpoint is busy or unavailable, the rest of the items are not sent to it.
 var errAway = errors.New("the model endpoint is busy or away")
 
 // close stores what is left and records the failures. It returns an error when some items have to be

@@ -8,7 +8,7 @@ import (
 // SyncIndexInput carries the counts over continue-as-new.
 type SyncIndexInput struct {
 	Sofar IndexResult `json:"so_far"`
-	After string      `json:"after,omitempty"` // the tenant that the run before came to
+	After string      `json:"after,omitempty"` // the tenant after which the previous run stopped
 }
 
 // SyncIndexProgress is what a run has brought to the index so far, and how late the index is. Query progress
@@ -136,7 +136,7 @@ func (d Drift) Add(o Drift) Drift {
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared
-	// Mend means that the pass began with a generation that was not searched. At its end that generation is searched.
+	// Mend means that the pass began with a generation that was not searched. The pass activates it at the end.
 	Mend bool `json:"mend,omitempty"`
 }
 

@@ -66,7 +66,7 @@ type LearnPart struct {
 // ConsolidateAllInput starts ConsolidateAll, which pages through scopes with new evidence and starts Consolidate for
 // each. The zero value is what the schedule starts.
 type ConsolidateAllInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	Shadow bool   `json:"shadow,omitempty"`
 
 	// Set by continue-as-new.

@@ -144,7 +144,7 @@ type ReflectResult struct {
 	Beliefs int    `json:"beliefs,omitempty"`  // how many were made
 	EventID string `json:"event_id,omitempty"` // of agent.reflected
 	Seq     int64  `json:"seq,omitempty"`
-	Covers  int    `json:"covers,omitempty"`   // how many events it stands for
+	Covers  int    `json:"covers,omitempty"`   // number of events that it summarizes
 	BasedOn int    `json:"based_on,omitempty"` // how many events it cites
 	Refused string `json:"refused,omitempty"`  // why there is no belief: a field and a problem, never content
 	Tokens  int    `json:"tokens,omitempty"`   // that a model used, for all of them

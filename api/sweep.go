@@ -10,7 +10,7 @@ import (
 
 // SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
 type SweepInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	// Rows in one transaction; 0: sweeping.SweepBatchSize, which is the most.
 	BatchSize int `json:"batch_size,omitempty"`
 
@@ -44,7 +44,7 @@ func (in *SweepInput) UnmarshalJSON(data []byte) error {
 type SweepResult struct {
 	Tenants int            `json:"tenants"`          // that were visited
 	Counts  map[string]int `json:"counts"`           // by what was done
-	Held    []string       `json:"held,omitempty"`   // tenants that were left alone: too much would have gone
+	Held    []string       `json:"held,omitempty"`   // tenants whose sweep would have removed too much
 	Failed  []string       `json:"failed,omitempty"` // tenants that could not be swept
 	Batches int            `json:"batches"`
 	Cursor  SweepCursor    `json:"cursor"`

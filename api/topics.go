@@ -44,7 +44,7 @@ const (
 	TopicFresh      = "fresh"       // its evidence is that of its answer: nothing was done
 	TopicAnswered   = "answered"    // a new answer was published
 	TopicWouldWrite = "would_write" // in shadow mode: the draft is ready
-	TopicHeld       = "held"        // the token budget of the day is used up: the answer before stays
+	TopicHeld       = "held"        // the token budget of the day is used up: the previous answer stays
 	TopicMoving     = "moving"      // its evidence changed in each round: the next refresh answers it
 )
 
@@ -64,7 +64,7 @@ type RefreshTopicResult struct {
 
 // RefreshTopicsInput asks for a sweep over topics. The zero value is what a schedule starts: every tenant.
 type RefreshTopicsInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	Shadow bool   `json:"shadow,omitempty"`
 
 	// Set by continue-as-new.

@@ -204,7 +204,7 @@ func (b *bench) siteIn(ctx context.Context, name string) (s site, drop func(), e
 		if s.Store != nil {
 			s.Close()
 		}
-		// The run's context may have ended: clean up all the same.
+		// Clean up even if the run's context has ended.
 		_ = b.owner(context.Background(), b.cfg.DatabaseURL, func(conn *pgx.Conn) error {
 			_, err := conn.Exec(context.Background(), "DROP SCHEMA "+s.schema+" CASCADE")
 			return err

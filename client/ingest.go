@@ -25,12 +25,12 @@ type Started struct {
 	Run   client.WorkflowRun // to wait for the whole pipeline
 }
 
-// StartIngest hands a request to the Ingest workflow and returns once its candidates are durable.
-// Clients in other languages do the same with Update-with-Start, or start the workflow plainly.
+// StartIngest sends a request to the Ingest workflow and returns once its candidates are durable. Clients in other
+// languages do the same with Update-with-Start, or start the workflow directly.
 //
-// A request that is delivered again joins the run that has it. With an idempotency key it also finds
-// a run that has ended, unless that failed; the acknowledgement is then the first one. It returns a
-// *schema.ValidationError for a request that will never be accepted.
+// A repeated request joins the run that has it. With an idempotency key it also finds a run that has ended, unless
+// that run failed, and returns the first acknowledgement. It returns a *schema.ValidationError for a request that
+// will never be accepted.
 func StartIngest(ctx context.Context, c client.Client, taskQueue string, req schema.IngestRequest) (Started, error) {
 	if err := req.Validate(); err != nil {
 		return Started{}, err

@@ -164,10 +164,10 @@ func (s Schedules) check(specs []ScheduleSpec) error {
 	return nil
 }
 
-// Apply makes schedules what they are described to be: it creates what is missing, updates what differs
-// and leaves alone what does not. One that is paused stays paused and keeps its note, which says why. What
-// is not described is not touched. One of another task queue is refused with ErrScheduleElsewhere, unless
-// TakeOver. It may be called any number of times, and by several at once.
+// Apply makes schedules match their specs: it creates missing ones and updates those that differ. A paused schedule
+// stays paused and keeps its note, which says why. Other schedules are not touched. A schedule of another task queue
+// is refused with ErrScheduleElsewhere, unless TakeOver is set. Apply may be called any number of times, also
+// concurrently.
 func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSchedule, error) {
 	if err := s.check(specs); err != nil {
 		return nil, err
@@ -234,8 +234,8 @@ func taskQueueOf(s client.Schedule) string {
 	return ""
 }
 
-// Ensure creates the schedules that are missing, and leaves alone those that are there: what an operator has
-// made of one stays. It is what a worker does at its start.
+// Ensure creates missing schedules and does not change existing ones, so that an operator's changes stay. Workers
+// call it at start.
 func (s Schedules) Ensure(ctx context.Context, specs []ScheduleSpec) error {
 	if err := s.check(specs); err != nil {
 		return err

@@ -55,7 +55,7 @@ func ParseSchedules(data []byte) ([]ScheduleSpec, error) {
 	return f.specs, nil
 }
 
-// scheduleFile is one ParseSchedules at work.
+// scheduleFile is the state of one ParseSchedules.
 type scheduleFile struct {
 	yamlfile.File
 	specs []ScheduleSpec

@@ -24,8 +24,8 @@ const InitialSalience = 1.0
 // is pinned does not fade: callers do not ask a Decay about it.
 type Decay struct {
 	Curve schema.DecayCurve
-	// HalfLife is how long salience takes to halve. Zero or less: it never fades. A custom curve goes by
-	// its points instead.
+	// HalfLife is the time in which salience halves. If it is zero or less, salience never falls. Custom curves use
+	// their points instead.
 	HalfLife time.Duration
 	// MinSalience is the threshold, in [0,1], at which the record falls due. 0: salience never makes it due.
 	MinSalience float64
@@ -151,8 +151,8 @@ func (d Decay) Share(since time.Duration) float64 {
 // byPoints reports whether the curve is drawn by its points.
 func (d Decay) byPoints() bool { return d.Curve == schema.CurveCustom && len(d.Points) > 0 }
 
-// alongPoints is the share on a custom curve. Whatever its points are, it does not rise: a point that is earlier than
-// the one before it is passed over, and a share that is larger counts as that one's.
+// alongPoints is the share on a custom curve. It never rises, whatever the points are: a point earlier than its
+// predecessor is skipped, and a larger share counts as the predecessor's.
 func (d Decay) alongPoints(since time.Duration) float64 {
 	from := DecayPoint{Share: 1}
 	for _, to := range d.Points {

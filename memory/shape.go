@@ -25,10 +25,9 @@ const (
 	maxShapeTitle = 120
 )
 
-// ShapeOf reads the shape of a source: steps that name their tools are a competence, the state of a task is working
-// memory, nodes with dependencies are a plan graph. It goes by the form of the whole text, JSON or lines, and never
-// by what a sentence is about: a text in which anything else is said has no shape. What a tool has put out is data,
-// whatever it looks like.
+// ShapeOf detects the shape of a source: steps that name their tools are a competence, the state of a task is working
+// memory, nodes with dependencies are a plan graph. It uses only the form of the whole text, JSON or lines, never the
+// subject of a sentence. A text with any other content has no shape. Tool output is data, whatever it looks like.
 func ShapeOf(kind schema.SourceKind, content string) Shape {
 	content = strings.TrimSpace(content)
 	if kind == schema.SourceToolOutput || content == "" {

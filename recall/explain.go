@@ -2,8 +2,7 @@ package recall
 
 import "github.com/mneme/mneme/schema"
 
-// explain says of the rows that no stage scored why they stand where they stand: those above the limit of
-// which something may be told, and supplements.
+// explain adds the reasons to rows that no stage scored: redacted rows above the limit, and supplements.
 func (q *query) explain(rows []schema.RecallResult) {
 	if !q.req.Explain {
 		return

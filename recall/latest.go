@@ -22,7 +22,7 @@ func (q *query) latest(
 	return rank.Latest(evidence, said, q.clauses()), nil
 }
 
-// readClauses reads what a question asks for, each by itself.
+// readClauses reads each clause of a question separately.
 func readClauses(query string) []frame.Question {
 	var out []frame.Question
 	for _, clause := range frame.Clauses(query) {

@@ -57,12 +57,12 @@ type Recaller struct {
 
 	Reranking inference.Reranking // the zero value leaves reranking out
 
-	// Untracked leaves no record of retrievals and of the access to what is returned: a program that looks by itself
-	// must not keep alive what nobody asks for.
+	// Untracked records neither retrievals nor accesses: a background job must not keep memories alive that no agent
+	// asks for.
 	Untracked bool
 
-	// Patience multiplies the deadlines of channels and stages, for a database that is slow or a machine that
-	// is busy; 0 is 1. The reranker has a deadline of its own.
+	// Patience multiplies the deadlines of channels and stages, for a slow database or a busy machine; 0 means 1. The
+	// reranker has a deadline of its own.
 	Patience float64
 
 	// DailyDecay is the share of its importance that a memory keeps for each day without access, (0,1]; 0 is
@@ -206,8 +206,7 @@ func clampLimit(limit int) int {
 	return min(max(limit, 1), schema.MaxRecallLimit)
 }
 
-// query is one recall at work: what is asked, and the account of how it went. What the phases find out is in what they
-// return.
+// query is the state of one recall: the request, and what happened. Results of the phases are in their return values.
 type query struct {
 	*Recaller
 	req       schema.RecallRequest
@@ -218,7 +217,7 @@ type query struct {
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
 	asked     frame.Question          // what the query asks for
-	clauses   func() []frame.Question // what it asks for, each by itself; read when first needed
+	clauses   func() []frame.Question // the clauses of the question; read when first needed
 	windows   []timeexpr.TimeWindow   // the times that the query names, as far as they have begun
 
 	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run

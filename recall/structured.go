@@ -19,8 +19,8 @@ const (
 	timeDeadline   = 500 * time.Millisecond
 )
 
-// structuredDeadline is that of hints, claims and the graph together. When it passes, each is asked by itself, in the
-// time that is left of its own.
+// structuredDeadline is the deadline of hints, claims and the graph together. When it passes, each is queried
+// separately, within the rest of its own deadline.
 const structuredDeadline = graphDeadline / 2
 
 // structured asks hints, claims and the graph together, once. The first of them to come asks, and the others wait for

@@ -55,10 +55,9 @@ type supplementing struct {
 	summaryTime time.Duration      // for a model's summary
 }
 
-// expand adds supplementary rows to the results, which come best first (document 002 Phase 5). Together they
-// are no more than the limit and fit the token budget: on a full page the weakest results give up as many
-// places as rank.ReservedPlaces says, when there are as many supplements. It returns what is left of the
-// results, and the supplements.
+// expand adds supplementary rows to the results, which are sorted best first (document 002 Phase 5). Together they
+// are at most the limit and fit the token budget. On a full page the weakest results are dropped for up to
+// rank.ReservedPlaces supplements. It returns the remaining results, and the supplements.
 //
 // Supplements are read through the request's filter, as results are.
 func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []schema.RecallResult) {

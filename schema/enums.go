@@ -110,8 +110,8 @@ const (
 	StatusRetracted  Status = "retracted"
 )
 
-// Live reports whether a memory of the status is held to be true, or may be: active and contested ones
-// are, unless they are deleted or archived. The empty status, which a record may leave out, means active.
+// Live reports whether a memory of the status may be true: active and contested memories are live, unless they are
+// deleted or archived. The empty status, which a record may omit, means active.
 func (s Status) Live() bool { return s == "" || s == StatusActive || s == StatusContested }
 
 // WriteMode says what the pipeline may do with its proposals (document 002 "Shadow Mode vs. Controlled Writes").

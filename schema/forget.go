@@ -41,11 +41,11 @@ func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 
 // Selector chooses memories to forget. Conditions narrow each other.
 //
-// Ids name memories that the principal may read, in any state; force and erase leave those of
-// other agents alone. A query finds live memories of the principal's own that match it in full text:
-// words that must all be there, "a phrase", or, and -not next to a word that must be there. Filters alone find
-// the principal's own in its project and scope: for soft what is not forgotten yet, archived and
-// superseded ones included, for force and erase what is soft-deleted, too.
+// Ids name memories that the principal may read, in any state; force and erase do not change those of other agents. A
+// query finds live memories of the principal's own that match it in full text: words that must all occur, "a phrase",
+// or, and -not together with a word that must occur. Filters alone find the principal's own memories in its project
+// and scope: for soft those that are not forgotten yet, including archived and superseded ones; for force and erase
+// also soft-deleted ones.
 type Selector struct {
 	IDs            []string     `json:"ids,omitempty"`
 	Query          string       `json:"query,omitempty"` // full text; all that match, best first
@@ -95,18 +95,18 @@ type ForgetPreview struct {
 	State      ForgetState `json:"state"`               // preview; confirmed when it goes ahead at once
 	Total      int         `json:"total"`               // ids named, or memories selected
 	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
-	Pinned     int         `json:"pinned"`              // soft leaves these alone
-	// Other agents' memories that the principal may read: force and erase leave them alone.
+	Pinned     int         `json:"pinned"`              // not changed by soft
+	// Other agents' memories that the principal may read: not changed by force and erase.
 	NotOwner int `json:"not_owner,omitempty"`
-	// Of a world or linked to an action: force leaves these alone, erase empties them.
+	// Of a world or linked to an action: not changed by force, emptied by erase.
 	MustStay int      `json:"must_stay,omitempty"`
 	Derived  int      `json:"derived"` // memories derived from the selected that are not selected
 	Sample   []string `json:"sample"`  // ids, at most 100
-	// What says the same as the selected: with Everywhere it is selected as well, otherwise it is left alone.
+	// Memories with the same content as the selected ones: selected too with Everywhere, otherwise only listed.
 	Everywhere bool         `json:"everywhere,omitempty"`
 	SaysSame   int          `json:"says_same,omitempty"`
 	Echoes     []ForgetEcho `json:"echoes,omitempty"` // at most 100
-	// other agents', left alone with force and erase
+	// other agents' memories, not changed by force and erase
 	SaysSameNotOwner int `json:"says_same_not_owner,omitempty"`
 	// From Store.ForgetToken alone: it stays out of results that Temporal keeps.
 	ConfirmToken string    `json:"confirm_token,omitempty"`
@@ -353,7 +353,7 @@ func (r ForgetReceipt) Processed() int {
 // Summary is a word for operators: the outcome of the run.
 func (r ForgetReceipt) Summary() string { return string(r.State) }
 
-// Skip counts one memory that was left alone.
+// Skip counts one memory that was not changed.
 func (r *ForgetReceipt) Skip(reason string, n int) { tally(&r.Skipped, reason, n) }
 
 // Remove counts rows that went from a place.

@@ -263,7 +263,7 @@ const (
 	PutCycle      PutStatus = "cyclic_supersession" // what it supersedes, or is superseded by, leads back to it
 )
 
-// Stands reports whether what the record says is in the store now: written, or there already.
+// Stands reports whether the store now has what the record says, either written by this request or before.
 func (s PutStatus) Stands() bool {
 	switch s {
 	case PutCreated, PutUpdated, PutDiscarded, PutUnchanged, PutDuplicate:

@@ -215,7 +215,7 @@ func (r *PutRequest) Misread() []FieldError {
 	return p.Fields
 }
 
-// misread adds what reading a record found wrong.
+// misread adds the problems found when a record was decoded.
 func (m *MemoryRecord) misread(p *check.Problems, path string) {
 	for _, f := range m.problems {
 		if f.Field == "(json)" {

@@ -129,7 +129,7 @@ type RetentionChange struct {
 	ChangedAt time.Time        `json:"changed_at"`
 }
 
-// Sweep is a kind of run that takes away what is over.
+// Sweep is a kind of sweep: one removes faded memories, others remove expired data.
 type Sweep string
 
 // The sweeps.

@@ -17,7 +17,7 @@ type ReviseAction string
 const (
 	ReviseSupersede ReviseAction = "supersede" // the record replaces the targets
 	ReviseFork      ReviseAction = "fork"      // the record holds along with the target, under disjoint conditions
-	ReviseRetract   ReviseAction = "retract"   // the targets are no longer held to be true
+	ReviseRetract   ReviseAction = "retract"   // the targets are no longer considered true
 	ReviseMerge     ReviseAction = "merge"     // the record unites the targets
 	ReviseContest   ReviseAction = "contest"   // target and record contradict each other until it is resolved
 	ReviseResolve   ReviseAction = "resolve"   // one of the contested targets, or the record, is what holds

@@ -137,7 +137,7 @@ const (
 	SupplementTranscript SupplementKind = "transcript" // what was said around a result, or around the source of a fact
 	SupplementSource     SupplementKind = "source"     // the memory that a fact was drawn from
 	SupplementArtifact   SupplementKind = "artifact"   // a text that a result refers to
-	SupplementCard       SupplementKind = "card"       // what is held to be true of an entity of the results
+	SupplementCard       SupplementKind = "card"       // facts about an entity of the results
 	SupplementSession    SupplementKind = "session"    // what was noted and learned in the session of a result
 	SupplementSummary    SupplementKind = "summary"    // what a model made of the results
 	SupplementRescue     SupplementKind = "rescue"     // found by the fallback search, after the channels found nothing

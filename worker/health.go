@@ -73,8 +73,8 @@ type health struct {
 // openHealth opens a way to Postgres that is health's own: through the workers' connections, a look would wait
 // in their queue, and say of a Postgres that is busy with an import that it does not answer.
 func openHealth(ctx context.Context, database pg.Config) (*store.Store, error) {
-	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one while that is given up
-	// what a look has given up waiting for ends at the server too
+	database.MaxConns, database.ApplicationName = 2, "mneme-health" // one, and one more while that one is closed
+	// the server ends statements that the check no longer waits for
 	database.StatementTimeout = readyWithin
 	return store.Open(ctx, database)
 }

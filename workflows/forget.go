@@ -77,7 +77,7 @@ func ContinueForget(ctx workflow.Context, in ForgetRest) (schema.ForgetReceipt, 
 	return run.forget(ctx)
 }
 
-// forgetRun is one run at work.
+// forgetRun is the state of one run.
 type forgetRun struct {
 	flow.Display
 	tenant    string
@@ -223,8 +223,8 @@ func (run *forgetRun) forget(ctx workflow.Context) (schema.ForgetReceipt, error)
 		if !temporal.IsCanceledError(err) {
 			return run.finish(ctx, err)
 		}
-		// Closing waits for a batch that is still at work, so that the receipt is the last word; and
-		// what is forgotten has to go everywhere, however little it is.
+		// Closing waits for a batch that is still running, so that the receipt is final. Whatever was forgotten must
+		// also be removed everywhere else.
 		var stop workflow.CancelFunc
 		ctx, stop = workflow.NewDisconnectedContext(ctx)
 		defer stop()

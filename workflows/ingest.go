@@ -86,7 +86,7 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 	return run.finish(ctx, err)
 }
 
-// ingest is one run at work.
+// ingest is the state of one run.
 type ingest struct {
 	flow.Display
 	principal schema.Principal // of a replayed job the tenant alone

@@ -103,8 +103,8 @@ func (h nexusHandlers) remember(
 	return attach(ctx, nc, mneme.IngestStart("", req), Ingest, req)
 }
 
-// recall answers at once where it can. What takes too long for a handler, or fails for now, goes to the
-// Recall workflow. The retrieval has the id of the request, which stays the same when it is delivered again.
+// recall answers directly if it can. If that takes too long for a handler, or fails temporarily, the Recall workflow
+// takes over. The retrieval has the id of the request, which is the same for a repeated delivery.
 func (h nexusHandlers) recall(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -292,8 +292,8 @@ func (h nexusHandlers) feedback(
 	return attach(ctx, nc, mneme.OperationStart("", api.KindFeedback, req.Operation, req, "feedback"), Feedback, req)
 }
 
-// append hands events of a session to the ledger, and answers at once. What is delivered again adds nothing, since each
-// event has an id.
+// append adds events of a session to the ledger and answers directly. Repeated events add nothing, because each has
+// an id.
 func (h nexusHandlers) append(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,

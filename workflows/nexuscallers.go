@@ -52,7 +52,7 @@ func ParseCallers(text string) (Callers, error) {
 	return out, nil
 }
 
-// Bound reports whether any caller is held to a tenant.
+// Bound reports whether any caller is bound to a tenant.
 func (c Callers) Bound() bool {
 	return c.anyone != nil || c.byEndpoint != nil || c.byNamespace != nil
 }

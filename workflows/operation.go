@@ -30,7 +30,7 @@ type operation struct {
 // request is what an operation is started with.
 type request interface {
 	Validate() error              // in clients and activities; in workflows of runs of the first form
-	Misread() []schema.FieldError // what reading it found wrong
+	Misread() []schema.FieldError // problems found when it was decoded
 }
 
 // outcome is what runOperation needs to know of a result.

@@ -24,13 +24,13 @@ const (
 	compareRounds = 4
 )
 
-// Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs,
-// counts and samples it, has it searched in place of the one before, and drops that. Until then recall goes
-// on with the one before, and every write reaches both. With another model, memories are embedded again by
-// the way: that is how an installation changes its embedding model.
+// Reindex builds a new generation of a vector index from Postgres alone, compares it until nothing differs, counts
+// and samples it, makes it the one that is searched, and drops the previous one. Until then recall uses the previous
+// generation, and every write reaches both. With another model, memories are embedded again: that is how an
+// installation changes its embedding model.
 //
-// It may be interrupted anywhere: a run takes up what it finds. Cancelled, it drops what it has built, unless
-// that is searched by then: then it leaves what was searched before to the next run.
+// It may be interrupted at any point: a new run continues with what exists. A cancelled run drops the generation that
+// it has built, unless that one is already searched; then the next run drops the previous one.
 func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, error) {
 	run := &reindex{Display: flow.Display{Lean: flow.Lean(ctx)}, in: in}
 	if !run.Lean {
@@ -62,7 +62,7 @@ func Reindex(ctx workflow.Context, in api.ReindexInput) (api.ReindexResult, erro
 	return api.ReindexResult{ReindexProgress: run.ReindexProgress}, nil
 }
 
-// reindex is one rebuild at work.
+// reindex is the state of one rebuild.
 type reindex struct {
 	flow.Display
 	api.ReindexProgress
@@ -99,7 +99,8 @@ func (run *reindex) build(ctx workflow.Context) error {
 		grace = time.Duration(run.in.GraceSeconds) * time.Second
 	}
 	if run.Replaces != nil && grace > 0 {
-		if err := workflow.Sleep(ctx, grace); err != nil { // searchers of the one before have looked again by then
+		// searchers of the previous generation have switched by then
+		if err := workflow.Sleep(ctx, grace); err != nil {
 			return err
 		}
 	}

@@ -101,9 +101,8 @@ func sweepCounts(what string, out api.SweepResult) string {
 	return fmt.Sprintf("%s, %d tenants: %s", what, out.Tenants, strings.Join(parts, ", "))
 }
 
-// DecaySweep takes away what has faded (document 004 §11): it reads what has fallen due, and makes a
-// tombstone of it, archives it or keeps it, as lifecycle.JudgeDue says. Its cost follows what is due, not what
-// is stored.
+// DecaySweep removes faded memories (document 004 §11): it reads the memories that are due, and deletes, archives or
+// keeps each, as lifecycle.JudgeDue decides. Its cost depends on what is due, not on what is stored.
 func DecaySweep(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
 	return runSweep(ctx, in, "take away what has faded", sweeping.SweepDecay, DecaySweep)
 }

@@ -304,8 +304,8 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 	return nil
 }
 
-// ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
-// it, then Postgres says so: an embedder of the one before finds that until it is dropped.
+// ActivateGeneration makes a generation the one that is searched. It first activates it in the index and then records
+// this in Postgres, because an embedder of the previous generation uses that one until it is dropped.
 func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

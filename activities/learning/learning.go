@@ -76,8 +76,8 @@ const (
 
 // ScopesRequest asks for a page of scopes with something to learn from.
 type ScopesRequest struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
-	After  string `json:"after,omitempty"`  // the cursor of the page before
+	Tenant string `json:"tenant,omitempty"` // only this tenant
+	After  string `json:"after,omitempty"`  // the cursor of the previous page
 }
 
 // ScopesResult is a page of scopes.

@@ -52,7 +52,8 @@ func (r TopicRef) id() (uuid.UUID, error) {
 	return id, nil
 }
 
-// CheckTopicRequest asks for a topic's evidence to be compared. Misread is what reading the run's input found wrong.
+// CheckTopicRequest asks to compare a topic's evidence. Misread has the problems found when the run's input was
+// decoded.
 type CheckTopicRequest struct {
 	TopicRef
 	Misread []schema.FieldError `json:"misread,omitempty"`
@@ -237,7 +238,7 @@ func (a *Topics) byModel(ctx context.Context, in DraftTopicRequest, topic topics
 	}
 	said, usage, err := a.Writer.WriteTopic(ctx, topic.Question, texts)
 	used := usage.PromptTokens + usage.CompletionTokens
-	// A call without usage may have been paid for all the same: its reservation stays.
+	// A call without usage may have been charged: its reservation stays.
 	if used > 0 {
 		if settleErr := a.Store.SettleTokens(context.WithoutCancel(ctx), in.Tenant, key, used,
 			step.Now(a.Now)); settleErr != nil {

@@ -178,7 +178,7 @@ func (r *Recorder) compose(kind string, payload any) {
 	r.add(kind, encoded)
 }
 
-// kindMissed is the kind of an event that stands for others: payload {"events": n, "why": "…"}.
+// kindMissed is the kind of an event that replaces events that were not kept: payload {"events": n, "why": "…"}.
 const kindMissed = "recorder.missed"
 
 //workflowcheck:ignore
@@ -207,8 +207,8 @@ func (r *Recorder) miss(events int) {
 	r.lost += events
 }
 
-// event makes an event. Its id is that of the run, its place in it, and a digest of what it says: it is the same when
-// it is delivered again, and another one if the run was reset and went another way.
+// event makes an event. Its id is made of the run, the event's place in it, and a digest of its content. A repeated
+// delivery has the same id; a run that was reset and took another path has another one.
 //
 //workflowcheck:ignore
 func (r *Recorder) event(kind string, payload json.RawMessage) ledger.Event {

@@ -76,7 +76,7 @@ func download(ctx context.Context, c Config) (string, error) {
 	}
 	done := make(chan error, 1)
 	var paths map[string]string
-	go func() { // ends by itself: the client takes no context, but every request of it has an end
+	go func() { // ends without ctx: the client takes no context, but each of its requests has a time limit
 		var err error
 		paths, err = fetch(c, name, revision, partial)
 		done <- err

@@ -173,7 +173,7 @@ func (w *WordPiece) Framed(text string, limit int) []int32 {
 			flush()
 		case w.clean && (r == 0 || r == utf8.RuneError || unicode.In(r, unicode.C)):
 			// dropped: the word goes on
-		case w.ideographs && isIdeograph(r), isPunctuation(r): // a word by itself
+		case w.ideographs && isIdeograph(r), isPunctuation(r): // a word of one character
 			flush()
 			word = utf8.AppendRune(word, r)
 			flush()

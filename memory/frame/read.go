@@ -34,7 +34,7 @@ type Frame struct {
 
 	said []string // the words of the topic as they were said
 
-	unresolved  bool // the subject is a pronoun, and what it stands for is not known
+	unresolved  bool // the subject is a pronoun whose referent is not known
 	byPronoun   bool // the subject is a pronoun
 	subjectless bool // it begins with its verb
 }

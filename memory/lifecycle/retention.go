@@ -108,8 +108,8 @@ func (r RetentionRules) For(
 	return best
 }
 
-// keyed are the domains of what an idempotency key keeps from being done twice. A batch may be delivered again while
-// its rows are there, a dead job be replayed, and a deleted memory be taken back or stay forgotten.
+// keyed are the domains whose data an idempotency key protects from being processed twice. While these rows exist, a
+// batch may be delivered again, a dead job replayed, and a deleted memory recovered or stay forgotten.
 var keyed = []schema.RetentionDomain{
 	schema.RetainMemory,
 	schema.RetainWorld,

@@ -49,13 +49,13 @@ const KeptFor = 30 * 24 * time.Hour
 // KeptPolicy is the deletion policy of memories that decay leaves as they are.
 const KeptPolicy = schema.DeleteNever
 
-// StaysWhileValid reports whether decay leaves the memories of a class alone as long as they are valid: the lasting
-// facts of a world (document 003 D12).
+// StaysWhileValid reports whether decay does not remove valid memories of a class: the lasting facts of a world
+// (document 003 D12).
 func StaysWhileValid(d schema.RetentionDomain, tier schema.Tier, typology schema.Typology) bool {
 	return d == schema.RetainWorld && tier == schema.TierPersistent && typology == schema.TypologySemantic
 }
 
-// Domain is the domain of the retention policies that a memory goes by.
+// Domain is the domain of the retention policies that apply to a memory.
 func (m Decayed) Domain() schema.RetentionDomain { return MemoryDomain(m.World) }
 
 // JudgeDue says what becomes of a memory that fell due (document 004 §11: what is below the threshold may be
@@ -116,8 +116,8 @@ func SweepReason(v SweepVerdict, d memory.Decay) string {
 	}
 }
 
-// ExpiredTombstone says what becomes of a tombstone whose window is over: purged, or archived, which is for
-// good (document 003 D10). False where it is not over.
+// ExpiredTombstone returns what happens to a tombstone after its window: it is purged, or permanently archived
+// (document 003 D10). It returns false if the window is not over.
 func ExpiredTombstone(
 	p schema.RetentionPolicy,
 	deletedAt time.Time,

@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// policyApplication is one Explain at work.
+// policyApplication is the state of one Explain.
 type policyApplication struct {
 	in    Input
 	base  memory.Classification // as the classifier had it

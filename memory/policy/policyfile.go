@@ -57,7 +57,7 @@ func Parse(data []byte) (*Policy, error) {
 // yamlValue is a node of the file.
 type yamlValue = *yaml.Node
 
-// policyFile is one Parse at work.
+// policyFile is the state of one Parse.
 type policyFile struct {
 	yamlfile.File
 	rules []policyRule

@@ -81,7 +81,7 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 			c.Problems = append(c.Problems, problem)
 		}
 	}
-	// In which environment the answer is shown: what is not signed, where it could be, only takes away.
+	// The environment in which the answer is shown can be claimed without a signature only to narrow the limit.
 	environments := []string{said.Environment}
 	if len(key) > 0 {
 		environments = append(environments, "")
@@ -103,8 +103,8 @@ func (r TrustRules) Clear(req schema.RecallRequest, key []byte, now time.Time) C
 			said.Authenticated, said.Scopes = false, nil
 			break
 		}
-		// The token grants; what the request says besides it can only take away. What it does not say, it has
-		// of the token.
+		// The token grants; the request's own claims can only narrow. Claims that the request does not make come from
+		// the token.
 		scopes := signed.Scopes
 		if len(said.Scopes) > 0 {
 			scopes = slices.DeleteFunc(

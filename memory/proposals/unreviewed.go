@@ -26,11 +26,11 @@ func MayContradict(action schema.Action, outcome string) bool {
 	return action == schema.ActionUpdate || action == schema.ActionDelete || outcome == ReasonActiveFactExists
 }
 
-// ContestUnreviewed reports whether such a proposal contradicts the memory: then both are kept and marked as
-// contested, since a contradiction ends in replacement, in a fork or in contestation, and never in nothing
-// (document 004 §7). What only adds to the memory, or rewords it, is given up.
+// ContestUnreviewed reports whether such a proposal contradicts the memory. Then both are kept and marked as
+// contested, because a contradiction must end in replacement, in a fork or in contestation (document 004 §7). A
+// proposal that only adds to the memory, or rewords it, is discarded.
 //
-// Where the memory has changed since, only what is in both texts counts.
+// If the memory has changed since, only words that are in both versions count.
 func ContestUnreviewed(u Unreviewed) bool {
 	if normalize.Normalize(u.Fact).Normalized == "" {
 		return false

@@ -75,8 +75,8 @@ func DefaultWritePolicy() WritePolicy {
 		MinFactConfidence: DefaultMinFactConfidence}
 }
 
-// Narrow returns the policy for one request, which can only take away from what the worker allows: a
-// looser mode or a lower confidence is ignored. An empty mode and a nil confidence ask for nothing.
+// Narrow returns the policy for one request, which can only restrict what the worker allows: a looser mode or a lower
+// confidence is ignored. An empty mode and a nil confidence change nothing.
 func (p WritePolicy) Narrow(mode schema.WriteMode, noUpdateDelete bool, minConfidence *float64) WritePolicy {
 	p.Mode = p.mode().Stricter(mode)
 	p.AllowUpdateDelete = p.AllowUpdateDelete && !noUpdateDelete

@@ -105,7 +105,7 @@ func (s *shingled) pair() map[[2]string]bool {
 	return pairs
 }
 
-// repeats reports whether s, which stands lower, says nothing but what upper says.
+// repeats reports whether s, which ranks lower, says nothing that upper does not say.
 func (s *shingled) repeats(upper *shingled) bool {
 	a, b := s.of, upper.of
 	// Procedures and conditional facts say in their conditions, not in their words, what sets them apart, and

@@ -70,8 +70,8 @@ func DampenHubs(evidence []Evidence, lowest map[uuid.UUID]int64, hub int64) []Ev
 	return out
 }
 
-// HubDegree chooses the degree from which an entity is a hub, of what is known of the tenant's degrees:
-// their 90th percentile. Where that is no more than twice the median nothing stands out, and 0 is returned.
+// HubDegree chooses the degree from which an entity is a hub: the 90th percentile of the tenant's known degrees. If
+// that is at most twice the median, there is no hub, and it returns 0.
 func HubDegree(degrees []int64) int64 {
 	if len(degrees) == 0 {
 		return 0

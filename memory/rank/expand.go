@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// StageExpand is keyword expansion, which is a part of the text and hints channels and can be switched off by itself.
+// StageExpand is keyword expansion. It is a part of the text and hints channels and can be switched off separately.
 const StageExpand = "expand_query"
 
 // Constants of keyword expansion.
@@ -53,7 +53,7 @@ func ExpandQuery(query string) string {
 	return strings.Join(out, " ")
 }
 
-// isNamed reports whether a query has a word with a capital: a name, for which no other word stands.
+// isNamed reports whether a word is capitalized in a query: it is a name, which has no synonyms.
 func isNamed(query, word string) bool {
 	first, size := utf8.DecodeRuneInString(word)
 	return strings.Contains(query, string(unicode.ToUpper(first))+word[size:])

@@ -18,8 +18,8 @@ const secondHand = 0.7
 var assistants = map[string]bool{"assistant": true, "ai": true, "bot": true, "chatbot": true,
 	"llm": true, "copilot": true}
 
-// IsAssistant reports whether a speaker is an assistant: it goes by such a name, or it is the agent whose memory this
-// is. Nothing is known of what has no speaker.
+// IsAssistant reports whether a speaker is an assistant: it has such a name, or it is the agent that owns the memory.
+// Without a speaker nothing is known.
 func IsAssistant(speaker, agent string) bool {
 	return speaker != "" && (strings.EqualFold(speaker, agent) || assistants[strings.ToLower(speaker)])
 }

@@ -207,9 +207,9 @@ func lastingForFading(ranked []Evidence) []Evidence {
 	return out
 }
 
-// repeatedBy reports whether a fact stands for a memory in the same words: they are of one speaker, or the fact was
-// drawn from the memory. Where a question asks for a time, the memory stands for itself if it is of that time and
-// the fact is not.
+// repeatedBy reports whether a fact replaces a memory with the same words: they have the same speaker, or the fact
+// was extracted from the memory. If a question asks for a time, the memory is kept if it is of that time and the fact
+// is not.
 func repeatedBy(e, fact Evidence) bool {
 	if e.Type != schema.TypeEpisodic && e.Type != schema.TypeWorking ||
 		e.Channels[ChannelTime] > fact.Channels[ChannelTime] {

@@ -207,18 +207,18 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 	return f, schema.RecoverRecovered
 }
 
-// EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and
-// whether it still states what its claim says. by is the evidence for the edit.
+// EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and whether it
+// still states what its claim says. by is the evidence for the edit.
 //
 //   - A semantic payload under the predicate states has its text as object: the object follows.
-//   - One with a finer claim no longer says what the text says, and no one has said what claim the new
-//     text makes. It becomes a statement of its subject under states, on the ground that it had, with
-//     the edit as its evidence, and the claim is given up: it would otherwise hold the place of the
-//     active fact, and be recalled, for something that the memory no longer says. The old claim stays
-//     in the version that the edit replaces. To replace a claim by a claim, supersede it.
+//   - One with a finer claim no longer says what the text says, and the claim of the new text is not
+//     known. It becomes a statement of its subject under states, on the ground that it had, with the
+//     edit as its evidence, and the claim is dropped: otherwise it would hold the place of the active
+//     fact, and be recalled, for something that the memory no longer says. The old claim stays in the
+//     version that the edit replaces. To replace a claim by a claim, supersede it.
 //   - Working memory is freely edited (document 004 §6); its text is its context summary.
 //
-// Other types are not edited this way. Members that this package does not know stay.
+// Other types are not edited this way. Fields that this package does not know stay.
 func EditedPayload(
 	t schema.MemoryType,
 	payload json.RawMessage,

@@ -146,7 +146,7 @@ func PlanPut(p Put) []PutVerdict {
 	return plan.verdicts
 }
 
-// putPlan is one PlanPut call at work.
+// putPlan is the state of one PlanPut.
 type putPlan struct {
 	Put
 	verdicts []PutVerdict
@@ -365,7 +365,7 @@ func Redirect(edges []schema.Relation, instead map[string]string, self string) [
 	return out
 }
 
-// follow returns the memory that stands for a memory, or the memory itself.
+// follow returns the memory that replaces a memory, or the memory itself.
 func follow(instead map[string]string, id string) string {
 	for range len(instead) {
 		next, ok := instead[id]

@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// KindOmitted is the kind of a timeline entry that stands for events that were left out. Its reference is
-// events:FIRST-LAST, their sequences in the stream, and its summary counts them by kind.
+// KindOmitted is the kind of a timeline entry that replaces omitted events. Its reference is events:FIRST-LAST, their
+// sequences in the stream, and its summary counts them by kind.
 const KindOmitted = "events.omitted"
 
 const (

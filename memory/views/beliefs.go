@@ -25,7 +25,7 @@ type Belief struct {
 	Agent  string `json:"agent"`
 	Turn   int    `json:"turn"`
 	Belief string `json:"belief"`
-	Covers int    `json:"covers,omitempty"` // how many events it stands for
+	Covers int    `json:"covers,omitempty"` // number of events that it summarizes
 
 	// LostSupport says that some of the events that it is based on, of those that the viewer would see, were erased.
 	// A belief that loses all of them is erased with the last.

@@ -179,7 +179,7 @@ func (r *ContextRequest) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Misread returns what reading the request found wrong.
+// Misread returns the problems found when the request was decoded.
 func (r *ContextRequest) Misread() []schema.FieldError { return r.decoded.Misread() }
 
 // Unknown returns the names of fields that are not known.

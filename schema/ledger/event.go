@@ -117,7 +117,7 @@ type ToolResult struct {
 type Reflection struct {
 	Belief  string   `json:"belief"`
 	BasedOn []string `json:"based_on"`          // ids of events
-	Covers  int      `json:"covers,omitempty"`  // how many events it stands for in later views
+	Covers  int      `json:"covers,omitempty"`  // number of events that it summarizes in later views
 	Through string   `json:"through,omitempty"` // the last of them; empty: the last event before the reflection
 }
 

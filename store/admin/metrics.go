@@ -389,9 +389,9 @@ func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) 
 	return m, nil
 }
 
-// countRevisions counts, of entries in history of one action, the revisions of document 004 §7 that they are of. A
-// merge, a contest or a fork has an entry for each memory that it touches, all of one operation; what the pipeline
-// supersedes goes by the proposal, and is revised, while its successor is created.
+// countRevisions counts the revisions of document 004 §7 among history entries of one action. A merge, a contest or a
+// fork has an entry for each memory that it touches, all with the same operation. A pipeline's supersession is
+// counted by its proposal: the old memory is revised, its successor is created.
 const countRevisions = `count(DISTINCT coalesce(metadata->>'operationId', metadata->>'proposalId', id::text))
 	FILTER (WHERE action IN ('revise', 'fork', 'merge', 'contest', 'resolve', 'retract'))`
 

@@ -47,7 +47,7 @@ func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResu
 		})
 }
 
-// modifying is one Modify call at work.
+// modifying is the state of one Modify.
 type modifying struct {
 	*commit.Change
 	in   ModifyInput

@@ -46,7 +46,7 @@ func (s *Editing) Put(ctx context.Context, in PutInput) (schema.PutResult, error
 		})
 }
 
-// putting is one Put call at work.
+// putting is the state of one Put.
 type putting struct {
 	*commit.Change
 	in       PutInput

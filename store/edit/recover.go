@@ -40,7 +40,7 @@ func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverR
 		})
 }
 
-// recovering is one Recover call at work.
+// recovering is the state of one Recover.
 type recovering struct {
 	*commit.Change
 	in    RecoverInput

@@ -58,7 +58,7 @@ func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResu
 		})
 }
 
-// revising is one revision at work.
+// revising is the state of one revision.
 type revising struct {
 	*commit.Change
 	in       ReviseInput

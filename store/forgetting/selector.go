@@ -24,8 +24,8 @@ func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schem
 	return int(tag.RowsAffected()), err
 }
 
-// leftToForget is the condition of memories m that a mode selects where they are not named: lifecycle.ForgetOutcome
-// leaves the others alone.
+// leftToForget is the condition of memories m that a mode selects when they are not named: lifecycle.ForgetOutcome
+// does not change the others.
 func leftToForget(mode schema.ForgetMode) string {
 	if mode == schema.ForgetSoft {
 		return "m.erased_at IS NULL AND m.deleted_at IS NULL"

@@ -47,7 +47,7 @@ func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.Feedb
 	return result, nil
 }
 
-// feeding is one Feedback call at work.
+// feeding is the state of one Feedback.
 type feeding struct {
 	*commit.Change
 	in        FeedbackInput

@@ -266,7 +266,7 @@ func readJob(ctx context.Context, tx pgx.Tx, tenant string, id uuid.UUID) (schem
 type JobFilter struct {
 	State   schema.JobState // empty means any
 	BatchID uuid.UUID       // zero means any
-	After   string          // id of the last job of the page before
+	After   string          // id of the last job of the previous page
 	Limit   int             // at most MaxPage; 0 means 50
 }
 

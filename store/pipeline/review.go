@@ -101,7 +101,7 @@ type DecideInput struct {
 	Now           time.Time
 }
 
-// reviewing is a person's approval at work.
+// reviewing is the state of one approval.
 type reviewing struct {
 	reason     string // the reviewer's
 	memoryID   string // what was written, found there already or removed

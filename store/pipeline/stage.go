@@ -70,7 +70,7 @@ func (s *Pipeline) Stage(ctx context.Context, in StageInput) (schema.IngestAck, 
 	return ack, nil
 }
 
-// staging is one Stage call at work.
+// staging is the state of one Stage.
 type staging struct {
 	*commit.Change
 	in      StageInput

@@ -29,7 +29,7 @@ type ExpireInput struct {
 	Before  time.Time             // those that expire at or before
 	Policy  proposals.WritePolicy // what the worker allows now
 	Rules   *policy.Policy        // classification rules in force; nil for none
-	After   uuid.UUID             // the last proposal of the page before; zero at the start
+	After   uuid.UUID             // the last proposal of the previous page; zero at the start
 	Limit   int                   // of proposals; 0: ExpirePage
 	Now     time.Time
 }

@@ -93,7 +93,7 @@ func auditEntry(reason string) string {
 
 // HistoryPage selects a part of a memory's history, oldest first. The zero HistoryPage is all of it.
 type HistoryPage struct {
-	After string // id of the last entry of the page before
+	After string // id of the last entry of the previous page
 	Limit int    // 0 means all
 }
 

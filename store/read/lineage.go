@@ -150,8 +150,8 @@ type lineageEdge struct {
 	to        uuid.UUID
 }
 
-// lineageWalk is one Lineage call at work. It goes level by level, so that it never reads past what is withheld, and
-// is cut where it has seen enough.
+// lineageWalk is the state of one Lineage. It proceeds level by level, so that it never reads past withheld memories,
+// and stops when it has seen enough.
 type lineageWalk struct {
 	tx      pgx.Tx
 	p       schema.Principal

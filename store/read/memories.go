@@ -19,9 +19,9 @@ import (
 // looks renders the condition that the asker may read the memory of an alias.
 type looks func(alias string) string
 
-// mayLook is looks for a caller that is shown the content, whose agent, project, grants (pg.ReadGrants) and
-// sensitivities are given as placeholders: pg.SharedWith, as far as the memory is not too sensitive. Trust is the
-// reader's (document 004 §13): what changes memories goes by pg.SharedWith alone.
+// mayLook is looks for a caller who is shown the content: pg.SharedWith, within the given sensitivities. The
+// placeholders give agent, project, grants (pg.ReadGrants) and sensitivities. Trust applies to readers (document 004
+// §13); changes use pg.SharedWith alone.
 func mayLook(agent, project, grants, cleared string) looks {
 	return func(alias string) string {
 		return "(" + pg.SharedWith(alias, agent, project, grants) + " AND " + alias + ".sensitivity = ANY(" +

@@ -214,7 +214,7 @@ func used(c *commit.Change, sweep schema.Sweep, n int) {
 	}
 }
 
-// ErrClockAhead means that a clock is far ahead of the database's: nothing is to be taken away by it.
+// ErrClockAhead means that a clock is far ahead of the database's. Nothing may be removed by that clock.
 var ErrClockAhead = errors.New("the clock is ahead of the database's")
 
 // CheckClock returns ErrClockAhead where one of the times is further ahead of the database's clock than a minute.

@@ -237,8 +237,7 @@ func (p *purging) tombstones(ctx context.Context) error {
 		return err
 	}
 	p.out.More = chosen == p.in.Limit && len(ids) < chosen // after those that another has erased
-	// Once more under the lock: a request that was delivered again may have held a memory until its copy of the text
-	// was written.
+	// Repeat this under the lock: a repeated request may have held a memory until its copy of the text was written.
 	f.Gone = ids
 	n, err := f.BlankPart(ctx, p.in.Limit-dependents)
 	if dependents += n; err == nil && dependents < p.in.Limit {

@@ -55,11 +55,10 @@ type PendingRelation struct {
 }
 
 // Restore writes lines of an export into a tenant, in one transaction: the same ids, versions, times and history, as
-// if they had been made there. A memory that is already stored is left alone, and reported when it differs; so
-// restoring lines again changes nothing. Search works at once, by text; the index learns of the memories through the
-// outbox.
+// if they had been made there. A memory that is already stored is not changed, and is reported if it differs, so
+// restoring lines again changes nothing. Text search works at once; the index gets the memories through the outbox.
 //
-// Lines may name another tenant: it is ignored. Check supersession with SupersessionCheck first.
+// The tenant that lines name is ignored. Check supersession with SupersessionCheck first.
 func (s *Transfer) Restore(ctx context.Context, tenant string, lines []ExportLine,
 	now time.Time) (RestoreResult, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -152,7 +151,7 @@ func unquoted(err error) error {
 		Problem: "has a value of the wrong form (" + pgErr.Code + ")"}}}
 }
 
-// restoring is one Restore call at work.
+// restoring is the state of one Restore.
 type restoring struct {
 	*commit.Change
 	out     *RestoreResult

@@ -70,8 +70,8 @@ type Index interface {
 	// Nearest returns the tenant's points nearest to a vector in one generation, searched or not.
 	Nearest(ctx context.Context, g Generation, tenant string, vector []float32, limit int) ([]search.Hit, error)
 
-	// Create makes room for a generation, and leaves what is there alone. A generation that is active is
-	// made searchable, too: the first of an installation. One that was lost is not to be made as active before it
+	// Create creates a generation in the index, or does nothing if it exists. An active generation is also made
+	// searchable: it is the first one of an installation. A lost generation must not be created as active before it
 	// has been filled.
 	Create(ctx context.Context, g Generation) error
 	// Searched says whether it is this generation that questions of its model are asked of, or another. Where

@@ -129,8 +129,8 @@ func (s *VectorIndex) StartGeneration(ctx context.Context, index string, model i
 	return g, nil
 }
 
-// ActivateGeneration makes a generation the one that is searched, and retires the one before. A second
-// call changes nothing.
+// ActivateGeneration makes a generation the one that is searched, and retires the previous one. A second call changes
+// nothing.
 func (s *VectorIndex) ActivateGeneration(ctx context.Context, g Generation, now time.Time) error {
 	err := pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
@@ -162,9 +162,9 @@ func (s *VectorIndex) RemoveGeneration(ctx context.Context, id uuid.UUID) error 
 	return nil
 }
 
-// BuildVectorIndexes makes the HNSW indexes of an embedding model in Postgres, one a class, each in a transaction of
-// its own. Existing indexes are left alone, unless rebuild is set: then each is built again next to the existing one,
-// and replaces it. Writers of embeddings wait for the class that is being built. It returns how many were built.
+// BuildVectorIndexes builds the HNSW indexes of an embedding model in Postgres, one for each class, each in its own
+// transaction. Existing indexes are kept unless rebuild is set: then a new index is built for each and replaces it.
+// Writers of embeddings wait for the class that is being built. It returns how many were built.
 func (s *VectorIndex) BuildVectorIndexes(ctx context.Context, model inference.EmbeddingModel,
 	rebuild bool) (int, error) {
 	built := 0

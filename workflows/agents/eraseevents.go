@@ -16,9 +16,10 @@ import (
 
 var erasing *activities.Forgetting
 
-// EraseEvents empties events of the ledger for good, and deletes the histories of the sessions that may have carried
-// them and of the runs of Context, Recall and Get that may have shown them. A session that is under way goes on with
-// a new history. A hosted memory index loses them, too. The histories of other programs are theirs.
+// EraseEvents permanently empties events of the ledger, and deletes the histories of the sessions that may have
+// carried them and of the runs of Context, Recall and Get that may have shown them. An open session continues with a
+// new history. The events are also removed from a hosted memory index. The histories of other programs are not
+// changed.
 func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEventsResult, error) {
 	show := flow.Display{Lean: true}
 	show.Begin(ctx, api.PhaseForget, fmt.Sprintf("%d events", len(req.IDs)), schema.Principal{Tenant: req.Tenant})

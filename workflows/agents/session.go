@@ -83,7 +83,7 @@ const (
 	sessionDone    = api.PhaseDone
 )
 
-// sessionRun is one run at work.
+// sessionRun is the state of one run.
 type sessionRun struct {
 	flow.Display
 	in      api.SessionInput
@@ -273,8 +273,8 @@ func (run *sessionRun) receive() {
 // changeCloseAgain is the version marker of closeAgain.
 const changeCloseAgain = "close-again"
 
-// closeAgain lets a run close at once that was started by events of an earlier episode alone, handed in once
-// more. It answers with that episode. Nothing else would end the run before its idle time.
+// closeAgain closes at once a run that was started only by repeated events of an earlier episode, and returns that
+// episode. Otherwise the run would stay open for the whole idle time.
 func (run *sessionRun) closeAgain(ctx workflow.Context) {
 	if !run.known || run.mustAppend() {
 		return // what is still to be appended may be new
@@ -298,7 +298,7 @@ func (run *sessionRun) open(ctx workflow.Context) error {
 	if err != nil {
 		return err
 	}
-	counted := 0 // by the run before
+	counted := 0 // by the previous run
 	if run.state.FirstSeq == 0 && run.in.State != nil && run.in.State.FirstSeq == st.FirstSeq {
 		counted = run.in.State.Events
 	}
@@ -380,8 +380,8 @@ func (run *sessionRun) append(ctx workflow.Context) error {
 	return nil
 }
 
-// persist calls a local activity until it succeeds, or fails for good. What was handed in must not be lost to an outage
-// of Postgres, however long. Cancelling the run does not end it.
+// persist calls a local activity until it succeeds or fails permanently. Events must not be lost to an outage of
+// Postgres, however long. Cancelling the run does not end it.
 func (run *sessionRun) persist(ctx workflow.Context, call func(workflow.Context) error) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()

@@ -16,10 +16,10 @@ import (
 var PermanentErrors = []string{api.ErrTypeInvalidRequest, api.ErrTypeNotFound, api.ErrTypeConflict,
 	api.ErrTypeBudgetExceeded}
 
-// backoff is the policy of document 002: wait one second, then twice as long each time, at most thirty seconds. Thirty
-// attempts survive an outage of Postgres of thirteen minutes. They survive an outage of a model's endpoint of more
-// than three hours, because an activity that finds the endpoint busy or down asks for longer waits (activities,
-// patience). The failures of a single candidate end much earlier, in its job (MaxJobAttempts).
+// backoff is the policy of document 002: wait one second, then twice as long each time, at most thirty seconds.
+// Thirty attempts survive a Postgres outage of thirteen minutes. They survive an outage of a model's endpoint of more
+// than three hours, because an activity that finds the endpoint busy or down asks for longer delays
+// (memory/lifecycle.RetryDelay). The failures of a single candidate end much earlier, in its job (MaxJobAttempts).
 func backoff(attempts int32) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:        time.Second,

@@ -224,8 +224,8 @@ func unwrapped(values []json.RawMessage, names ...string) []json.RawMessage {
 	return out
 }
 
-// inOrder puts memories after those that their relations name, as put wants them. Relations to what is
-// not in the file, or would come later all the same, are left out.
+// inOrder puts memories after those that their relations name, as put requires. Relations to memories that are not in
+// the file, or that cannot come earlier, are omitted.
 func inOrder(all []foreign) []foreign {
 	at := map[string]int{}
 	for i, m := range all {

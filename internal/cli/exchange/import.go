@@ -151,7 +151,7 @@ type importRun struct {
 	URL        string `json:"url,omitempty"`
 }
 
-// importer is one import at work.
+// importer is the state of one import.
 type importer struct {
 	*app.App
 	flags importFlags

@@ -228,7 +228,7 @@ func outcomeOf(ctx context.Context, a *app.App, started mneme.Started, out *Reme
 // withholds. The rules are those of the command line's own policy file.
 func accepted(a *app.App, req schema.IngestRequest, out *Remembered) {
 	rules, err := a.PolicyInForce()
-	if err != nil { // the memory is stored all the same; detectors do without rules
+	if err != nil { // the memory is stored even so; detectors need no rules
 		rules = func() *policy.Policy { return nil }
 	}
 	cl := intake.Admit(req.Candidates[0], req.Principal, req.Visibility, rules()).Classification

@@ -45,7 +45,7 @@ func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRe
 		Selector: schema.Selector{IDs: ids, Query: f.query, Limit: f.limit, Tags: f.tags, Who: f.who,
 			SourceKind: schema.SourceKind(f.sourceKind), Session: f.session,
 			IncludeDerived: f.derived, Everywhere: f.everywhere, All: f.all}}
-	// Without the flag, what says the same is shown and left alone, with erase too.
+	// Without the flag, other memories with the same content are shown and not changed, even with erase.
 	r.Selector.OnlyNamed = r.Mode == schema.ForgetErase && !f.everywhere
 	for _, t := range f.types {
 		if t == "plan" { // what one version of the RFC calls it
@@ -207,7 +207,7 @@ type Forgotten struct {
 	URL        string               `json:"url,omitempty"`
 	Preview    schema.ForgetPreview `json:"preview"`
 	Memories   []Sampled            `json:"memories,omitempty"` // of a run that waits
-	// Likewise: taken with --everywhere, otherwise left alone.
+	// Memories with the same content: selected with --everywhere, otherwise only listed.
 	SaysSame []Sampled             `json:"says_same,omitempty"`
 	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of one that has ended
 }
@@ -523,7 +523,7 @@ func confirmForget(
 	}
 	var ended *serviceerror.NotFound
 	if status.State != schema.ForgetPreviewed || errors.As(err, &ended) {
-		// The run has ended, or is at work: the database answers, and changes nothing.
+		// The run has ended, or is busy: the database answers without changing anything.
 		if status, err = a.Store.ForgetStatus(limited, a.Cfg.Principal, id); err != nil {
 			return err
 		}

@@ -323,8 +323,8 @@ func decidedStatus(d schema.Decision) string {
 	return string(schema.ReviewRejected)
 }
 
-// decide hands decisions in one after another and prints the outcome of each. A failure ends it: what
-// was decided until then is printed all the same.
+// decide sends decisions one after another and prints the result of each. It stops at the first failure, after
+// printing the results so far.
 func decide(ctx context.Context, a *app.App, requests []schema.ReviewRequest) error {
 	out := app.Page[Reviewed]{Items: []Reviewed{}}
 	var failed error

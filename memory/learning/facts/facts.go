@@ -258,7 +258,7 @@ func (l *Learner) Updates() []Update {
 		if len(s.seen) == 0 || !s.recurs() {
 			continue
 		}
-		if s.fact != nil { // what speaks against it says so by itself
+		if s.fact != nil { // statements against it say so themselves
 			out = append(out, s.update(Reinforce, s.fact, "said again"))
 			continue
 		}

@@ -20,8 +20,8 @@ var afterKind = regexp.MustCompile(`(?i)\b(?:` +
 // inFile is a name of a file in parentheses.
 const inFile = ` \((?:[\w.@+-]*/)*` + fileName + `\)`
 
-// firstOfTwo and secondOfTwo find two names of which each has its file: "main (a.go) and other (b.go)". One word before
-// one file may be what is wrong: "cannot open (a.txt)".
+// firstOfTwo and secondOfTwo find two names, each followed by its file: "main (a.go) and other (b.go)". A single word
+// before a single file may be the problem itself: "cannot open (a.txt)".
 var (
 	firstOfTwo  = regexp.MustCompile(`\b([A-Za-z_]\w*)` + inFile + ` and [A-Za-z_]\w*` + inFile)
 	secondOfTwo = regexp.MustCompile(inFile + ` and ([A-Za-z_]\w*)` + inFile)
