@@ -38,7 +38,8 @@ type Forgetting struct {
 	// already.
 	Approve func(ctx context.Context, c client.Client, workflowID, actor string,
 		token func(runID string) (string, error)) error
-	// SweepMemoryIndex removes from a hosted memory index what the ledger has no more; nil: there is no such index.
+	// SweepMemoryIndex removes events from a hosted memory index that the ledger no longer has. It is nil if there is
+	// no such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
 	Now              func() time.Time
 }
@@ -232,7 +233,7 @@ type ForgetRunsRequest struct {
 	TerminateAfter int32 `json:"terminate_after"`
 }
 
-// ForgetRunsResult says where to go on; 0 when nothing is left. -1 is the first ordinal once more.
+// ForgetRunsResult has the ordinal to continue with; 0 when nothing is left, -1 for the first ordinal again.
 type ForgetRunsResult struct {
 	Next int `json:"next"`
 }
@@ -267,7 +268,7 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 		}
 	}
 	for _, batch := range carriers.Batches {
-		if err == nil && d.running == 0 { // once, when nothing else is to be tried again
+		if err == nil && d.running == 0 { // once, when no run has to be tried again
 			err = d.renew(ctx, a.ReviewID(in.Run.Tenant, batch.String()), func() error {
 				return a.RenewReview(ctx, d.client, activity.GetInfo(ctx).TaskQueue, in.Run.Tenant, batch.String())
 			})

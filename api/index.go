@@ -114,7 +114,7 @@ type Drift struct {
 	Missing  int64 `json:"missing"`  // memories without a point
 	Behind   int64 `json:"behind"`   // points of an older version than the memory's
 	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
-	// Points of memories that are not live, not there, or parked with a text that has no vector.
+	// Points of memories that are not live, do not exist, or are parked with a text without a vector.
 	Dead     int64 `json:"dead"`
 	Pending  int64 `json:"pending"` // left to the outbox
 	Parked   int64 `json:"parked"`  // the outbox no longer tries them

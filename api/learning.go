@@ -159,7 +159,7 @@ type ReportRequest struct {
 	Context map[string]string `json:"context,omitempty"`
 	Session string            `json:"session,omitempty"` // in which it was done
 
-	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // that of the request for advice
+	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // the read policy of the request for advice
 }
 
 // StepReport is how one step went.

@@ -40,7 +40,7 @@ func (in *SweepInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SweepResult is what a run has done so far, and where it goes on.
+// SweepResult is what a run has done so far, with the cursor.
 type SweepResult struct {
 	Tenants int            `json:"tenants"`          // that were visited
 	Counts  map[string]int `json:"counts"`           // by what was done
@@ -67,7 +67,7 @@ func (r SweepResult) Add(o SweepResult) SweepResult {
 
 // SweepCursor is how far a run has come. Tenants are gone through by name.
 type SweepCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is done with
+	After  string `json:"after,omitempty"`  // the last tenant that is finished
 	Tenant string `json:"tenant,omitempty"` // the one that is being swept
 
 	Due  schema.DueCursor `json:"due,omitzero"`   // of a decay sweep

@@ -90,7 +90,7 @@ func (in *RefreshTopicsInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// RefreshTopicsResult is what a sweep has done so far, and where it goes on.
+// RefreshTopicsResult is what a sweep has done so far, with the cursor.
 type RefreshTopicsResult struct {
 	Checked  int         `json:"checked"` // topics whose evidence was compared
 	Fresh    int         `json:"fresh"`
@@ -106,7 +106,7 @@ type RefreshTopicsResult struct {
 
 // TopicCursor is how far a sweep has come: tenants by name, topics of one by id.
 type TopicCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is done with
+	After  string `json:"after,omitempty"`  // the last tenant that is finished
 	Tenant string `json:"tenant,omitempty"` // the one whose topics are being compared
 	Topic  string `json:"topic,omitempty"`  // its last topic that was compared
 }

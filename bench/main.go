@@ -1,7 +1,7 @@
 // Command bench measures Mneme and baselines in the same run and prints the figures as tables.
 //
-// It uses the stack that `make up` started, in schemas of its own that it drops at the end, and a
-// worker inside this process on a task queue of its own.
+// It uses the stack that `make up` started, in separate schemas that it drops at the end, and a worker inside this
+// process on a separate task queue.
 package main
 
 import (
@@ -230,7 +230,7 @@ func (b *bench) owner(ctx context.Context, databaseURL string, fn func(*pgx.Conn
 	return fn(conn)
 }
 
-// startWorker hosts the pipeline for a site on a task queue of its own.
+// startWorker runs the pipeline for a site on a separate task queue.
 func (b *bench) startWorker(s site) (taskQueue string, stop func(), err error) {
 	taskQueue = "bench-" + s.schema
 	w := worker.New(b.temporal, taskQueue, worker.Options{})

@@ -31,8 +31,8 @@ const (
 	ScheduleConsolidation = "consolidation" // ConsolidateAll
 )
 
-// ScheduleSpec describes one schedule. Two of its runs never overlap: what comes due while one goes on is
-// left out, since that one does all that is due.
+// ScheduleSpec describes one schedule. Two of its runs never overlap: a start that comes due during a run is skipped,
+// because the run does all that is due.
 type ScheduleSpec struct {
 	Name     string // one of ScheduleNames
 	Workflow string // that it starts
@@ -209,7 +209,7 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 	out.Outcome = ScheduleUpdated
 	return out, handle.Update(ctx,
 		client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-			next := in.Description.Schedule // as it is now: it may have been paused meanwhile
+			next := in.Description.Schedule // the current state: it may have been paused in between
 			wanted := s.options(spec)
 			action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
 			if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {
@@ -248,7 +248,7 @@ func (s Schedules) Ensure(ctx context.Context, specs []ScheduleSpec) error {
 	return nil
 }
 
-// create creates a schedule, unless it is there.
+// create creates a schedule, unless it exists.
 func (s Schedules) create(ctx context.Context, spec ScheduleSpec) (created bool, err error) {
 	_, err = s.Client.ScheduleClient().Create(ctx, s.options(spec))
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {

@@ -111,8 +111,8 @@ func CloseSession(ctx context.Context, c client.Client, taskQueue string,
 	return out, nil
 }
 
-// SessionWorking asks the run of a session for the state of the work. It returns ErrNoSession where none runs; the
-// state of a session that is open is in Postgres, too.
+// SessionWorking asks the run of a session for the state of the work. It returns ErrNoSession if none is running; the
+// state of an open session is also in Postgres.
 func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (api.SessionWorking, error) {
 	if err := ref.Validate(); err != nil {
 		return api.SessionWorking{}, err

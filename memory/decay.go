@@ -47,7 +47,7 @@ type DecayPoint struct {
 	Share float64       // of the base that is left then, in [0,1]
 }
 
-// DecayOf reads how a record fades from what it says of it.
+// DecayOf returns how a record fades, from its decay profile.
 func DecayOf(p schema.DecayProfile) Decay {
 	d := Decay{
 		Curve:             p.Curve,
@@ -93,12 +93,11 @@ func (d Decay) Equal(o Decay) bool {
 		slices.Equal(d.Points, o.Points)
 }
 
-// DefaultDecay returns how memories of a type fade unless a policy says otherwise. The half-lives of
-// semantic (90 days) and competence (30 days) are those of the RFC's example records (§15A.12), and a
-// plan is a competence in another shape. Episodes are to be "aggressively decayed" (§5): after 7 days
-// half is gone and one that nothing reinforces falls due in its fifth week, in time for consolidation to have seen
-// it several times. Working memory (1 day) outlasts the night between two sessions. An unknown
-// type fades like an episode.
+// DefaultDecay returns how memories of a type fade unless a policy sets it. The half-lives of semantic (90 days) and
+// competence (30 days) are those of the RFC's example records (§15A.12), and a plan is a competence in another shape.
+// Episodes are to be "aggressively decayed" (§5): after 7 days half is left, and an episode that nothing reinforces
+// is due in its fifth week, after consolidation has seen it several times. Working memory (1 day) outlasts the night
+// between two sessions. An unknown type fades like an episode.
 func DefaultDecay(t schema.MemoryType) Decay {
 	const day = 24 * time.Hour
 	d := Decay{

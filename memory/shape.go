@@ -11,8 +11,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Shape is what a source says of its own kind: a task under way, a procedure or a plan (document 004 §15.5). The
-// zero Shape says nothing.
+// Shape is the kind of a source, from its form: a task under way, a procedure or a plan (document 004 §15.5). The
+// zero Shape is no kind.
 type Shape struct {
 	Type    schema.MemoryType
 	Payload json.RawMessage // of the type, valid
@@ -263,7 +263,7 @@ func toolsOf(steps []schema.Step) []string {
 // openStates are the states of a task that is under way: of one that is done there is nothing left to keep in mind.
 var openStates = []schema.TaskState{schema.TaskPlanning, schema.TaskExecuting, schema.TaskBlocked, schema.TaskWaiting}
 
-// taskStates are the words by which the state of a task is told.
+// taskStates are the words for the state of a task.
 var taskStates = map[string]schema.TaskState{
 	"planning":    schema.TaskPlanning,
 	"planned":     schema.TaskPlanning,

@@ -181,7 +181,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 		}
 	})
 	wg.Wait()
-	quoted := map[string]bool{} // what an excerpt shows needs no row of its own
+	quoted := map[string]bool{} // a quoted memory needs no row of its own
 	for _, excerpt := range found[1] {
 		for _, id := range excerpt.Supplement.Members {
 			quoted[id] = true
@@ -365,7 +365,7 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 		}
 		text, shown, cut := rank.Excerpt(said)
 		if !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] && !shownBefore[id] }) {
-			continue // it says nothing that is not there already
+			continue // it adds nothing new
 		}
 		for _, id := range shown {
 			shownBefore[id] = true

@@ -58,7 +58,7 @@ type Selector struct {
 	Session        string       `json:"session,omitempty"`
 	Since          *time.Time   `json:"since,omitempty"`
 	Until          *time.Time   `json:"until,omitempty"`
-	IncludeDerived bool         `json:"include_derived,omitempty"` // what was derived from the selected, too
+	IncludeDerived bool         `json:"include_derived,omitempty"` // also memories derived from the selected ones
 	All            bool         `json:"all,omitempty"`             // needed to select without any other condition
 
 	// Everywhere takes what says the same as the selected, too: the sources that they were drawn from, their
@@ -154,7 +154,7 @@ type ForgetReceipt struct {
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
-	// Places that could not be reached: what is there goes later, or by hand.
+	// Places that could not be reached: the text there must be removed later, or by hand.
 	Pending []string `json:"pending,omitempty"`
 
 	Everywhere bool `json:"everywhere,omitempty"` // what says the same was selected, too

@@ -260,7 +260,7 @@ func CandidateID(batch uuid.UUID, position int) uuid.UUID {
 }
 
 // Requests that change what is known directly, and their results. Each is the one input of a workflow;
-// its operation id makes delivery idempotent: the same id always answers with the first result.
+// its operation id makes delivery idempotent: a repeated id returns the first result.
 
 // Limits of the operations.
 const (

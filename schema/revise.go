@@ -99,7 +99,7 @@ const (
 	ReviseExists       ReviseStatus = "exists"        // another memory has the record's id
 	// A target belongs to another agent, and the record would be seen by others than it.
 	ReviseNotOwner ReviseStatus = "not_owner"
-	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
+	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that does not exist
 	ReviseInvalid  ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
 )
 

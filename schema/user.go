@@ -82,7 +82,7 @@ func (v *Principal) validateUser(p *check.Problems, path string) {
 	}
 }
 
-// UserNameProblem says what is wrong with the name of a user; it is empty where nothing is.
+// UserNameProblem returns what is wrong with the name of a user, or "".
 func UserNameProblem(name string) string {
 	var p check.Problems
 	switch check.Text(&p, "user", name, MaxUserLength); {

@@ -17,7 +17,7 @@ import (
 
 var forgetting *activities.Forgetting
 
-// forgetBatchesPerRun is after how many batches a run goes on as a new one, with a history of its own.
+// forgetBatchesPerRun is the number of batches after which a run continues as new.
 const forgetBatchesPerRun = 400
 
 // Forget selects what a request would forget, waits until it is confirmed, and forgets it in batches
@@ -58,7 +58,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 	return run.forget(ctx)
 }
 
-// ForgetRest is a confirmed run that goes on in a new execution.
+// ForgetRest is a confirmed run that continues in a new execution.
 type ForgetRest struct {
 	Tenant  string               `json:"tenant"`
 	Preview schema.ForgetPreview `json:"preview"`
@@ -136,8 +136,8 @@ func (run *forgetRun) setup(ctx workflow.Context) error {
 	})
 }
 
-// confirm has the token checked. It answers a run that goes ahead already, too, and ends before a cancellation
-// is handled: what Postgres has taken is what the caller is told.
+// confirm has the token checked. It also answers for a run that is confirmed already. It ends before a cancellation
+// is handled, so that the caller learns what Postgres has recorded.
 func (run *forgetRun) confirm(ctx workflow.Context, in schema.ForgetConfirmation) (schema.ForgetApproval, error) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()

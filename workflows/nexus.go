@@ -40,7 +40,7 @@ func newNexusService(h nexusHandlers) *nexus.Service {
 }
 
 // operations are those of the service. temporalnexus marks NewTemporalOperation as experimental; the older
-// constructors can neither answer at once nor see which run a cancellation is for.
+// constructors can neither answer directly nor see which run a cancellation is for.
 func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 	return []nexus.RegisterableOperation{
 		operationOf(h, api.OperationRemember, api.KindIngest, h.remember),
@@ -324,8 +324,8 @@ func (h nexusHandlers) admit(
 	return h.callers.admit(p, callerOf(temporalnexus.GetOperationInfo(ctx).Endpoint, o.Links))
 }
 
-// cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it
-// must not reach runs of other operations nor, where callers are bound, of other tenants.
+// cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it must not
+// reach runs of other operations or, if callers are bound, of other tenants.
 func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, workflowID, endpoint string) error {
 	if !strings.HasPrefix(workflowID, kind+"/") || strings.Count(workflowID, "/") < 2 {
 		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest,

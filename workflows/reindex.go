@@ -16,11 +16,11 @@ import (
 
 // Bounds of a rebuild and of a check.
 const (
-	// pagesPerFill is how many pages of five hundred memories one activity brings to a generation: few
-	// events, and a failed attempt goes on after its last page.
+	// pagesPerFill is how many pages of five hundred memories one activity writes to a generation: few events, and a
+	// retry continues after its last page.
 	pagesPerFill = 20
-	// compareRounds is how often two sides are compared before they count as different: what one
-	// round repairs, the next finds repaired, and a third has what was written meanwhile.
+	// compareRounds is how often two sides are compared before they count as different: the first round repairs, the
+	// second finds the repairs, and the third has what was written in between.
 	compareRounds = 4
 )
 

@@ -17,8 +17,7 @@ import (
 
 var sweeping *activities.Sweeping
 
-// batchesPerSweep bounds one activity, and batchesPerRun one run of the workflow: with its history it ends
-// there, and goes on as a new one.
+// batchesPerSweep bounds one activity, and batchesPerRun one run of the workflow, which then continues as new.
 const (
 	batchesPerSweep = 400
 	batchesPerRun   = 40_000
@@ -107,9 +106,8 @@ func DecaySweep(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error
 	return runSweep(ctx, in, "take away what has faded", sweeping.SweepDecay, DecaySweep)
 }
 
-// RetentionPurge removes permanently what was kept for as long as its policy says (document 002 "Retention
-// Worker"): tenant by tenant, in the order of lifecycle.PurgeSteps, each batch in a short transaction of its
-// own.
+// RetentionPurge permanently removes data that was kept for as long as its policy says (document 002 "Retention
+// Worker"): tenant by tenant, in the order of lifecycle.PurgeSteps, each batch in a separate short transaction.
 func RetentionPurge(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
 	return runSweep(ctx, in, "purge what is over", sweeping.PurgeExpired, RetentionPurge)
 }

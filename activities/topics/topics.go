@@ -28,7 +28,7 @@ import (
 type Topics struct {
 	Store    *store.Store
 	Recaller *recall.Recaller
-	Writer   inference.TopicWriter // nil: the rules answer
+	Writer   inference.TopicWriter // if nil, the rules answer
 	Budget   int64                 // tokens of a tenant and day; 0: no limit
 	Held     func(use string)      // called when a call does not fit into the budget; may be nil
 	Now      func() time.Time
@@ -113,8 +113,8 @@ func request(t topics.Topic) schema.RecallRequest {
 // Filter is what the principal of a topic may see now.
 func Filter(r *recall.Recaller, t topics.Topic) pg.Filter { return r.Filter(request(t)) }
 
-// evidence is what recall finds for a topic, as far as its principal may read it in full. A recall that left channels
-// out says nothing about what has changed: it is an error, and tried again.
+// evidence is what recall finds for a topic and its principal may read in full. A recall without some channels says
+// nothing about changes: it is an error, and retried.
 func (a *Topics) evidence(ctx context.Context, t topics.Topic) ([]rules.Evidence, error) {
 	quiet := *a.Recaller
 	quiet.Untracked, quiet.Reranking, quiet.Observe = true, inference.Reranking{}, nil

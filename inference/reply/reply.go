@@ -285,7 +285,7 @@ func readFields(path, raw string, w *warnings) (fields, bool) {
 	return f, true
 }
 
-// present reports whether the field is there and not null.
+// present reports whether the field exists and is not null.
 func (f fields) present(name string) bool {
 	raw, ok := f.values[name]
 	return ok && raw != "null"

@@ -88,8 +88,8 @@ func AdmitFact(f memory.Fact, src FactSource, rules *policy.Policy) policy.Expla
 	return e
 }
 
-// AdmitRecord classifies a record that is put as it is, and applies the rules. What it says of itself
-// applies unless a rule says otherwise; its sensitivity is a floor (ClassifyRecord).
+// AdmitRecord classifies a record as it is put, and applies the rules. The record's own values apply unless a rule
+// overrides them; its sensitivity is a floor (ClassifyRecord).
 func AdmitRecord(m schema.MemoryRecord, p schema.Principal, rules *policy.Policy) policy.Explanation {
 	text := memory.RecordContent(m)
 	cl := memory.ClassifyRecord(m, text)

@@ -77,7 +77,7 @@ func ForgetOutcome(mode schema.ForgetMode, selected int, m Forgettable) string {
 	return OutcomeForgotten
 }
 
-// ForgetCounts are what a preview tells of the memories that are selected. One memory may count in all of them.
+// ForgetCounts are the counts of the selected memories in a preview. One memory may count in all of them.
 type ForgetCounts struct {
 	Pinned   int // in every mode: soft skips them
 	NotOwner int // of another agent, if the mode does not change those
@@ -148,7 +148,7 @@ func VerifyToken(key []byte, s ForgetSubject, token string, now time.Time) error
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	if err != nil || len(raw) != tokenBytes {
-		return schema.ErrTokenMalformed // not wrapped: the decoder's error tells of the text
+		return schema.ErrTokenMalformed // not wrapped: the decoder's error quotes the text
 	}
 	expiry, mac := raw[:8], raw[8:]
 	if !hmac.Equal(mac, s.mac(key, expiry)) {

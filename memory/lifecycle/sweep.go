@@ -30,7 +30,7 @@ type SweepOutcome string
 const (
 	SweepPrune   SweepOutcome = "pruned"   // it becomes a tombstone, which can be recovered
 	SweepArchive SweepOutcome = "archived" // it stays without limit, is shown to no reader, and can be recovered
-	SweepKeep    SweepOutcome = "kept"     // it stays as it is, though it is due
+	SweepKeep    SweepOutcome = "kept"     // it is not changed, although it is due
 	SweepNotDue  SweepOutcome = "not_due"  // it is not due: what was stored of it was out of date
 )
 
@@ -40,7 +40,7 @@ type SweepVerdict struct {
 	// A word: faded, max_age, pinned, decay_exempt, valid, never, manual_only, action_linked, world, retention.
 	Why      string
 	Salience float64    // for now
-	NextDue  *time.Time // when to look again at what stays; nil: not before something changes
+	NextDue  *time.Time // when to check a memory that stays; nil: not before it changes
 }
 
 // KeptFor is after how long a sweep looks again at what a policy exempts: policies change.
@@ -103,7 +103,7 @@ func JudgeDue(m Decayed, p schema.RetentionPolicy, now time.Time) SweepVerdict {
 	return v
 }
 
-// SweepReason is what history says of a verdict.
+// SweepReason is the reason that history records for a verdict.
 func SweepReason(v SweepVerdict, d memory.Decay) string {
 	state := fmt.Sprintf("salience %.3f, threshold %.3f", v.Salience, d.MinSalience)
 	switch v.Outcome {

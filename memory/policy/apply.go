@@ -88,7 +88,7 @@ func (a *policyApplication) set(name string, s policySetting) (problem string) {
 	return ""
 }
 
-// followDeletion gives the deletion policy that goes with type and pin, where none was chosen.
+// followDeletion sets the deletion policy that belongs to type and pin, if none was chosen.
 func (a *policyApplication) followDeletion() {
 	if a.by["deletion_policy"] == "" && a.in.Kind != KindRecord {
 		a.state.DeletionPolicy = memory.DefaultDeletion(a.state.Type, a.state.Pinned)

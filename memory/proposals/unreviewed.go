@@ -7,7 +7,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// NotReviewed is what history says of a proposal that no one decided in time.
+// NotReviewed is the reason in history for a proposal that was not decided in time.
 const NotReviewed = "no one decided in time"
 
 // Unreviewed is a proposal that no one decided in time, with a memory that it was decided on, as that is now.

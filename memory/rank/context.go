@@ -72,8 +72,8 @@ func Anchors(ranked []Evidence) []Anchor {
 	return out
 }
 
-// Neighbourhood adds to each candidate, as evidence independent of its own, what its neighbours in the
-// session have: 1 - (1-own)·(1-theirs). Neighbours that no channel found come in with theirs alone.
+// Neighbourhood adds to each candidate, as independent evidence, that of its neighbours in the session: 1 -
+// (1-own)·(1-theirs). Neighbours that no channel found are added with the neighbours' evidence alone.
 func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 	out := ranked
 	places := make(map[uuid.UUID]int, len(out))

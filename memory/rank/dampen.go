@@ -26,15 +26,15 @@ const (
 	HubPercentile = 0.9
 )
 
-// Unworded reports whether evidence is a semantic hit as far as channels can tell: it scores above 0.3,
-// a vector found it, and no channel that knows the words of the query did.
+// Unworded reports whether evidence looks like a semantic hit: it scores above 0.3, a vector found it, and no channel
+// that knows the words of the query did.
 func Unworded(e Evidence) bool {
 	return e.Score > dampenAbove && e.Channels[ChannelVector] > 0 && e.Terms == 0 &&
 		e.Channels[ChannelText] == 0 && e.Channels[ChannelHints] == 0 && e.Channels[ChannelClaims] == 0
 }
 
-// DampenUnworded halves, but not below 0.3, the score of semantic hits that share no word with the query.
-// overlaps says of a memory whether its content does; it is asked about Unworded evidence alone.
+// DampenUnworded halves, but not below 0.3, the score of semantic hits that share no word with the query. overlaps
+// reports whether a memory's content shares a word; it is called for Unworded evidence only.
 func DampenUnworded(evidence []Evidence, overlaps func(uuid.UUID) bool) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {

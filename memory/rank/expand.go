@@ -15,7 +15,7 @@ const StageExpand = "expand_query"
 
 // Constants of keyword expansion.
 const (
-	expansionShare  = 0.5 // the share of its own weight that an added word counts
+	expansionShare  = 0.5 // the share of its own weight with which an added word counts
 	maxExpansions   = 24  // words added to one query
 	maxExpandedOver = 64  // words of a query that are looked at
 	minNearness     = 0.5 // of a word in meaning

@@ -52,8 +52,8 @@ func AsksAssistant(query string) bool {
 	return false
 }
 
-// FirstHand lowers what assistants said, unless the query asks for it, where somebody else spoke too: what an
-// assistant says of a person's affairs it has from that person.
+// FirstHand lowers what assistants said, unless the query asks for it, if someone else spoke too: an assistant knows
+// a person's affairs from that person.
 func FirstHand(ranked []Evidence, query string) []Evidence {
 	first := false
 	for _, e := range ranked {

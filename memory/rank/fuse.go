@@ -26,14 +26,13 @@ type VectorTrust struct {
 	Meaning float64
 }
 
-// Fuse joins what full text and vectors found of each candidate, and orders them, best first. Candidates are those
-// that the asker may see: how near one is to the question is told by comparing it with the others.
+// Fuse combines what full text and vectors found of each candidate, and orders the candidates, best first. Candidates
+// are those that the asker may see: how near a candidate is to the question is measured against the others.
 //
-// In a space of meanings the two are independent evidence: 1 − (1−text)·(1−Meaning·near). In a space of words,
-// with both scores present, the result is their blend, but never less than the text score alone. Hints,
-// claims, the graph and time each replace it where they are higher: the strongest calibrated evidence wins
-// (document 002 Phase 2). Without direct evidence a hint counts up to hintCap and the graph up to
-// unanchoredTraversal.
+// In a space of meanings the two are independent evidence: 1 − (1−text)·(1−Meaning·near). In a space of words, with
+// both scores present, the result is their blend, but never less than the text score alone. Hints, claims, the graph
+// and time each replace the result if they are higher: the strongest calibrated evidence wins (document 002 Phase 2).
+// Without direct evidence a hint counts up to hintCap and the graph up to unanchoredTraversal.
 func Fuse(evidence []Evidence, trust VectorTrust) []Evidence {
 	out := evidence
 	var nearness []float64

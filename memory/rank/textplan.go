@@ -74,7 +74,7 @@ var (
 	// FocusedSearch is for a decision, which wants what a fact may repeat or contradict: that shares
 	// its rare words.
 	FocusedSearch = SearchWidth{Terms: 8, Matches: 200, Pairs: true}
-	// ShortSearch is for what is said of memories in few words: claims, hints, summaries, names.
+	// ShortSearch is for short texts about memories: claims, hints, summaries, names.
 	ShortSearch = SearchWidth{Terms: 24, Matches: 3_000, Pairs: true}
 )
 
@@ -282,8 +282,8 @@ func anyOf(lexemes []string, quote func(string) string) string {
 	return strings.Join(operands, " | ")
 }
 
-// weighing renders the condition that of these terms some are there that weigh at least so much together;
-// empty when that is always so. It reports whether it can be.
+// weighing renders the condition that some of these terms occur with a total weight of at least least; empty if that
+// is always true. It reports whether it can be true.
 func weighing(terms []Term, least float64, quote func(string) string) (match string, possible bool) {
 	if least <= 0 {
 		return "", true

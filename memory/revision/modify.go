@@ -27,7 +27,7 @@ type Snapshot struct {
 	Who        string
 	Importance float64 // [0,1]
 	Pinned     bool
-	Live       bool // neither deleted nor archived, superseded or retracted
+	Live       bool // not deleted, archived, superseded or retracted
 	DeletedAt  *time.Time
 	ArchivedAt *time.Time
 	ErasedAt   *time.Time
@@ -38,7 +38,7 @@ type Snapshot struct {
 	SalienceAt time.Time
 }
 
-// PatchChange is what a patch does to a memory. What is nil stays as it is.
+// PatchChange is the effect of a patch on a memory. Nil fields are not changed.
 type PatchChange struct {
 	Content    *normalize.Normalized
 	Category   *schema.Category
@@ -53,8 +53,8 @@ type PatchChange struct {
 type Fading struct {
 	Salience   float64 // [0,1], as of SalienceAt
 	SalienceAt time.Time
-	DueAt      *time.Time     // nil: never
-	MaxAge     *time.Duration // nil: as it is
+	DueAt      *time.Time     // nil means never
+	MaxAge     *time.Duration // nil means unchanged
 }
 
 // Fields names the fields that change, in a fixed order.

@@ -166,7 +166,7 @@ func (o *omitted) summary() string {
 	return fmt.Sprintf("%d %s not shown: %s", o.events, noun, strings.Join(parts, ", "))
 }
 
-// summary is what a timeline says of an event: whose words they are, and the words, not yet masked.
+// summary is what a timeline keeps of an event: the speaker and the words, not yet masked.
 type summary struct {
 	label, text string
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// BeliefGraph is what agents believe and why, as far as a viewer sees it. It is derived from the reflections in the
-// ledger and keeps nothing of its own.
+// BeliefGraph is what agents believe and why, within what a viewer sees. It is derived from the reflections in the
+// ledger and keeps no data of its own.
 type BeliefGraph struct {
 	Beliefs []Belief   `json:"beliefs"` // in ledger order
 	Events  []Evidence `json:"events"`  // what beliefs are based on, other beliefs apart, in the order of being cited

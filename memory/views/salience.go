@@ -38,7 +38,7 @@ type SalienceMemory struct {
 	Reflections bool `json:"reflections,omitempty"`
 	Window      int  `json:"window,omitempty"` // 0 or less: DefaultWindow
 
-	Index MemoryIndex `json:"-"` // nil: Jaccard
+	Index MemoryIndex `json:"-"` // if nil, Jaccard similarity is used
 }
 
 // Weights are the weights of the three terms.

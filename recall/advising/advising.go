@@ -33,11 +33,11 @@ type Adviser struct {
 	Recaller *recall.Recaller // whose filter is used
 	Now      func() time.Time // time.Now when nil
 
-	// Observe, when set, is told of every answer and every report: what it came to, and how long it took.
+	// Observe, if set, is called for every answer and every report, with its outcome and duration.
 	Observe func(operation, outcome string, took time.Duration)
 }
 
-// What an answer or a report comes to, as Observe is told.
+// Outcomes of answers and reports, as Observe gets them.
 const (
 	Advised   = "advised"
 	Tentative = "tentative" // what helped once is advised

@@ -127,7 +127,7 @@ type Outcome struct {
 	Summary string         `json:"summary,omitempty"`
 }
 
-// Validate checks an event that is to be appended. It returns a *schema.ValidationError.
+// Validate checks an event before it is appended. It returns a *schema.ValidationError.
 func (e *Event) Validate() error {
 	var p check.Problems
 	e.validate(&p, "")

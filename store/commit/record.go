@@ -39,12 +39,12 @@ type RecordDefaults struct {
 	Together map[uuid.UUID]bool
 	// Aliases are the external ids of those.
 	Aliases map[string]uuid.UUID
-	// Classified is what classify says of the record, where that has been asked already.
+	// Classified is the result of classify for the record, if it was called before.
 	Classified *Classified
 }
 
-// Classified is what the policy plane says of a record (document 004 §15.5). It is made ahead of the transaction:
-// over a megabyte of text it takes a while.
+// Classified is the classification of a record by the policy (document 004 §15.5). It is computed before the
+// transaction, because a megabyte of text takes a while.
 type Classified struct {
 	text        normalize.Normalized
 	explanation policy.Explanation

@@ -135,7 +135,7 @@ func (r *viewReader) readSalient(lanes []*lane) error {
 			return err
 		}
 		if done {
-			lanes = nil // own reflections are there: all that are read cover something
+			lanes = nil // there are own reflections: all that are read cover something
 		}
 	}
 	ranked := 0

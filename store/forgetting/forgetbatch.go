@@ -289,8 +289,8 @@ func (f *Forgetting) closeJobs(ctx context.Context) error {
 	return err
 }
 
-// metadata is what history says of the run. Erasing looks for workflow_id: the run's request may quote
-// what it forgot.
+// metadata is the run's metadata for history. Erasing looks for workflow_id: the run's request may quote what it
+// forgot.
 func (f *Forgetting) metadata() (string, error) {
 	m := map[string]any{"mode": f.Run.Mode, "forget_run": f.Run.ID, "workflow_id": f.Run.WorkflowID}
 	if f.Run.RequestedBy != f.Run.ConfirmedBy {

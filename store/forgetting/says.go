@@ -40,7 +40,7 @@ type echoSearch struct {
 type echo struct {
 	id       uuid.UUID
 	tie      proposals.Tie // by which it was found
-	relation proposals.Tie // to what was asked for: how the search goes on from it
+	relation proposals.Tie // to what was asked for: it decides how the search continues
 	more     bool          // it says other things, too
 	other    bool          // another agent's memory, which this mode does not change
 }

@@ -138,9 +138,9 @@ type textConditions struct {
 	queries []string // what the query becomes in them, each once: equal ones would make the planner expect more rows
 }
 
-// conditionsOfText reads a query in every language. Where nothing is left of it but what must not be there, as of
-// "-zebra" or of a stop word with it, it would select everything else: in such a language it selects nothing, and
-// when no other is left it is refused.
+// conditionsOfText reads a query in every language. If only excluded words are left of it, as of "-zebra" or of a
+// stop word with it, it would select everything else: in such a language it selects nothing, and if no other language
+// is left it is refused.
 func conditionsOfText(ctx context.Context, c *commit.Change, query string) (textConditions, error) {
 	var t textConditions
 	if query == "" {

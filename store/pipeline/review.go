@@ -97,7 +97,7 @@ type DecideInput struct {
 	By, Reason    string // for history
 	Policy        proposals.WritePolicy
 	Rules         *policy.Policy // classification rules in force; nil for none
-	Embedding     *pg.Embedding  // of the fact, for an approval; nil: the outbox will ask for one
+	Embedding     *pg.Embedding  // of the fact, for an approval; nil: the outbox will request one
 	Now           time.Time
 }
 
@@ -111,12 +111,12 @@ type reviewing struct {
 }
 
 // DecideProposal carries out a person's decision, in one transaction (document 002 "Shadow Mode vs. Controlled
-// Writes": what the pipeline may not apply waits for review). An approval is applied to the current rows, with the
-// reviewer as actor. The source and the target must be live, the target in the version that the reviewer saw, and
-// neither the request's mode nor the worker's may forbid the change. Otherwise nothing changes and the proposal still
-// waits. A second caller gets the first decision.
+// Writes": changes that the pipeline may not apply wait for review). An approval is applied to the current rows, with
+// the reviewer as actor. The source and the target must be live, the target must have the version that the reviewer
+// saw, and neither the request's mode nor the worker's may forbid the change. Otherwise nothing changes and the
+// proposal still waits. A second caller gets the first decision.
 //
-// An approved fact whose claim another memory makes replaces that memory: a person has seen that they
+// If another memory makes the claim of an approved fact, the fact replaces that memory: a person has seen that they
 // contradict each other (document 004 §7 and §12).
 func (s *Pipeline) DecideProposal(
 	ctx context.Context,

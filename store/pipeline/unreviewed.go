@@ -121,7 +121,8 @@ func (s *Pipeline) unreviewed(ctx context.Context, in ExpireInput) (page []unrev
 	return page, nil
 }
 
-// discard ends proposals that contradict nothing, in one transaction. It leaves those that were decided meanwhile.
+// discard ends proposals that contradict nothing, in one transaction. It skips those that were decided in the
+// meantime.
 func (s *Pipeline) discard(ctx context.Context, in ExpireInput, ids []uuid.UUID) (n int, err error) {
 	err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) error {
 		ended, err := commit.Rows[struct {

@@ -43,8 +43,8 @@ func askerArgs(p schema.Principal, cleared []schema.Sensitivity) pg.Args {
 	}
 }
 
-// toSeen is the condition that a relation r leads to a memory that the asker may read: what links to another may
-// tell of it, as in a lineage.
+// toSeen is the condition that a relation r leads to a memory that the asker may read: a link to another memory may
+// reveal something of it, as in a lineage.
 func toSeen(may looks) string {
 	return `
 			AND EXISTS (

@@ -26,7 +26,7 @@ type DecayInput struct {
 	Run    string           // the run whose counts are kept
 	Rules  string           // SweepStart.Rules; empty: those in force
 	After  schema.DueCursor // where the batch before ended; zero at the start
-	Until  time.Time        // what is due by then; the run's own time, so that it comes to an end
+	Until  time.Time        // memories due by then; the start of the run, so that the run ends
 	Limit  int
 	Now    time.Time
 }

@@ -56,8 +56,8 @@ func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEve
 	return out, nil
 }
 
-// eraseEpisodes erases the episodes of one agent with what says the same, by a run of Forget that is confirmed here.
-// The run goes on if this one ends.
+// eraseEpisodes erases the episodes of one agent and memories with the same content, by a run of Forget that is
+// confirmed here. That run continues if this one ends.
 func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest,
 	of activities.EpisodesOf) (schema.ForgetReceipt, error) {
 	operation := schema.Operation{Principal: of.Principal, Actor: req.Actor, Reason: req.Reason,

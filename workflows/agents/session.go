@@ -21,21 +21,21 @@ import (
 
 var sessioning *sessions.Sessions
 
-// SessionEventsPerRun is after how many events a run goes on as a new one, unless Temporal suggests it before. It is a
-// variable for tests alone.
+// SessionEventsPerRun is the number of events after which a run continues as new, unless Temporal suggests it before.
+// It is a variable for tests only.
 var SessionEventsPerRun = 10_000
 
 // maxBatchBytes is how much of what events say one append takes.
 const maxBatchBytes = 4 << 20
 
-// Session takes the events of an agent's work into the ledger, keeps the state of the work for queries, and closes into
-// one episodic record: when the agent ends it (run.ended), when it is asked to, or when nothing happens for long. An
-// event that comes after the end belongs to the next episode, for which the run goes on. Idle sessions complete, and
-// the next event starts them again.
+// Session takes the events of an agent's work into the ledger, keeps the state of the work for queries, and closes
+// into one episodic record: when the agent ends it (run.ended), when it is asked to, or when nothing happens for
+// long. An event that comes after the end belongs to the next episode, for which the run continues. Idle sessions
+// complete, and the next event starts them again.
 //
 // The ledger has everything: a run holds numbers, the state of the work, and the events that wait to be appended.
-// Events come by update, which is answered with their numbers, or by signal; or the ledger has them already, and a
-// signal says up to which number. All waiting events are appended together, also those of different callers.
+// Events come by update, which returns their numbers, or by signal; or the ledger has them already, and a signal says
+// up to which number. All waiting events are appended together, also those of different callers.
 func Session(ctx workflow.Context, in api.SessionInput) (api.SessionResult, error) {
 	run := &sessionRun{Display: flow.Display{Lean: true}, in: in, phase: sessionOpen, idleFrom: workflow.Now(ctx)}
 	if in.State != nil {
@@ -235,7 +235,7 @@ func (run *sessionRun) mustRenew(ctx workflow.Context) bool {
 	return run.renew || run.appended >= SessionEventsPerRun || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
-// receive takes all signals that are there.
+// receive takes all waiting signals.
 func (run *sessionRun) receive() {
 	for {
 		var in api.AppendSignal
@@ -426,7 +426,7 @@ func (run *sessionRun) reflect(ctx workflow.Context) {
 	run.unreflected = 0
 }
 
-// close makes an episode of what was taken in, and answers those who asked for it.
+// close makes an episode of the processed events, and answers the callers that asked for it.
 func (run *sessionRun) close(ctx workflow.Context) error {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -461,8 +461,8 @@ func (run *sessionRun) close(ctx workflow.Context) error {
 	return nil
 }
 
-// over reports whether nothing is left to do after a closing. What was handed in meanwhile, or after the event that
-// ended the session, begins the next episode.
+// over reports whether nothing is left to do after a closing. Events that came in during it, or after the event that
+// ended the session, begin the next episode.
 func (run *sessionRun) over(ctx workflow.Context) (bool, error) {
 	if run.told <= run.result.LastSeq && run.settled(ctx) {
 		return true, nil

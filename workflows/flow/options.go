@@ -244,8 +244,8 @@ const (
 	TopicTimeout = 3 * time.Hour
 )
 
-// LearnTimeout is what a run over a scope has, all attempts at its activities included. It ends earlier where nothing
-// is left; what it did not come to is for the next run.
+// LearnTimeout is the time limit of a run over a scope, including all attempts at its activities. It ends earlier if
+// nothing is left; the rest is for the next run.
 const LearnTimeout = 12 * time.Hour
 
 // TopicOptions: a recall, and a short transaction after it.

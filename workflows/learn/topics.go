@@ -23,7 +23,7 @@ const (
 	topicRounds = 3
 	// topicsAtOnce is how many topics a sweep refreshes at the same time. Calls of models have a gate of their own.
 	topicsAtOnce = 4
-	// refreshesPerRun bounds the history of a sweep: with that many refreshed topics it goes on as a new run.
+	// refreshesPerRun bounds the history of a sweep: after that many refreshed topics it continues as new.
 	refreshesPerRun = 300
 )
 

@@ -288,7 +288,7 @@ func (p Restored) text(t *app.Text) {
 		p.Memories, p.Restored,
 		p.Unchanged, len(p.Conflicts), p.Artifacts, p.Relations, p.Events)
 	if p.Dangling > 0 {
-		t.Line("%d relations lead to memories that are not there", p.Dangling)
+		t.Line("%d relations lead to memories that do not exist", p.Dangling)
 	}
 	if len(p.Conflicts) > 0 {
 		rows := make([][]string, len(p.Conflicts))

@@ -73,7 +73,7 @@ func valueSimilarity(a, b string) float64 {
 		}
 		both++
 	}
-	rest := 0.0 // words in between of the same shape, such as two paths
+	rest := 0.0 // words of the same shape in between, such as two paths
 	if len(x) == len(y) {
 		for i := range x {
 			if x[i] != y[i] && shape(x[i]) == shape(y[i]) && shape(x[i]) != "" {

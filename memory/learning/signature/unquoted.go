@@ -7,9 +7,9 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// afterKind finds a name without quotes: the word between a noun that says what is named and a word that goes on to
-// say something of it, as in "branch topic has no upstream". Both must be there. A word at the end of a line, or after
-// any other noun, may be what is wrong.
+// afterKind finds a name without quotes: the word between a noun for what is named and a word that continues with a
+// statement about it, as in "branch topic has no upstream". Both must be present. A word at the end of a line, or
+// after any other noun, may be the problem itself.
 var afterKind = regexp.MustCompile(`(?i)\b(?:` +
 	`branch|remote|package|module|crate|arg|argument|parameter|function|method|` +
 	`class|struct|variable|field|column|table|database|schema|index|role|container|image|volume|service|unit|job|task|` +
