@@ -237,7 +237,7 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]pipeline.Decided,
 			proposal = memory.Proposal{
 				Action:     schema.ActionNone,
 				Confidence: 1,
-				Reason:     "its source says it in the same words",
+				Reason:     "its source has the same words",
 				Warnings:   proposal.Warnings,
 			}
 		}

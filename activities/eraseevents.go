@@ -41,7 +41,7 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	}
 	if in.Everywhere && strings.TrimSpace(in.Reason) == "" {
 		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "reason",
-			Problem: "is required with everywhere: the erased records' history says it"}}})
+			Problem: "is required with everywhere: the history of the erased records keeps it"}}})
 	}
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err

@@ -106,7 +106,7 @@ type AdviseRequest struct {
 // AdviseResponse is the best procedure or plan for a situation, filled in.
 type AdviseResponse struct {
 	AdviceID string         `json:"advice_id"`      // to report how it went
-	Best     *AdviceOption  `json:"best,omitempty"` // absent: nothing is sure enough
+	Best     *AdviceOption  `json:"best,omitempty"` // absent: nothing is certain enough
 	Others   []AdviceOption `json:"others,omitempty"`
 	// MissingContext are the keys that would help to choose.
 	MissingContext []string `json:"missing_context,omitempty"`

@@ -116,8 +116,8 @@ type Schedules struct {
 
 // Errors of what is asked of a schedule.
 var (
-	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` makes what is missing")
-	ErrScheduleBusy = errors.New("a run of the schedule is under way, and two of them never overlap")
+	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` creates missing ones")
+	ErrScheduleBusy = errors.New("a run of the schedule is open, and two runs never overlap")
 	// ErrScheduleElsewhere is of a schedule whose runs another task queue has.
 	ErrScheduleElsewhere = errors.New("it belongs to another task queue: `mneme schedules " +
 		"apply --take-over` moves it to this one")

@@ -153,7 +153,7 @@ func (r *FeedbackRequest) Validate() error {
 	case n == 0 && r.Outcome == "" && !r.AllOthersUnused:
 		p.Add("items", "must hold at least one memory, unless outcome or all_others_unused is given")
 	case n == 0 && r.Outcome != "" && r.AllOthersUnused:
-		p.Add("all_others_unused", "does not go with an outcome of everything: items must say what was used")
+		p.Add("all_others_unused", "must not be set with an outcome for all memories: items must say what was used")
 	}
 	ids := distinctIDs{}
 	for i, item := range r.Items[:min(len(r.Items), MaxRecallLimit)] {

@@ -208,7 +208,7 @@ func (s *Selector) validate(p *check.Problems, path string) {
 	case s.Limit < 0 || s.Limit > MaxForgetSelected:
 		p.Add(path+"limit", "must be between 1 and %d", MaxForgetSelected)
 	case s.Limit > 0 && s.Query == "":
-		p.Add(path+"limit", "goes with a query alone")
+		p.Add(path+"limit", "is allowed only with a query")
 	}
 	for i, t := range s.Types {
 		if !t.Valid() {
@@ -288,7 +288,7 @@ func (r *ForgetRequest) Validate() error {
 		p.Add("if_version", "must not be negative")
 	case r.IfVersion > 0 && (len(r.Selector.IDs) != 1 || !r.Selector.Named() || r.TakesEverywhere()):
 		p.Add("if_version",
-			"goes with a single id alone: no other condition, nothing derived, and only_named with erase")
+			"is allowed only with a single id: no other condition, nothing derived, and only_named with erase")
 	}
 	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
 		p.Add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)

@@ -272,7 +272,7 @@ func (r *ReviewRequest) Validate() error {
 	case r.Decision != DecisionApprove && r.Decision != DecisionReject:
 		p.Add("decision", "must be %s or %s", DecisionApprove, DecisionReject)
 	case r.TargetVersion != 0 && r.Decision == DecisionReject:
-		p.Add("target_version", "is for approve alone")
+		p.Add("target_version", "is allowed only with approve")
 	case r.TargetVersion < 0:
 		p.Add("target_version", "must not be negative")
 	}

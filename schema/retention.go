@@ -98,7 +98,7 @@ func (r *RetentionPolicy) Validate() error {
 	case r.OnExpiry != ExpiryPurge && r.OnExpiry != ExpiryArchive:
 		p.Add("on_expiry", "must be purge or archive")
 	case r.OnExpiry == ExpiryPurge && r.Domain == RetainWorld && r.Tier != TierInteraction && r.Tier != TierSession:
-		p.Add("on_expiry", "must be archive: what lasts of a world is never deleted") // document 003 D10
+		p.Add("on_expiry", "must be archive: lasting memories of a world are never deleted") // document 003 D10
 	case r.OnExpiry == ExpiryArchive && !r.Domain.OfMemories():
 		p.Add("on_expiry", "must be purge: only memories are archived")
 	}

@@ -44,7 +44,7 @@ func Forget(ctx workflow.Context, req schema.ForgetRequest) (schema.ForgetReceip
 			return schema.ForgetReceipt{}, run.selectErr
 		}
 	}
-	run.Begin(ctx, api.PhaseSelect, "choosing what to forget", req.Principal)
+	run.Begin(ctx, api.PhaseSelect, "selecting memories to forget", req.Principal)
 	run.selectErr = run.selects(ctx, req)
 	run.selected = true
 	if run.selectErr != nil {
@@ -339,6 +339,6 @@ func (run *forgetRun) show(ctx workflow.Context) {
 func (run *forgetRun) described() string {
 	r := run.receipt
 	skipped := r.Processed() - r.Forgotten //workflowcheck:ignore: a sum over a map is the same in any order
-	return fmt.Sprintf("%s: %d of %d forgotten (%s), %d left alone, %d to go", r.State, r.Forgotten,
+	return fmt.Sprintf("%s: %d of %d forgotten (%s), %d not changed, %d to go", r.State, r.Forgotten,
 		r.Total, r.Mode, skipped, r.Remaining)
 }

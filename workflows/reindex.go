@@ -106,7 +106,7 @@ func (run *reindex) build(ctx workflow.Context) error {
 	}
 	var dropped indexing.DropResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		flow.IndexOptions("drop what is not searched any more")),
+		flow.IndexOptions("drop generations that are not searched any more")),
 		indexer.DropRetired).Get(ctx, &dropped)
 	run.Dropped += dropped.Dropped
 	return err
@@ -180,7 +180,7 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		if run.Rounds == compareRounds {
 			return temporal.NewApplicationError(
 				fmt.Sprintf("after %d comparisons %d differences are left: the generation is kept, and a new "+
-					"run takes it up",
+					"run continues with it",
 					run.Rounds, drift.Found()), api.ErrTypeUnverified)
 		}
 	}
@@ -203,7 +203,7 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 	if err == nil {
 		return nil
 	}
-	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("search what is active")),
+	backErr := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("search active index")),
 		indexer.SearchActive).Get(ctx, nil)
 	if backErr != nil {
 		// the drift check fixes it
@@ -216,7 +216,7 @@ func (run *reindex) switchOver(ctx workflow.Context, generation indexing.Generat
 func (run *reindex) abandon(ctx workflow.Context) {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("drop what was built")),
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.IndexOptions("drop the new generation")),
 		indexer.AbandonGeneration,
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, nil)
 	if err != nil {

@@ -109,7 +109,7 @@ func (run *review) look(ctx workflow.Context) error {
 		window = int64(flow.ReviewWindow / time.Second)
 	}
 	var st pipeline.ReviewState
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("see what is open",
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, flow.StoreOptions("read open proposals",
 		flow.ReviewAttempts)),
 		reviewing.OpenReview,
 		activities.OpenRequest{ReviewRef: run.ref, WindowSeconds: window}).Get(ctx, &st)
@@ -155,7 +155,7 @@ func (run *review) wait(ctx workflow.Context) error {
 		}
 	}
 	// What it leaves when its time is over is still open, and over, when the run looks again.
-	options := flow.EmbedOptions("expire what no one decided", flow.ReviewAttempts)
+	options := flow.EmbedOptions("expire undecided proposals", flow.ReviewAttempts)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), reviewing.ExpireProposals,
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)
 }

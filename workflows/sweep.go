@@ -103,11 +103,11 @@ func sweepCounts(what string, out api.SweepResult) string {
 // DecaySweep removes faded memories (document 004 §11): it reads the memories that are due, and deletes, archives or
 // keeps each, as lifecycle.JudgeDue decides. Its cost depends on what is due, not on what is stored.
 func DecaySweep(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
-	return runSweep(ctx, in, "take away what has faded", sweeping.SweepDecay, DecaySweep)
+	return runSweep(ctx, in, "remove faded memories", sweeping.SweepDecay, DecaySweep)
 }
 
 // RetentionPurge permanently removes data that was kept for as long as its policy says (document 002 "Retention
 // Worker"): tenant by tenant, in the order of lifecycle.PurgeSteps, each batch in a separate short transaction.
 func RetentionPurge(ctx workflow.Context, in api.SweepInput) (api.SweepResult, error) {
-	return runSweep(ctx, in, "purge what is over", sweeping.PurgeExpired, RetentionPurge)
+	return runSweep(ctx, in, "purge expired data", sweeping.PurgeExpired, RetentionPurge)
 }

@@ -73,7 +73,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	}
 	if g.Model != model {
 		// by a run under another id; the next attempt sees it
-		return out, fmt.Errorf("another generation has been begun")
+		return out, fmt.Errorf("another generation is being built")
 	}
 	if err := a.Index.Create(ctx, g); err != nil {
 		return out, step.Fail(err)

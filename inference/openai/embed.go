@@ -65,7 +65,7 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string, usage *infere
 	vectors := make([][]float32, len(texts))
 	for _, d := range res.Data {
 		if d.Index < 0 || d.Index >= len(texts) || vectors[d.Index] != nil {
-			return nil, temporaryError("its vectors do not say which texts they are for")
+			return nil, temporaryError("the answer does not say which vector belongs to which text")
 		}
 		if len(d.Embedding) != e.model.Dimensions {
 			return nil, &inference.PermanentError{Reason: fmt.Sprintf(

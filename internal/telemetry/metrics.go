@@ -66,7 +66,7 @@ func NewMetrics(version string) (*Metrics, error) {
 			Buckets: stageBuckets,
 			Help:    "Time that a channel or stage of a recall in this process took."}, []string{"stage"}),
 		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_recall_degraded_total",
-			Help: "Recalls in this process that left a channel or stage out, by which."}, []string{"stage"}),
+			Help: "Recalls in this process that omitted a channel or stage, by which."}, []string{"stage"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_tokens_total",
 			Help: "Tokens that models of this process were paid for, by use (extract, decide, " +
 				"embed, rerank, summary, reflect), model and direction (prompt, completion)."},

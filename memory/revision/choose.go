@@ -96,7 +96,7 @@ func choose(existing, incoming Standing, targetConditions *schema.Validity) (sch
 	}
 	switch {
 	case !memory.Covers(incoming.Validity, existing.Validity):
-		return schema.ReviseContest, "policy replace: the record does not hold everywhere that the target does"
+		return schema.ReviseContest, "policy replace: the record does not hold everywhere where the target holds"
 	case incoming.Weight() < existing.Weight():
 		return schema.ReviseContest, "policy replace: less speaks for the record than for the target"
 	default:

@@ -198,7 +198,7 @@ func (p *putPlan) decide(i int) {
 }
 
 // unknownReference is the problem of a record that names something that does not exist.
-func unknownReference(field string) string { return field + ": names what is not there" }
+func unknownReference(field string) string { return field + ": does not exist" }
 
 // decideStored decides on a record whose id is that of a stored memory.
 func (p *putPlan) decideStored(r *PutRecord, v *PutVerdict) {
@@ -245,7 +245,7 @@ func whyNotExtended(m PutStored, r *PutRecord) string {
 	}
 	sameSummary := r.Kept.SafeSummary == "" || r.Kept.SafeSummary == m.Record.SafeSummary
 	if sameSummary && memory.SameJSON(m.Payload, r.Kept.Payload) {
-		return "payload: has not grown, and nothing else of an episode can be put again"
+		return "payload: has not grown, and an episode can only grow"
 	}
 	return ""
 }

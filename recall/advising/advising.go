@@ -284,7 +284,7 @@ func (a *Adviser) report(ctx context.Context, req api.ReportRequest) ([]string, 
 		a.now())
 	switch {
 	case errors.Is(err, pg.ErrNotFound):
-		return nil, invalid("advice_id", "must be of advice that you were given in the last thirty days")
+		return nil, invalid("advice_id", "must be the id of advice that you were given in the last thirty days")
 	case errors.Is(err, storeadvising.ErrReported):
 		return nil, invalid("outcome", "differs from what was reported before")
 	}

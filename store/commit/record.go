@@ -73,7 +73,7 @@ type ReferenceError struct {
 }
 
 // Error implements error.
-func (e *ReferenceError) Error() string { return e.Field + ": names what is not there" }
+func (e *ReferenceError) Error() string { return e.Field + ": does not exist" }
 
 // FromRecord turns a valid record into a row to insert (document 004 §15A.2). It keeps what the record says; what
 // the record leaves out follows from its type. The record's id and those that it names become UUIDs

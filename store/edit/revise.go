@@ -147,7 +147,8 @@ func (r *revising) decide(ctx context.Context) (*schema.ReviseResult, error) {
 	case r.unworded != "":
 		return r.refuse(schema.ReviseInvalid, r.unworded), nil
 	case r.hidden():
-		return r.refuse(schema.ReviseNotOwner, "another agent's target would give way to what it cannot see"), nil
+		return r.refuse(schema.ReviseNotOwner,
+			"another agent's target would be replaced by a memory that this agent cannot see"), nil
 	}
 	return r.refuseDuplicates(ctx)
 }
@@ -190,7 +191,7 @@ func (r *revising) prepare(ctx context.Context, targets map[uuid.UUID]commit.Mem
 	class := where.Classify(m)
 	if !memory.InTheOpen(req.Principal, memory.Holding{Owner: class.Owner, Visibility: class.Visibility},
 		r.holdings(targets)) {
-		return r.refuse(schema.ReviseNotOwner, "the record would not be seen by those who see another agent's target"),
+		return r.refuse(schema.ReviseNotOwner, "agents that see another agent's target would not see the record"),
 			nil
 	}
 	row, err := r.FromRecord(ctx, m, commit.RecordDefaults{

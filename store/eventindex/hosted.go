@@ -35,7 +35,7 @@ func (c HostedConfig) GoString() string { return c.String() }
 // HostedWarning is the warning for operators if a hosted index is on.
 const HostedWarning = "MNEME_MEMORY_INDEX=mem0: the text of events leaves this machine for the service at " +
 	"MNEME_MEM0_URL; " +
-	"what is erased is removed there while this setting is on, and purged events when something is erased"
+	"erased events are removed there while this setting is on, and purged events at the next erasure"
 
 // DefaultHostedTimeout is for one call.
 const DefaultHostedTimeout = 5 * time.Second

@@ -252,7 +252,7 @@ func (l *lockedProposal) answer(r *schema.ReviewResult) {
 	switch l.state {
 	case schema.ProposalBlocked:
 		if l.outcome == proposals.ReasonShadowMode || l.outcome == proposals.ReasonMutationsFrozen {
-			r.Status, r.Why = schema.ReviewFrozen, "it was handed in under a mode that applies nothing"
+			r.Status, r.Why = schema.ReviewFrozen, "it was ingested in a mode that applies no changes"
 		}
 	case schema.ProposalExpired:
 		r.Status, r.Why = schema.ReviewExpired, proposals.NotReviewed
@@ -302,7 +302,7 @@ func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewRe
 		r.Status, r.Why = schema.ReviewVersionConflict, fmt.Sprintf(format, args...)
 	}
 	if in.Policy.Narrow(w.batch.Policy.Mode, false, nil).MutationsFrozen() {
-		r.Status, r.Why = schema.ReviewFrozen, "the worker's mode or that of the request applies nothing"
+		r.Status, r.Why = schema.ReviewFrozen, "the worker's or the request's mode applies no changes"
 		return
 	}
 	if source, ok := w.known[l.ParentID]; !ok || !source.live {
@@ -310,7 +310,7 @@ func (w *writing) obstacle(l *lockedProposal, in DecideInput, r *schema.ReviewRe
 		return
 	}
 	if normalize.Normalize(l.Fact.Content).Normalized == "" {
-		conflict("the text of the proposal is gone")
+		conflict("the text of the proposal no longer exists")
 		return
 	}
 	if l.TargetID == nil || l.Proposal.Action != schema.ActionUpdate && l.Proposal.Action != schema.ActionDelete {

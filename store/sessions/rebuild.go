@@ -344,4 +344,4 @@ func (w writing) rebuild(ctx context.Context, c *commit.Change, in RebuildInput,
 }
 
 // errNotWritten keeps a record from being removed that the policy does not let be written again.
-var errNotWritten = errors.New("the write policy admits no episode now: nothing was changed")
+var errNotWritten = errors.New("the write policy allows no episode now: nothing was changed")

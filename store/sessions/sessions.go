@@ -189,7 +189,7 @@ func open(ctx context.Context, c *commit.Change, key Key) (State, error) {
 	}
 	if r.Stream != key.Stream {
 		return State{}, &schema.ValidationError{Fields: []schema.FieldError{{Field: "stream",
-			Problem: "is not that of the session, which has another one"}}}
+			Problem: "is not the stream of the session"}}}
 	}
 	if r.State == stateClosed {
 		_, err := c.Tx.Exec(ctx, `

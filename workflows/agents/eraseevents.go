@@ -69,7 +69,7 @@ func eraseEpisodes(ctx workflow.Context, req api.EraseEventsRequest,
 		WorkflowID:            id,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
-		StaticSummary:         fmt.Sprintf("erase %d episodes that tell of erased events", len(of.IDs)),
+		StaticSummary:         fmt.Sprintf("erase %d episodes that repeat erased events", len(of.IDs)),
 		TypedSearchAttributes: mneme.OfPrincipal(of.Principal),
 	}), api.WorkflowForget, forget)
 	var receipt schema.ForgetReceipt

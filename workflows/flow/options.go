@@ -219,7 +219,7 @@ func BuildOptions(summary string, attempts int32) workflow.ActivityOptions {
 // SelectOptions are for selecting what to forget, which may search all memories. If an attempt is cancelled after it
 // has written its selection, the run is closed.
 func SelectOptions() workflow.ActivityOptions {
-	options := EmbedOptions("select what to forget", InfrastructureAttempts)
+	options := EmbedOptions("select memories to forget", InfrastructureAttempts)
 	options.StartToCloseTimeout = 10 * time.Minute
 	options.WaitForCancellation = true
 	return options

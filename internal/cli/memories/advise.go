@@ -81,7 +81,7 @@ func adviceText(t *app.Text, out api.AdviseResponse) {
 		if len(out.Others) == 0 {
 			t.Line("nothing is known about this")
 		} else {
-			t.Line("nothing is sure enough; what there is:")
+			t.Line("nothing is certain enough; what there is:")
 		}
 	} else {
 		optionText(t, *out.Best)
