@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// canary stands in every text; nothing that leaves an activity may quote it.
+// canary is in every text. Nothing that leaves an activity may quote it.
 const canary = "XyzzyCanary"
 
 // world is a store with one tenant and an environment in which activities run.

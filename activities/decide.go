@@ -139,8 +139,8 @@ func (a *Decision) DecideFacts(ctx context.Context, r DecideRequest) (schema.Dec
 	return result, step.Fail(step.Stalled(ctx, err))
 }
 
-// prepare embeds the facts of a group and finds their neighbours. Without an embedder the search
-// goes on by text: an embedding failure is not fatal.
+// prepare embeds the facts of a group and finds their neighbours. If embedding fails, the search uses text only: the
+// failure is not fatal.
 func (a *Decision) prepare(
 	ctx context.Context,
 	batch pipeline.Batch,
@@ -237,7 +237,7 @@ func (a *Decision) decide(ctx context.Context, d decidable) ([]pipeline.Decided,
 			proposal = memory.Proposal{
 				Action:     schema.ActionNone,
 				Confidence: 1,
-				Reason:     "its source says it in the same words",
+				Reason:     "its source has the same words",
 				Warnings:   proposal.Warnings,
 			}
 		}

@@ -72,9 +72,9 @@ func (d *runDeleter) delete(ctx context.Context, workflowID string) error {
 	return d.deleteRuns(ctx, workflowID, latest)
 }
 
-// renew deletes the runs of a review. A review holds no state of its own: one that waits goes on as a new
-// run, so that what is still open is decided, or expires in its time. A reviewer who decides at this moment tries
-// again, and finds the first result or the new run.
+// renew deletes the runs of a review. A review holds no state of its own: one that waits continues as a new run, so
+// that open proposals are still decided or expire in time. A reviewer who decides at this moment tries again, and
+// finds the first result or the new run.
 func (d *runDeleter) renew(ctx context.Context, workflowID string, restart func() error) error {
 	latest, err := d.describe(ctx, workflowID, "")
 	if err != nil {

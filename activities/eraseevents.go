@@ -29,7 +29,7 @@ type EraseEventsResult struct {
 	// Shown asks to delete the runs that may have shown the events, too. Runs of EraseEvents that began before there
 	// was this field go on without it.
 	Shown bool `json:"shown,omitempty"`
-	// Owners have the episodes, where these are to be erased, too.
+	// Owners has the agents' episodes, if these are to be erased too.
 	Owners []EpisodesOf `json:"owners,omitempty"`
 }
 
@@ -41,7 +41,7 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	}
 	if in.Everywhere && strings.TrimSpace(in.Reason) == "" {
 		return EraseEventsResult{}, step.Fail(&schema.ValidationError{Fields: []schema.FieldError{{Field: "reason",
-			Problem: "is required with everywhere: the erased records' history says it"}}})
+			Problem: "is required with everywhere: the history of the erased records keeps it"}}})
 	}
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err
@@ -134,8 +134,8 @@ func (a *Forgetting) sweepMemoryIndex(ctx context.Context, tenant string) (int, 
 	return n, nil
 }
 
-// renewSession deletes the runs of a session, and of the recording of it. A run holds nothing that is not in Postgres
-// but events that wait to be appended: one that is open appends them and goes on as a new run.
+// renewSession deletes the runs of a session, and of its recording. Except for events that wait to be appended,
+// everything that a run holds is in Postgres. An open run appends these events and continues as a new run.
 func (d *runDeleter) renewSession(ctx context.Context, workflowID string) error {
 	latest, err := d.describe(ctx, workflowID, "")
 	if err != nil {
@@ -183,7 +183,7 @@ func (d *runDeleter) renewed(ctx context.Context, workflowID, runID string) (boo
 	}
 }
 
-// EpisodesOf are episodes of one agent that tell of erased events.
+// EpisodesOf are episodes of one agent that repeat erased events.
 type EpisodesOf struct {
 	Principal schema.Principal `json:"principal"`
 	IDs       []string         `json:"ids"`
@@ -196,8 +196,8 @@ type ApproveErasureRequest struct {
 	Actor      string           `json:"actor,omitempty"`
 }
 
-// ApproveErasure lets such a run go ahead. The token is read and given here, so that it is in no history. Delivered
-// again, it finds the run confirmed.
+// ApproveErasure confirms such a run. The token is read and used here, so that it is in no history. A repeated
+// delivery finds the run confirmed.
 func (a *Forgetting) ApproveErasure(ctx context.Context, in ApproveErasureRequest) error {
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()

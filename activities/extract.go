@@ -29,7 +29,7 @@ type Extraction struct {
 }
 
 // notExtracted is the warning on a candidate that nothing was drawn from because extraction is off.
-const notExtracted = "extraction: is off; the source is stored and nothing was drawn from it"
+const notExtracted = "extraction: is off; the source is stored and nothing was extracted from it"
 
 // ExtractFacts runs the extractor over the candidates of a range that have no extraction yet, and
 // stores each result as it comes. A candidate that fails permanently becomes a dead job and the rest

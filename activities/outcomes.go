@@ -97,10 +97,10 @@ func (o *outcomes[T]) keep(ctx context.Context, results []T) error {
 	return err
 }
 
-// failed notes an item whose model call failed. When the activity itself is being stopped, that is
-// no failure of the item. Nor is it when the endpoint is away: as long as it has answered nothing in this run,
-// it is asked about text of no tenant, and only when it answers that can an item be at fault. A
-// failure that costs an attempt would have an outage of seconds kill every job that it meets.
+// failed records an item whose model call failed. It is not the item's failure if the activity itself is being
+// stopped, or if the endpoint is unavailable. If the endpoint has not answered in this run, it is asked about a fixed
+// text; only if it answers that can the item be at fault. If such failures counted as attempts, an outage of seconds
+// would kill every job that it meets.
 func (o *outcomes[T]) failed(
 	ctx context.Context,
 	candidate uuid.UUID,
@@ -136,8 +136,7 @@ func (o *outcomes[T]) failed(
 	return nil
 }
 
-// errAway ends a run over a range: an endpoint that asks for patience, or that is not there, is not asked for
-// every item that is left.
+// errAway ends a run over a range: if an endpoint is busy or unavailable, the rest of the items are not sent to it.
 var errAway = errors.New("the model endpoint is busy or away")
 
 // close stores what is left and records the failures. It returns an error when some items have to be

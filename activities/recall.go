@@ -30,7 +30,7 @@ type RecallRequest struct {
 	Key     string               `json:"key"`
 	Request schema.RecallRequest `json:"request"`
 
-	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
+	Misread []schema.FieldError `json:"misread,omitempty"` // problems found when the request was decoded
 	Unknown []string            `json:"unknown,omitempty"` // fields that were left out of it
 	Check   bool                `json:"check,omitempty"`   // the workflow has not validated it: a refusal is a result
 }
@@ -102,7 +102,7 @@ func fitting(out schema.RecallResponse) schema.RecallResponse {
 type GetRequest struct {
 	Request schema.GetRequest `json:"request"`
 
-	Misread []schema.FieldError `json:"misread,omitempty"` // what reading the request found wrong
+	Misread []schema.FieldError `json:"misread,omitempty"` // problems found when the request was decoded
 	Unknown []string            `json:"unknown,omitempty"` // fields that were left out of it
 }
 

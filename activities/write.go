@@ -57,7 +57,7 @@ func (a *Writing) WriteProposals(ctx context.Context, in WriteRequest) (schema.W
 			}
 			return err
 		})
-		if err == nil { // also what an attempt before, which did not come to its end, has left to be decided again
+		if err == nil { // includes proposals that an interrupted attempt has marked to be decided again
 			counts.Stale, err = a.Store.StaleProposals(ctx, in.Range)
 		}
 		if err != nil || counts.Stale == 0 || !a.Again.atOnce() || round >= in.MaxRounds || !time.Now().Before(until) {

@@ -37,10 +37,10 @@ var (
 
 // IngestWorkflowID is the id of the run that takes a request.
 //
-// With an idempotency key the id is the agent's and the key's, and a second start finds the first:
-// two agents of a tenant that hit on one key have two runs, and so have two users of an agent. Without a
-// key it is derived from who asks and from the content, so that a request delivered again while its run
-// goes on joins that run. An id that would be longer than MaxIDLength is hashed (boundedID).
+// With an idempotency key the id is made of the agent and the key, so that a second start finds the first run. Two
+// agents of a tenant that use the same key have two runs, and so have two users of an agent. Without a key it is
+// derived from the principal and the content, so that a repeated request joins the run that is still open. Ids longer
+// than MaxIDLength are hashed (boundedID).
 func IngestWorkflowID(r schema.IngestRequest) string {
 	key := contentKey(r)
 	if r.IdempotencyKey != "" {

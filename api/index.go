@@ -8,7 +8,7 @@ import (
 // SyncIndexInput carries the counts over continue-as-new.
 type SyncIndexInput struct {
 	Sofar IndexResult `json:"so_far"`
-	After string      `json:"after,omitempty"` // the tenant that the run before came to
+	After string      `json:"after,omitempty"` // the tenant after which the previous run stopped
 }
 
 // SyncIndexProgress is what a run has brought to the index so far, and how late the index is. Query progress
@@ -114,7 +114,7 @@ type Drift struct {
 	Missing  int64 `json:"missing"`  // memories without a point
 	Behind   int64 `json:"behind"`   // points of an older version than the memory's
 	Ahead    int64 `json:"ahead"`    // points of a version that Postgres has not reached: it was restored
-	// Points of memories that are not live, not there, or parked with a text that has no vector.
+	// Points of memories that are not live, do not exist, or are parked with a text without a vector.
 	Dead     int64 `json:"dead"`
 	Pending  int64 `json:"pending"` // left to the outbox
 	Parked   int64 `json:"parked"`  // the outbox no longer tries them
@@ -136,7 +136,7 @@ func (d Drift) Add(o Drift) Drift {
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared
-	// Mend means that the pass began with a generation that was not searched. At its end that generation is searched.
+	// Mend means that the pass began with a generation that was not searched. The pass activates it at the end.
 	Mend bool `json:"mend,omitempty"`
 }
 

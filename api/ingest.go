@@ -45,7 +45,7 @@ func (in *ResumeInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// IndexResult counts what the index was told.
+// IndexResult counts the changes that were written to the index.
 type IndexResult struct {
 	Upserted  int `json:"upserted"`
 	Deleted   int `json:"deleted"`

@@ -66,7 +66,7 @@ type LearnPart struct {
 // ConsolidateAllInput starts ConsolidateAll, which pages through scopes with new evidence and starts Consolidate for
 // each. The zero value is what the schedule starts.
 type ConsolidateAllInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	Shadow bool   `json:"shadow,omitempty"`
 
 	// Set by continue-as-new.
@@ -106,7 +106,7 @@ type AdviseRequest struct {
 // AdviseResponse is the best procedure or plan for a situation, filled in.
 type AdviseResponse struct {
 	AdviceID string         `json:"advice_id"`      // to report how it went
-	Best     *AdviceOption  `json:"best,omitempty"` // absent: nothing is sure enough
+	Best     *AdviceOption  `json:"best,omitempty"` // absent: nothing is certain enough
 	Others   []AdviceOption `json:"others,omitempty"`
 	// MissingContext are the keys that would help to choose.
 	MissingContext []string `json:"missing_context,omitempty"`
@@ -159,7 +159,7 @@ type ReportRequest struct {
 	Context map[string]string `json:"context,omitempty"`
 	Session string            `json:"session,omitempty"` // in which it was done
 
-	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // that of the request for advice
+	ReadPolicy schema.ReadPolicy `json:"read_policy,omitempty"` // the read policy of the request for advice
 }
 
 // StepReport is how one step went.

@@ -26,7 +26,7 @@ const (
 	SignalClose    = "close"    // Session: CloseRequest
 	UpdateClose    = "close"    // Session: CloseRequest to SessionResult
 	QueryWorking   = "working"  // Session: SessionWorking
-	SignalRenew    = "renew"    // Session: without an argument; it goes on with a new history
+	SignalRenew    = "renew"    // Session: without an argument; it continues with a new history
 )
 
 // The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name

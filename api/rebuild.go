@@ -11,9 +11,9 @@ import (
 // again where it differs.
 type RebuildRequest struct {
 	Tenant string `json:"tenant"`
-	Stream string `json:"stream,omitempty"` // only what is derived from this stream
+	Stream string `json:"stream,omitempty"` // only data derived from this stream
 	Verify bool   `json:"verify,omitempty"` // only compare
-	Drop   bool   `json:"drop,omitempty"`   // make everything again, also what is equal
+	Drop   bool   `json:"drop,omitempty"`   // rebuild everything, even if it is equal
 
 	State *RebuildState `json:"state,omitempty"` // set by continue-as-new
 }

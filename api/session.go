@@ -144,7 +144,7 @@ type ReflectResult struct {
 	Beliefs int    `json:"beliefs,omitempty"`  // how many were made
 	EventID string `json:"event_id,omitempty"` // of agent.reflected
 	Seq     int64  `json:"seq,omitempty"`
-	Covers  int    `json:"covers,omitempty"`   // how many events it stands for
+	Covers  int    `json:"covers,omitempty"`   // number of events that it summarizes
 	BasedOn int    `json:"based_on,omitempty"` // how many events it cites
 	Refused string `json:"refused,omitempty"`  // why there is no belief: a field and a problem, never content
 	Tokens  int    `json:"tokens,omitempty"`   // that a model used, for all of them
@@ -155,8 +155,8 @@ type ReflectResult struct {
 type EraseEventsRequest struct {
 	Tenant string   `json:"tenant"`
 	IDs    []string `json:"ids"` // at most ledger.MaxAppend
-	// Everywhere erases the episodes that tell of the events, too, and what says the same. It needs a reason, which
-	// their history keeps.
+	// Everywhere also erases the episodes that repeat the events, and other memories with the same content. It needs
+	// a reason, which their history keeps.
 	Everywhere bool   `json:"everywhere,omitempty"`
 	Actor      string `json:"actor,omitempty"`
 	Reason     string `json:"reason,omitempty"`
@@ -168,7 +168,7 @@ type EraseEventsResult struct {
 	Sessions int      `json:"sessions"`           // whose histories were deleted
 	Runs     int      `json:"runs"`               // that were deleted
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
-	Episodes []string `json:"episodes,omitempty"` // ids of records that tell of the events and are left
+	Episodes []string `json:"episodes,omitempty"` // ids of records that repeat the events and were not erased
 	// Receipts say what was erased with Everywhere, one for each agent that had such records.
 	Receipts []schema.ForgetReceipt `json:"receipts,omitempty"`
 }

@@ -10,7 +10,7 @@ import (
 
 // SweepInput asks for a sweep. The zero value is what schedules start: every tenant.
 type SweepInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	// Rows in one transaction; 0: sweeping.SweepBatchSize, which is the most.
 	BatchSize int `json:"batch_size,omitempty"`
 
@@ -40,11 +40,11 @@ func (in *SweepInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SweepResult is what a run has done so far, and where it goes on.
+// SweepResult is what a run has done so far, with the cursor.
 type SweepResult struct {
 	Tenants int            `json:"tenants"`          // that were visited
 	Counts  map[string]int `json:"counts"`           // by what was done
-	Held    []string       `json:"held,omitempty"`   // tenants that were left alone: too much would have gone
+	Held    []string       `json:"held,omitempty"`   // tenants whose sweep would have removed too much
 	Failed  []string       `json:"failed,omitempty"` // tenants that could not be swept
 	Batches int            `json:"batches"`
 	Cursor  SweepCursor    `json:"cursor"`
@@ -67,7 +67,7 @@ func (r SweepResult) Add(o SweepResult) SweepResult {
 
 // SweepCursor is how far a run has come. Tenants are gone through by name.
 type SweepCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is done with
+	After  string `json:"after,omitempty"`  // the last tenant that is finished
 	Tenant string `json:"tenant,omitempty"` // the one that is being swept
 
 	Due  schema.DueCursor `json:"due,omitzero"`   // of a decay sweep

@@ -44,7 +44,7 @@ const (
 	TopicFresh      = "fresh"       // its evidence is that of its answer: nothing was done
 	TopicAnswered   = "answered"    // a new answer was published
 	TopicWouldWrite = "would_write" // in shadow mode: the draft is ready
-	TopicHeld       = "held"        // the token budget of the day is used up: the answer before stays
+	TopicHeld       = "held"        // the token budget of the day is used up: the previous answer stays
 	TopicMoving     = "moving"      // its evidence changed in each round: the next refresh answers it
 )
 
@@ -64,7 +64,7 @@ type RefreshTopicResult struct {
 
 // RefreshTopicsInput asks for a sweep over topics. The zero value is what a schedule starts: every tenant.
 type RefreshTopicsInput struct {
-	Tenant string `json:"tenant,omitempty"` // this one alone
+	Tenant string `json:"tenant,omitempty"` // only this tenant
 	Shadow bool   `json:"shadow,omitempty"`
 
 	// Set by continue-as-new.
@@ -90,7 +90,7 @@ func (in *RefreshTopicsInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// RefreshTopicsResult is what a sweep has done so far, and where it goes on.
+// RefreshTopicsResult is what a sweep has done so far, with the cursor.
 type RefreshTopicsResult struct {
 	Checked  int         `json:"checked"` // topics whose evidence was compared
 	Fresh    int         `json:"fresh"`
@@ -106,7 +106,7 @@ type RefreshTopicsResult struct {
 
 // TopicCursor is how far a sweep has come: tenants by name, topics of one by id.
 type TopicCursor struct {
-	After  string `json:"after,omitempty"`  // the last tenant that is done with
+	After  string `json:"after,omitempty"`  // the last tenant that is finished
 	Tenant string `json:"tenant,omitempty"` // the one whose topics are being compared
 	Topic  string `json:"topic,omitempty"`  // its last topic that was compared
 }

@@ -65,8 +65,8 @@ func ConfirmForget(
 	return out, forgetError("confirm", err)
 }
 
-// ApproveForget confirms a run with the token that its maker is asked for by the run's id. A run that needs no
-// confirmation, or has it, is left alone.
+// ApproveForget confirms a run with the token that token returns for the run's id. It does nothing if the run needs
+// no confirmation or has it.
 func ApproveForget(
 	ctx context.Context,
 	c client.Client,

@@ -94,6 +94,6 @@ func StartRecall(
 	return run, nil
 }
 
-// RecallTimeout is how long a client waits for an answer at most. The caller wants to go on: what is not
-// there within a minute fails, and can be asked again.
+// RecallTimeout is how long a client waits for an answer. After a minute the recall fails, and the caller can ask
+// again.
 const RecallTimeout = time.Minute

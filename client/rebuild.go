@@ -17,9 +17,9 @@ func StartRebuild(ctx context.Context, c client.Client, taskQueue string,
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
-	summary := "rebuild what is derived from the ledger"
+	summary := "rebuild data derived from the ledger"
 	if in.Verify {
-		summary = "compare what is derived from the ledger with it"
+		summary = "compare derived data with the ledger"
 	}
 	run, err := startRun(ctx, c, client.StartWorkflowOptions{
 		ID:                       api.RebuildWorkflowID(in),

@@ -35,8 +35,8 @@ func StartReflect(
 	return run, nil
 }
 
-// Reflect lets an agent reflect, if it is due, and waits for the end. It joins a run that goes on already, which may
-// have been started before the newest events: what it does not see is pending for the next.
+// Reflect lets an agent reflect, if a reflection is due, and waits for the end. It joins a run that is already open.
+// That run may have been started before the newest events; these are left to the next reflection.
 func Reflect(ctx context.Context, c client.Client, taskQueue string, in api.ReflectInput) (api.ReflectResult, error) {
 	run, err := StartReflect(ctx, c, taskQueue, in)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Decide hands a decision to the review of a batch and returns what became of it. A review that is not
-// there is started: of old proposals, or of one that has ended. With an operation id the same decision
-// may be delivered again and finds the first result; without one each call is a decision of its own.
-// It returns a *schema.ValidationError for a request that will never be accepted.
+// Decide sends a decision to the review of a batch and returns the result. It starts the review if none is running:
+// for old proposals, or after a review has ended. With an operation id the same decision may be delivered again and
+// returns the first result; without one each call is a separate decision. It returns a *schema.ValidationError for a
+// request that will never be accepted.
 func Decide(
 	ctx context.Context,
 	c client.Client,

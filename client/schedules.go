@@ -31,8 +31,8 @@ const (
 	ScheduleConsolidation = "consolidation" // ConsolidateAll
 )
 
-// ScheduleSpec describes one schedule. Two of its runs never overlap: what comes due while one goes on is
-// left out, since that one does all that is due.
+// ScheduleSpec describes one schedule. Two of its runs never overlap: a start that comes due during a run is skipped,
+// because the run does all that is due.
 type ScheduleSpec struct {
 	Name     string // one of ScheduleNames
 	Workflow string // that it starts
@@ -116,8 +116,8 @@ type Schedules struct {
 
 // Errors of what is asked of a schedule.
 var (
-	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` makes what is missing")
-	ErrScheduleBusy = errors.New("a run of the schedule is under way, and two of them never overlap")
+	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` creates missing ones")
+	ErrScheduleBusy = errors.New("a run of the schedule is open, and two runs never overlap")
 	// ErrScheduleElsewhere is of a schedule whose runs another task queue has.
 	ErrScheduleElsewhere = errors.New("it belongs to another task queue: `mneme schedules " +
 		"apply --take-over` moves it to this one")
@@ -164,10 +164,10 @@ func (s Schedules) check(specs []ScheduleSpec) error {
 	return nil
 }
 
-// Apply makes schedules what they are described to be: it creates what is missing, updates what differs
-// and leaves alone what does not. One that is paused stays paused and keeps its note, which says why. What
-// is not described is not touched. One of another task queue is refused with ErrScheduleElsewhere, unless
-// TakeOver. It may be called any number of times, and by several at once.
+// Apply makes schedules match their specs: it creates missing ones and updates those that differ. A paused schedule
+// stays paused and keeps its note, which says why. Other schedules are not touched. A schedule of another task queue
+// is refused with ErrScheduleElsewhere, unless TakeOver is set. Apply may be called any number of times, also
+// concurrently.
 func (s Schedules) Apply(ctx context.Context, specs []ScheduleSpec) ([]AppliedSchedule, error) {
 	if err := s.check(specs); err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 	out.Outcome = ScheduleUpdated
 	return out, handle.Update(ctx,
 		client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-			next := in.Description.Schedule // as it is now: it may have been paused meanwhile
+			next := in.Description.Schedule // the current state: it may have been paused in between
 			wanted := s.options(spec)
 			action, kept := *wanted.Action.(*client.ScheduleWorkflowAction), client.ScheduleWorkflowAction{}
 			if there, ok := next.Action.(*client.ScheduleWorkflowAction); ok {
@@ -234,8 +234,8 @@ func taskQueueOf(s client.Schedule) string {
 	return ""
 }
 
-// Ensure creates the schedules that are missing, and leaves alone those that are there: what an operator has
-// made of one stays. It is what a worker does at its start.
+// Ensure creates missing schedules and does not change existing ones, so that an operator's changes stay. Workers
+// call it at start.
 func (s Schedules) Ensure(ctx context.Context, specs []ScheduleSpec) error {
 	if err := s.check(specs); err != nil {
 		return err
@@ -248,7 +248,7 @@ func (s Schedules) Ensure(ctx context.Context, specs []ScheduleSpec) error {
 	return nil
 }
 
-// create creates a schedule, unless it is there.
+// create creates a schedule, unless it exists.
 func (s Schedules) create(ctx context.Context, spec ScheduleSpec) (created bool, err error) {
 	_, err = s.Client.ScheduleClient().Create(ctx, s.options(spec))
 	if errors.Is(err, temporal.ErrScheduleAlreadyRunning) {

@@ -19,7 +19,7 @@ import (
 //go:embed schedules.yaml
 var defaultSchedules []byte
 
-// DefaultSchedules are the schedules of an installation that has no file of its own.
+// DefaultSchedules are the schedules of an installation without a file.
 func DefaultSchedules() []ScheduleSpec {
 	specs, err := ParseSchedules(defaultSchedules)
 	if err != nil {
@@ -55,7 +55,7 @@ func ParseSchedules(data []byte) ([]ScheduleSpec, error) {
 	return f.specs, nil
 }
 
-// scheduleFile is one ParseSchedules at work.
+// scheduleFile is the state of one ParseSchedules.
 type scheduleFile struct {
 	yamlfile.File
 	specs []ScheduleSpec
@@ -113,7 +113,7 @@ func (f *scheduleFile) schedule(node *yaml.Node, path string) (spec ScheduleSpec
 		spec.TimeZone = f.zone(zone, path+".time_zone", calendar != nil)
 	}
 	spec.CatchUp = spec.Every
-	longest := spec.Every - time.Second // a run that may come as late as the next one has no time of its own
+	longest := spec.Every - time.Second // a later offset would coincide with the next run
 	if calendar != nil {
 		spec.CatchUp, longest = catchUpOfTimes, maxJitterOfTimes
 	}
@@ -235,7 +235,7 @@ func parseRanges(text string, least, most int) ([]client.ScheduleRange, bool) {
 		if m[1] != "" {
 			r.Start, _ = strconv.Atoi(m[1]) // two digits
 			r.End = r.Start
-			if m[3] != "" { // 5/10 goes on from 5
+			if m[3] != "" { // 5/10 starts at 5
 				r.End = most
 			}
 		}

@@ -55,8 +55,8 @@ type ScheduleRun struct {
 	Error  string `json:"error,omitempty"` // why it failed
 }
 
-// Statuses reads the schedules that this build has, each compared with its description where there is
-// one, all at once. It reads no run: Last names the last one, and Outcome says how it ended.
+// Statuses reads the schedules of this build concurrently, and compares each with its description, if it has one. It
+// reads no run: Last names the last one, and Outcome says how it ended.
 func (s Schedules) Statuses(ctx context.Context, specs []ScheduleSpec) ([]ScheduleStatus, error) {
 	var out []ScheduleStatus
 	for _, kind := range scheduleKinds {
@@ -121,8 +121,8 @@ func (s Schedules) look(ctx context.Context, out *ScheduleStatus, specs []Schedu
 	return nil
 }
 
-// describeWithin is after how long a schedule is asked again. The answer takes milliseconds; now and then the
-// server asks a worker of its own that has just gone, and would wait for that.
+// describeWithin is the delay after which a schedule is read again. The answer takes milliseconds; sometimes the
+// server asks one of its own workers that has just stopped, and would wait for it.
 const describeWithin = time.Second
 
 // isLate says whether a call was not answered in its time.
@@ -188,7 +188,7 @@ func (s Schedules) handle(ctx context.Context, name string) (client.ScheduleHand
 	return s.Client.ScheduleClient().GetHandle(ctx, id), nil
 }
 
-// described is what Temporal says of one schedule; ErrNoSchedule when there is none.
+// described is Temporal's description of one schedule; ErrNoSchedule if there is none.
 func (s Schedules) described(
 	ctx context.Context,
 	name string,
@@ -204,7 +204,7 @@ func (s Schedules) described(
 	return handle, described, err
 }
 
-// Pause stops a schedule from starting runs, and says why. One that goes on is not stopped.
+// Pause stops a schedule from starting runs, and records why. It does not stop an open run.
 func (s Schedules) Pause(ctx context.Context, name, reason string) error {
 	handle, _, err := s.described(ctx, name)
 	if err == nil {
@@ -232,11 +232,11 @@ func (s Schedules) Resume(ctx context.Context, name, note string) error {
 	return nil
 }
 
-// triggerPoll is how often Trigger looks whether the run is there.
+// triggerPoll is how often Trigger checks whether the run exists.
 const triggerPoll = 100 * time.Millisecond
 
-// Trigger has a schedule start a run at once, whether it is paused or not, and returns it. While one goes
-// on it is ErrScheduleBusy.
+// Trigger makes a schedule start a run at once, even if it is paused, and returns the run. While a run is open it
+// returns ErrScheduleBusy.
 func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error) {
 	handle, before, err := s.described(ctx, name)
 	if err != nil {

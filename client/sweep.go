@@ -19,7 +19,7 @@ func StartDecaySweep(
 	taskQueue string,
 	in api.SweepInput,
 ) (client.WorkflowRun, error) {
-	return startSweep(ctx, c, taskQueue, api.DecaySweepID, api.WorkflowDecaySweep, in, "take away what has faded")
+	return startSweep(ctx, c, taskQueue, api.DecaySweepID, api.WorkflowDecaySweep, in, "remove faded memories")
 }
 
 // startSweep starts a sweep under its id, or under the tenant's.
@@ -59,7 +59,7 @@ func StartRetentionPurge(
 	taskQueue string,
 	in api.SweepInput,
 ) (client.WorkflowRun, error) {
-	return startSweep(ctx, c, taskQueue, api.RetentionPurgeID, api.WorkflowRetentionPurge, in, "purge what is over")
+	return startSweep(ctx, c, taskQueue, api.RetentionPurgeID, api.WorkflowRetentionPurge, in, "purge expired data")
 }
 
 // StartDrift starts a check, or joins the one that is under way.

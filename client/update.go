@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// updateTries bounds how often an update is handed in again when a run ends while it is at work, and
-// updatePause is between two of them.
+// updateTries bounds how often an update is sent again when its run ends first. updatePause is the delay between two
+// tries.
 const (
 	updateTries = 5
 	updatePause = 100 * time.Millisecond

@@ -54,7 +54,7 @@ type Brain struct {
 	Decider   Decider
 	Embedder  Embedder
 	Reranking Reranking // the zero value leaves reranking out
-	Reasoner  Reasoner  // reflects on events; nil: agents do not reflect
+	Reasoner  Reasoner  // reflects on events; if nil, agents do not reflect
 
 	// TopicWriter answers standing questions; nil leaves them to the rules (memory/topics).
 	TopicWriter TopicWriter

@@ -23,8 +23,8 @@ type Reranking struct {
 	Top      int           // candidates that it reads; rank.DefaultRerankTop when 0
 	Deadline time.Duration // rank.DefaultRerankDeadline when 0
 
-	// Summarizer says what the best results come to, in the time that reranking leaves of its deadline; nil leaves
-	// that out.
+	// Summarizer summarizes the best results, in the time that reranking leaves of its deadline. If it is nil, there
+	// is no summary.
 	Summarizer Summarizer
 }
 

@@ -52,9 +52,9 @@ func reach(v schema.Visibility) int { return max(slices.Index(byReach, v), 0) }
 // Narrower reports whether a is meant for fewer than b.
 func Narrower(a, b schema.Visibility) bool { return reach(a) < reach(b) }
 
-// RevisionHolding says where the new record of a principal's revision is kept, as far as neither the
-// record nor a rule says otherwise (document 004 §7): it belongs to the owner of the targets, or to the
-// principal where they have several or there are none, and is as visible as the least visible of them.
+// RevisionHolding decides where the new record of a principal's revision is kept, unless the record or a rule decides
+// it (document 004 §7): it belongs to the owner of the targets, or to the principal if there are several owners or
+// none, and is as visible as the least visible of them.
 func RevisionHolding(p schema.Principal, targets []Holding) Holding {
 	p = p.Owner()
 	out := Holding{Owner: p, Visibility: schema.VisibilityGlobal}
@@ -71,9 +71,8 @@ func RevisionHolding(p schema.Principal, targets []Holding) Holding {
 	return out
 }
 
-// InTheOpen reports whether a new record may take its place next to or instead of the targets of a
-// principal's revision. It may if the targets of other agents neither disappear from their owners' view
-// nor become visible to more readers.
+// InTheOpen reports whether a new record may be added to or replace the targets of a principal's revision. It may if
+// the targets of other agents neither disappear from their owners' view nor become visible to more readers.
 func InTheOpen(p schema.Principal, record Holding, targets []Holding) bool {
 	foreign := slices.DeleteFunc(slices.Clone(targets), func(t Holding) bool { return t.Owner.Agent == p.Agent })
 	if len(foreign) == 0 {

@@ -66,7 +66,7 @@ func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error)
 		}
 		text, shown, cut := rank.SessionDigest(noted)
 		if !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] }) {
-			continue // it says nothing that is not there already
+			continue // it adds nothing new
 		}
 		var results []string
 		for _, place := range n.Of {
@@ -80,8 +80,8 @@ func (e *expansion) sessions(ctx context.Context) ([]schema.RecallResult, error)
 	return out, nil
 }
 
-// summary is what a model says that the results come to, where one reranks and has left time (document 002
-// Phase 5). It sees contents that passed the filter, and no ids.
+// summary is a model's summary of the results, if a reranker is configured and has left time (document 002 Phase 5).
+// It sees contents that passed the filter, and no ids.
 func (e *expansion) summary(ctx context.Context) []schema.RecallResult {
 	if e.Reranking.Summarizer == nil || e.summaryTime < minSummaryTime || e.off(stageSummary) {
 		return nil

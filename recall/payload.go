@@ -51,8 +51,8 @@ func (q *query) readPayloads(
 	return payloads, max(budget-reserved, 0) // half is left at least
 }
 
-// addPayloads gives the results their payloads, as far as the token budget has room: what was selected for the
-// task first, then the best. What is shown redacted has none.
+// addPayloads gives the results their payloads, while the token budget has room: first the selection for the task,
+// then the best. Redacted results have none.
 func (q *query) addPayloads(
 	results, extra []schema.RecallResult,
 	selections []schema.Selection,

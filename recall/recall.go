@@ -34,7 +34,7 @@ import (
 
 const (
 	slowRecall    = time.Second     // logged with its stages
-	trackDeadline = 2 * time.Second // an answer that is there does not wait longer for its record
+	trackDeadline = 2 * time.Second // a finished answer does not wait longer for its record
 )
 
 // Recaller answers recall requests. It is safe for concurrent use.
@@ -50,28 +50,27 @@ type Recaller struct {
 	Without []string
 	With    []string // names stages that are off by default and are to work here (docs/recall.md)
 
-	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more; without
-	// one, what a request says of its trust is believed.
+	// TrustKey is the key with which trust contexts are signed, of policy.MinTrustKey bytes or more. Without a key,
+	// the trust context of a request is believed.
 	TrustKey []byte
 	Policy   func() *policy.Policy // whose trust rules are in force; nil, or a nil policy, for the defaults
 
 	Reranking inference.Reranking // the zero value leaves reranking out
 
-	// Untracked leaves no record of retrievals and of the access to what is returned: a program that looks by itself
-	// must not keep alive what nobody asks for.
+	// Untracked records neither retrievals nor accesses: a background job must not keep memories alive that no agent
+	// asks for.
 	Untracked bool
 
-	// Patience multiplies the deadlines of channels and stages, for a database that is slow or a machine that
-	// is busy; 0 is 1. The reranker has a deadline of its own.
+	// Patience multiplies the deadlines of channels and stages, for a slow database or a busy machine; 0 means 1. The
+	// reranker has a deadline of its own.
 	Patience float64
 
 	// DailyDecay is the share of its importance that a memory keeps for each day without access, (0,1]; 0 is
 	// memory.DefaultDailyDecay.
 	DailyDecay float64
 
-	// Observe, when set, is told of every recall: how the one that has an answer went, how long it took in all, and
-	// with which error it ended; meta is empty then. It is called before the answer is returned, and must not keep
-	// meta.
+	// Observe, if set, is called for every recall: with the meta of the answer, the total duration, and the error
+	// with which it ended; then meta is empty. It is called before the answer is returned, and must not keep meta.
 	Observe func(meta schema.RecallMeta, took time.Duration, err error)
 }
 
@@ -206,8 +205,7 @@ func clampLimit(limit int) int {
 	return min(max(limit, 1), schema.MaxRecallLimit)
 }
 
-// query is one recall at work: what is asked, and the account of how it went. What the phases find out is in what they
-// return.
+// query is the state of one recall: the request, and what happened. Results of the phases are in their return values.
 type query struct {
 	*Recaller
 	req       schema.RecallRequest
@@ -218,8 +216,8 @@ type query struct {
 	mu        sync.Mutex // guards meta while channels run
 	meta      schema.RecallMeta
 	asked     frame.Question          // what the query asks for
-	clauses   func() []frame.Question // what it asks for, each by itself; read when first needed
-	windows   []timeexpr.TimeWindow   // the times that the query names, as far as they have begun
+	clauses   func() []frame.Question // the clauses of the question; read when first needed
+	windows   []timeexpr.TimeWindow   // the times that the query names and that have begun
 
 	together func(search.Question) *search.Structured // hints, claims and the graph, while channels run
 }
@@ -270,9 +268,9 @@ type assembled struct {
 	budget   int                           // tokens that texts may use; 0: no bound
 }
 
-// assemble reads the best candidates through the filter once more, and cuts to the limit. It reads more than the
-// limit, and again where rows have fallen out since they were authorised, so that the page is full when there is
-// enough to fill it with (document 002 Phase 5).
+// assemble reads the best candidates through the filter again, and cuts to the limit. It reads more than the limit,
+// and reads again if rows have dropped out since they were authorised, so that the page is full if there are enough
+// rows (document 002 Phase 5).
 func (q *query) assemble(ctx context.Context, found shaped) (assembled, error) {
 	defer q.timed("hydrate")()
 	evidence := found.evidence

@@ -10,7 +10,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// shaped is what a stage of shaping gets, and what it returns for the next. The last one's is what shaping comes to.
+// shaped is the input of a stage of shaping and its result, which the next stage gets. The last result is that of
+// shaping.
 type shaped struct {
 	evidence    []rank.Evidence
 	solutions   []rank.Evidence    // procedures and plans, set apart by the solutions stage for selection
@@ -19,7 +20,7 @@ type shaped struct {
 	summaryTime time.Duration      // what reranking has left of its deadline; 0 where there was none
 }
 
-// relevance is how likely the candidates are to be about what is asked. The zero value says that it was not looked at.
+// relevance is how likely the candidates are to be about the question. The zero value means that it was not computed.
 type relevance struct {
 	best    float64 // of the likeliest
 	floor   float64 // below which nothing is known
@@ -27,8 +28,8 @@ type relevance struct {
 	unknown bool    // none is likely enough
 }
 
-// stage is one step of shaping. What it gets is authorised; what it returns goes on to the next. Content
-// that it needs it reads through the filter.
+// stage is one step of shaping. Its input is authorised; its result goes to the next stage. It reads content through
+// the filter.
 type stage struct {
 	name string
 	run  func(context.Context, shaped) (shaped, error)
@@ -100,8 +101,8 @@ func pure(rule func([]rank.Evidence) []rank.Evidence) func(context.Context, shap
 	}
 }
 
-// shape reorders and thins what is authorised. No stage is fatal: one that fails is named in
-// meta.degraded, and the evidence that it got goes on.
+// shape reorders and thins the authorised candidates. No stage is fatal: one that fails is named in meta.degraded,
+// and its input is passed on unchanged.
 func (q *query) shape(ctx context.Context, found collected) shaped {
 	defer q.timed("shape")()
 	s := shaped{evidence: found.evidence}

@@ -55,10 +55,9 @@ type supplementing struct {
 	summaryTime time.Duration      // for a model's summary
 }
 
-// expand adds supplementary rows to the results, which come best first (document 002 Phase 5). Together they
-// are no more than the limit and fit the token budget: on a full page the weakest results give up as many
-// places as rank.ReservedPlaces says, when there are as many supplements. It returns what is left of the
-// results, and the supplements.
+// expand adds supplementary rows to the results, which are sorted best first (document 002 Phase 5). Together they
+// are at most the limit and fit the token budget. On a full page the weakest results are dropped for up to
+// rank.ReservedPlaces supplements. It returns the remaining results, and the supplements.
 //
 // Supplements are read through the request's filter, as results are.
 func (q *query) expand(ctx context.Context, in supplementing) (kept, extra []schema.RecallResult) {
@@ -182,7 +181,7 @@ func (e *expansion) find(ctx context.Context) []schema.RecallResult {
 		}
 	})
 	wg.Wait()
-	quoted := map[string]bool{} // what an excerpt shows needs no row of its own
+	quoted := map[string]bool{} // a quoted memory needs no row of its own
 	for _, excerpt := range found[1] {
 		for _, id := range excerpt.Supplement.Members {
 			quoted[id] = true
@@ -366,7 +365,7 @@ func (e *expansion) transcripts(ctx context.Context) ([]schema.RecallResult, err
 		}
 		text, shown, cut := rank.Excerpt(said)
 		if !slices.ContainsFunc(shown, func(id uuid.UUID) bool { return !e.known[id] && !shownBefore[id] }) {
-			continue // it says nothing that is not there already
+			continue // it adds nothing new
 		}
 		for _, id := range shown {
 			shownBefore[id] = true

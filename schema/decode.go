@@ -24,7 +24,7 @@ const (
 	DefaultSalience    = 1.0 // nothing has faded yet
 	DefaultImportance  = 0.8 // someone asked to remember this
 	DefaultSourceTrust = 1.0
-	DefaultGain        = 0.1 // decay is to be reversible by reinforcement (document 004 §15A.7)
+	DefaultGain        = 0.1 // decay must be reversible by reinforcement (document 004 §15A.7)
 	AnySignal          = "*" // the signal of a trigger that is conditions alone
 )
 
@@ -151,8 +151,8 @@ func (d *decoder) complete(m *MemoryRecord) {
 	}
 }
 
-// required is what document 004 §15A.2 to §15A.4 require of a record. Confidence is required of every
-// record, this of one that is to be complete.
+// required is what document 004 §15A.2 to §15A.4 require of a complete record. Confidence is required of every
+// record.
 var required = []string{"id", "type", "sensitivity", "salience", "created_at", "updated_at",
 	"lifecycle", "lifecycle.decay", "lifecycle.decay.curve",
 	"lifecycle.decay.half_life_seconds", "lifecycle.last_reinforced_at", "provenance", "provenance.sources", "payload"}
@@ -441,8 +441,8 @@ func fallbacks(payload map[string]any) {
 	}
 }
 
-// plan gives a plan of §15A.6, which has no id of its own, that of its record, and edges of no kind
-// the weaker one.
+// plan gives a plan of §15A.6 the id of its record, because it has none, and sets the weaker kind for edges without
+// one.
 func plan(record, payload map[string]any) {
 	if payload["plan_id"] == nil && record["id"] != nil {
 		payload["plan_id"] = record["id"]

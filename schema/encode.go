@@ -87,7 +87,7 @@ func (m *MemoryRecord) toCanonical(record map[string]any) {
 
 	payload, ok := record["payload"].(map[string]any)
 	if !ok || payload["kind"] != string(m.Type) || !m.Type.Valid() {
-		return // not a payload of its type: it stays as it is
+		return // not a payload of its type: it is not changed
 	}
 	delete(payload, "kind")
 	rename := func(from, to string) {

@@ -110,8 +110,8 @@ const (
 	StatusRetracted  Status = "retracted"
 )
 
-// Live reports whether a memory of the status is held to be true, or may be: active and contested ones
-// are, unless they are deleted or archived. The empty status, which a record may leave out, means active.
+// Live reports whether a memory of the status may be true: active and contested memories are live, unless they are
+// deleted or archived. The empty status, which a record may omit, means active.
 func (s Status) Live() bool { return s == "" || s == StatusActive || s == StatusContested }
 
 // WriteMode says what the pipeline may do with its proposals (document 002 "Shadow Mode vs. Controlled Writes").
@@ -258,11 +258,11 @@ const (
 	MaxSafeSummaryChars = 1_000
 )
 
-// TrustContext is what a recall says of the trust that it is made under (document 004 §13 and §15.8). It
-// affects what is shown, never what is stored.
+// TrustContext is the trust context of a recall (document 004 §13 and §15.8). It affects what is shown, never what is
+// stored.
 //
-// Where the deployment has a trust key, what it claims beyond the least is believed only as far as the
-// token says it too: see docs/trust.md.
+// If the deployment has a trust key, claims above the minimum are believed only if the token grants them too: see
+// docs/trust.md.
 type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
 	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // a ceiling on that of the request; empty: none
@@ -281,7 +281,7 @@ const (
 	RedactedSummary  Redaction = "summary"  // these and the stored safe summary
 )
 
-// TrustMeta says what a recall's trust context came to.
+// TrustMeta is the result of a recall's trust context.
 type TrustMeta struct {
 	Authenticated  bool           `json:"authenticated"`
 	MaxSensitivity Sensitivity    `json:"max_sensitivity"` // content up to here is shown

@@ -22,14 +22,14 @@ type FeedbackRequest struct {
 	Items       []FeedbackItem `json:"items,omitempty"` // up to MaxRecallLimit, each memory once
 	// Outcome is how the task ended for which the items without a verdict were used; default success.
 	Outcome Outcome `json:"outcome,omitempty"`
-	// AllOthersUnused says of everything else that was returned that it was not used. It does not correct
-	// an earlier verdict on a single memory.
+	// AllOthersUnused marks every other returned memory as unused. It does not correct an earlier verdict on a single
+	// memory.
 	AllOthersUnused bool `json:"all_others_unused,omitempty"`
 
 	decoded check.Decoded
 }
 
-// FeedbackItem is what is said of one memory.
+// FeedbackItem is the feedback on one memory.
 type FeedbackItem struct {
 	MemoryID string  `json:"memory_id"`
 	Verdict  Verdict `json:"verdict,omitempty"`
@@ -107,14 +107,14 @@ type FeedbackResult struct {
 	Items       []FeedbackResultItem `json:"items"`
 }
 
-// Retrieved is what a recall returned, in its order, and what was said of it since.
+// Retrieved is what a recall returned, in its order, with the feedback on it.
 type Retrieved struct {
 	RetrievalID string          `json:"retrieval_id"`
 	At          time.Time       `json:"at"`
 	Items       []RetrievedItem `json:"items"`
 }
 
-// RetrievedItem is one memory that a recall returned; without a verdict nothing was said of it.
+// RetrievedItem is one memory that a recall returned; without a verdict it had no feedback.
 type RetrievedItem struct {
 	MemoryID    string     `json:"memory_id"`
 	Verdict     Verdict    `json:"verdict,omitempty"`
@@ -153,7 +153,7 @@ func (r *FeedbackRequest) Validate() error {
 	case n == 0 && r.Outcome == "" && !r.AllOthersUnused:
 		p.Add("items", "must hold at least one memory, unless outcome or all_others_unused is given")
 	case n == 0 && r.Outcome != "" && r.AllOthersUnused:
-		p.Add("all_others_unused", "does not go with an outcome of everything: items must say what was used")
+		p.Add("all_others_unused", "must not be set with an outcome for all memories: items must say what was used")
 	}
 	ids := distinctIDs{}
 	for i, item := range r.Items[:min(len(r.Items), MaxRecallLimit)] {

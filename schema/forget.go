@@ -41,11 +41,11 @@ func (v ForgetMode) Valid() bool { return slices.Contains(forgetModes, v) }
 
 // Selector chooses memories to forget. Conditions narrow each other.
 //
-// Ids name memories that the principal may read, in any state; force and erase leave those of
-// other agents alone. A query finds live memories of the principal's own that match it in full text:
-// words that must all be there, "a phrase", or, and -not next to a word that must be there. Filters alone find
-// the principal's own in its project and scope: for soft what is not forgotten yet, archived and
-// superseded ones included, for force and erase what is soft-deleted, too.
+// Ids name memories that the principal may read, in any state; force and erase do not change those of other agents. A
+// query finds live memories of the principal's own that match it in full text: words that must all occur, "a phrase",
+// or, and -not together with a word that must occur. Filters alone find the principal's own memories in its project
+// and scope: for soft those that are not forgotten yet, including archived and superseded ones; for force and erase
+// also soft-deleted ones.
 type Selector struct {
 	IDs            []string     `json:"ids,omitempty"`
 	Query          string       `json:"query,omitempty"` // full text; all that match, best first
@@ -58,7 +58,7 @@ type Selector struct {
 	Session        string       `json:"session,omitempty"`
 	Since          *time.Time   `json:"since,omitempty"`
 	Until          *time.Time   `json:"until,omitempty"`
-	IncludeDerived bool         `json:"include_derived,omitempty"` // what was derived from the selected, too
+	IncludeDerived bool         `json:"include_derived,omitempty"` // also memories derived from the selected ones
 	All            bool         `json:"all,omitempty"`             // needed to select without any other condition
 
 	// Everywhere takes what says the same as the selected, too: the sources that they were drawn from, their
@@ -95,18 +95,18 @@ type ForgetPreview struct {
 	State      ForgetState `json:"state"`               // preview; confirmed when it goes ahead at once
 	Total      int         `json:"total"`               // ids named, or memories selected
 	NotFound   int         `json:"not_found,omitempty"` // named ids that the principal has no memory for
-	Pinned     int         `json:"pinned"`              // soft leaves these alone
-	// Other agents' memories that the principal may read: force and erase leave them alone.
+	Pinned     int         `json:"pinned"`              // not changed by soft
+	// Other agents' memories that the principal may read: not changed by force and erase.
 	NotOwner int `json:"not_owner,omitempty"`
-	// Of a world or linked to an action: force leaves these alone, erase empties them.
+	// Of a world or linked to an action: not changed by force, emptied by erase.
 	MustStay int      `json:"must_stay,omitempty"`
 	Derived  int      `json:"derived"` // memories derived from the selected that are not selected
 	Sample   []string `json:"sample"`  // ids, at most 100
-	// What says the same as the selected: with Everywhere it is selected as well, otherwise it is left alone.
+	// Memories with the same content as the selected ones: selected too with Everywhere, otherwise only listed.
 	Everywhere bool         `json:"everywhere,omitempty"`
 	SaysSame   int          `json:"says_same,omitempty"`
 	Echoes     []ForgetEcho `json:"echoes,omitempty"` // at most 100
-	// other agents', left alone with force and erase
+	// other agents' memories, not changed by force and erase
 	SaysSameNotOwner int `json:"says_same_not_owner,omitempty"`
 	// From Store.ForgetToken alone: it stays out of results that Temporal keeps.
 	ConfirmToken string    `json:"confirm_token,omitempty"`
@@ -154,7 +154,7 @@ type ForgetReceipt struct {
 	Removed   map[string]int `json:"removed,omitempty"`   // rows by table, vectors by index, runs of Temporal
 	Stopped   int            `json:"stopped,omitempty"`   // pipelines that were still working on what is forgotten
 	Remaining int            `json:"remaining,omitempty"` // of a run that was cancelled
-	// Places that could not be reached: what is there goes later, or by hand.
+	// Places that could not be reached: the text there must be removed later, or by hand.
 	Pending []string `json:"pending,omitempty"`
 
 	Everywhere bool `json:"everywhere,omitempty"` // what says the same was selected, too
@@ -208,7 +208,7 @@ func (s *Selector) validate(p *check.Problems, path string) {
 	case s.Limit < 0 || s.Limit > MaxForgetSelected:
 		p.Add(path+"limit", "must be between 1 and %d", MaxForgetSelected)
 	case s.Limit > 0 && s.Query == "":
-		p.Add(path+"limit", "goes with a query alone")
+		p.Add(path+"limit", "is allowed only with a query")
 	}
 	for i, t := range s.Types {
 		if !t.Valid() {
@@ -288,7 +288,7 @@ func (r *ForgetRequest) Validate() error {
 		p.Add("if_version", "must not be negative")
 	case r.IfVersion > 0 && (len(r.Selector.IDs) != 1 || !r.Selector.Named() || r.TakesEverywhere()):
 		p.Add("if_version",
-			"goes with a single id alone: no other condition, nothing derived, and only_named with erase")
+			"is allowed only with a single id: no other condition, nothing derived, and only_named with erase")
 	}
 	if r.ExpiresSeconds < 0 || r.ExpiresSeconds > DefaultForgetExpiry {
 		p.Add("expires_seconds", "must be between 1 and %d", DefaultForgetExpiry)
@@ -353,7 +353,7 @@ func (r ForgetReceipt) Processed() int {
 // Summary is a word for operators: the outcome of the run.
 func (r ForgetReceipt) Summary() string { return string(r.State) }
 
-// Skip counts one memory that was left alone.
+// Skip counts one memory that was not changed.
 func (r *ForgetReceipt) Skip(reason string, n int) { tally(&r.Skipped, reason, n) }
 
 // Remove counts rows that went from a place.

@@ -69,7 +69,7 @@ type Candidate struct {
 	Tags           []string    `json:"tags,omitempty"`
 	Sensitivity    Sensitivity `json:"sensitivity,omitempty"`     // default low
 	Importance     *float64    `json:"importance,omitempty"`      // [0,1]; default 0.8
-	IdempotencyKey string      `json:"idempotency_key,omitempty"` // the same key always answers with the first result
+	IdempotencyKey string      `json:"idempotency_key,omitempty"` // a repeated key returns the first result
 }
 
 // IngestRequest hands one candidate or a batch to the Ingest workflow.

@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/schema/check"
 )
 
-// Patch changes one memory (document 002 "Modify"). A nil field stays as it is.
+// Patch changes one memory (document 002 "Modify"). Nil fields are not changed.
 type Patch struct {
 	ID         string    `json:"id"`                   // UUID
 	IfVersion  int       `json:"if_version,omitempty"` // 0: any

@@ -93,7 +93,7 @@ func (s TaskState) Valid() bool {
 	return false
 }
 
-// SemanticPayload is what is held to be true (document 004 §7).
+// SemanticPayload is a fact (document 004 §7).
 type SemanticPayload struct {
 	Kind           MemoryType      `json:"kind"`
 	Subject        string          `json:"subject"`

@@ -94,7 +94,7 @@ func (l LinkCounts) Add(m LinkCounts) LinkCounts {
 
 // IndexLag is how far the index lags Postgres.
 type IndexLag struct {
-	Pending int64      `json:"pending"`          // changes that it has not been told of
+	Pending int64      `json:"pending"`          // changes that the index does not have yet
 	Parked  int64      `json:"parked"`           // changes that are not tried any more
 	Oldest  *time.Time `json:"oldest,omitempty"` // when the oldest pending change was made
 }
@@ -135,8 +135,8 @@ const (
 	DecisionReject  Decision = "reject"
 )
 
-// ReviewRequest decides on a proposal that waits. Its reason is what history keeps; without an
-// operation id every request is a decision of its own, and the second finds what the first did.
+// ReviewRequest decides on a waiting proposal. History keeps its reason. Without an operation id every request is a
+// separate decision, and a second one finds what the first did.
 type ReviewRequest struct {
 	Operation
 	ProposalID string   `json:"proposal_id"` // UUID
@@ -251,7 +251,7 @@ type Side struct {
 	ID         string  `json:"id,omitempty"` // empty for a proposal's fact
 	Version    int     `json:"version,omitempty"`
 	Status     Status  `json:"status,omitempty"`
-	Live       bool    `json:"live"` // neither deleted, archived, superseded nor retracted
+	Live       bool    `json:"live"` // not deleted, archived, superseded or retracted
 	Pinned     bool    `json:"pinned,omitempty"`
 	Content    string  `json:"content"`
 	Confidence float64 `json:"confidence"` // [0,1]
@@ -272,7 +272,7 @@ func (r *ReviewRequest) Validate() error {
 	case r.Decision != DecisionApprove && r.Decision != DecisionReject:
 		p.Add("decision", "must be %s or %s", DecisionApprove, DecisionReject)
 	case r.TargetVersion != 0 && r.Decision == DecisionReject:
-		p.Add("target_version", "is for approve alone")
+		p.Add("target_version", "is allowed only with approve")
 	case r.TargetVersion < 0:
 		p.Add("target_version", "must not be negative")
 	}

@@ -62,10 +62,10 @@ type RecallRequest struct {
 	// Channels and stages to leave out, by the names that meta.timings_ms shows.
 	Without []string `json:"without,omitempty"`
 	With    []string `json:"with,omitempty"` // stages to use that are off by default
-	// MinScore leaves out results whose relevance is lower, [0,1]. Nil: the default floor, below which the
-	// best result makes the answer empty; 0: no floor.
+	// MinScore drops results whose relevance is lower, [0,1]. Nil is the default floor: if the best result is below
+	// it, the answer is empty. 0 is no floor.
 	MinScore *float64 `json:"min_score,omitempty"`
-	Explain  bool     `json:"explain,omitempty"` // say of each result how its score came about
+	Explain  bool     `json:"explain,omitempty"` // explain the score of each result
 
 	Trust *TrustContext `json:"trust,omitempty"` // nil claims nothing
 
@@ -218,7 +218,7 @@ type RecallResult struct {
 	Status        Status   `json:"status"`   // active, or contested: something speaks against it
 
 	Currentness Currentness `json:"currentness,omitempty"` // whether what it tells still holds
-	Newer       string      `json:"newer,omitempty"`       // a later statement of the same thing, where there is one
+	Newer       string      `json:"newer,omitempty"`       // a later statement of the same thing, if there is one
 	HeldUntil   *time.Time  `json:"held_until,omitempty"`  // when that was said
 	// how likely it is about what was asked, [0,1]; 0: not known
 	Relevance    float64 `json:"relevance,omitempty"`
@@ -268,7 +268,7 @@ type RecallMeta struct {
 	Relevance float64 `json:"relevance,omitempty"`
 	Floor     float64 `json:"floor,omitempty"` // what the best candidate had to reach
 
-	Trust    *TrustMeta        `json:"trust,omitempty"`    // what the trust context came to
+	Trust    *TrustMeta        `json:"trust,omitempty"`    // the result of the trust context
 	Redacted map[Redaction]int `json:"redacted,omitempty"` // results by redaction
 	// Fields of the request that the worker does not know and left out.
 	Ignored []string `json:"ignored,omitempty"`

@@ -62,8 +62,8 @@ type MemoryRecord struct {
 	WorldVersion string     `json:"world_version,omitempty"`
 	Interaction  string     `json:"agent_interaction_id,omitempty"`
 
-	// SafeSummary is what may be told of the memory to those who may not read its content (document 004
-	// §13). Nothing makes it: the writer of the record answers for it.
+	// SafeSummary is what may be shown of the memory to callers who may not read its content (document 004 §13).
+	// Mneme does not write it: the writer of the record is responsible for it.
 	SafeSummary string `json:"safe_summary,omitempty"`
 
 	problems []FieldError // what decoding found wrong; validation reports it
@@ -131,7 +131,7 @@ type Relation struct {
 	Predicate string  `json:"predicate"`
 	TargetID  string  `json:"target_id"`
 	Weight    float64 `json:"weight"`           // [0,1]
-	Reason    string  `json:"reason,omitempty"` // why the edge is there
+	Reason    string  `json:"reason,omitempty"` // why the edge exists
 }
 
 // HistoryEntry is one row of a memory's append-only history (document 002 "Memory History").
@@ -145,7 +145,7 @@ type HistoryEntry struct {
 	Reason     string          `json:"reason"`
 	Metadata   json.RawMessage `json:"metadata"`
 	CreatedAt  time.Time       `json:"created_at"`
-	Action     AuditAction     `json:"action,omitempty"`    // empty where nothing changed
+	Action     AuditAction     `json:"action,omitempty"`    // empty if nothing changed
 	Version    int             `json:"version,omitempty"`   // of the memory after the step
 	ErasedAt   *time.Time      `json:"erased_at,omitempty"` // when the texts were removed
 }
@@ -222,7 +222,7 @@ type FactOutcome struct {
 type CandidateOutcome struct {
 	MemoryID    string      `json:"memory_id"`
 	Stored      bool        `json:"stored"`             // as a memory; shadow mode stores none
-	Deduped     bool        `json:"deduped,omitempty"`  // its text was there already
+	Deduped     bool        `json:"deduped,omitempty"`  // its text was stored before
 	Recalled    bool        `json:"recalled,omitempty"` // it came out of recall and is not learned again
 	Withheld    bool        `json:"withheld,omitempty"` // too sensitive to be shown by default
 	Sensitivity Sensitivity `json:"sensitivity,omitempty"`
@@ -258,12 +258,12 @@ const (
 	PutVersion    PutStatus = "version_conflict"
 	PutFrozen     PutStatus = "mutations_frozen"
 	PutShadow     PutStatus = "shadow_mode"
-	PutBadRef     PutStatus = "unknown_reference"   // a relation or artifact that it names is not there
+	PutBadRef     PutStatus = "unknown_reference"   // it names a relation or artifact that does not exist
 	PutNoEvidence PutStatus = "no_evidence"         // a semantic record without evidence
 	PutCycle      PutStatus = "cyclic_supersession" // what it supersedes, or is superseded by, leads back to it
 )
 
-// Stands reports whether what the record says is in the store now: written, or there already.
+// Stands reports whether the store now has what the record says, either written by this request or before.
 func (s PutStatus) Stands() bool {
 	switch s {
 	case PutCreated, PutUpdated, PutDiscarded, PutUnchanged, PutDuplicate:

@@ -215,7 +215,7 @@ func (r *PutRequest) Misread() []FieldError {
 	return p.Fields
 }
 
-// misread adds what reading a record found wrong.
+// misread adds the problems found when a record was decoded.
 func (m *MemoryRecord) misread(p *check.Problems, path string) {
 	for _, f := range m.problems {
 		if f.Field == "(json)" {
@@ -260,7 +260,7 @@ func CandidateID(batch uuid.UUID, position int) uuid.UUID {
 }
 
 // Requests that change what is known directly, and their results. Each is the one input of a workflow;
-// its operation id makes delivery idempotent: the same id always answers with the first result.
+// its operation id makes delivery idempotent: a repeated id returns the first result.
 
 // Limits of the operations.
 const (

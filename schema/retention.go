@@ -98,7 +98,7 @@ func (r *RetentionPolicy) Validate() error {
 	case r.OnExpiry != ExpiryPurge && r.OnExpiry != ExpiryArchive:
 		p.Add("on_expiry", "must be purge or archive")
 	case r.OnExpiry == ExpiryPurge && r.Domain == RetainWorld && r.Tier != TierInteraction && r.Tier != TierSession:
-		p.Add("on_expiry", "must be archive: what lasts of a world is never deleted") // document 003 D10
+		p.Add("on_expiry", "must be archive: lasting memories of a world are never deleted") // document 003 D10
 	case r.OnExpiry == ExpiryArchive && !r.Domain.OfMemories():
 		p.Add("on_expiry", "must be purge: only memories are archived")
 	}
@@ -122,22 +122,22 @@ type RetentionChange struct {
 	Domain    RetentionDomain  `json:"domain"`
 	Tier      Tier             `json:"tier"`
 	Typology  Typology         `json:"typology"`
-	Before    *RetentionPolicy `json:"before,omitempty"` // nil: the default held
-	After     *RetentionPolicy `json:"after,omitempty"`  // nil: the default holds again
+	Before    *RetentionPolicy `json:"before,omitempty"` // nil: the default applied
+	After     *RetentionPolicy `json:"after,omitempty"`  // nil: the default applies again
 	ChangedBy string           `json:"changed_by"`
 	Reason    string           `json:"reason"`
 	ChangedAt time.Time        `json:"changed_at"`
 }
 
-// Sweep is a kind of run that takes away what is over.
+// Sweep is a kind of sweep: one removes faded memories, others remove expired data.
 type Sweep string
 
 // The sweeps.
 const (
 	SweepDecay     Sweep = "decay"
 	SweepRetention Sweep = "retention"
-	// SweepHistory is what a retention purge takes of history. It asks separately: what is confirmed of memories
-	// says nothing of history, nor the other way round.
+	// SweepHistory is the part of a retention purge that removes history. It asks separately: an answer for memories
+	// does not apply to history, nor the other way round.
 	SweepHistory Sweep = "history"
 )
 
@@ -152,7 +152,7 @@ type SweepHold struct {
 	Stored     int64      `json:"stored"`
 	Share      float64    `json:"share"` // [0,1]; that would be passed
 	AskedAt    time.Time  `json:"asked_at"`
-	Admitted   *int64     `json:"admitted,omitempty"` // how many more may go; nil: no one has answered
+	Admitted   *int64     `json:"admitted,omitempty"` // how many more may be removed; nil: not answered
 	AnsweredBy string     `json:"answered_by,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
 	AnsweredAt *time.Time `json:"answered_at,omitempty"`
@@ -163,7 +163,7 @@ type SweepHold struct {
 func (d *decoder) needPoints(points *[]DecayPoint) {
 	const path = "lifecycle.decay.points"
 	if len(*points) > MaxDecayPoints {
-		return // what the check says of them is enough
+		return // the check has reported them
 	}
 	for i := range *points {
 		point := fmt.Sprintf("%s[%d]", path, i)

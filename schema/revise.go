@@ -17,7 +17,7 @@ type ReviseAction string
 const (
 	ReviseSupersede ReviseAction = "supersede" // the record replaces the targets
 	ReviseFork      ReviseAction = "fork"      // the record holds along with the target, under disjoint conditions
-	ReviseRetract   ReviseAction = "retract"   // the targets are no longer held to be true
+	ReviseRetract   ReviseAction = "retract"   // the targets are no longer considered true
 	ReviseMerge     ReviseAction = "merge"     // the record unites the targets
 	ReviseContest   ReviseAction = "contest"   // target and record contradict each other until it is resolved
 	ReviseResolve   ReviseAction = "resolve"   // one of the contested targets, or the record, is what holds
@@ -99,7 +99,7 @@ const (
 	ReviseExists       ReviseStatus = "exists"        // another memory has the record's id
 	// A target belongs to another agent, and the record would be seen by others than it.
 	ReviseNotOwner ReviseStatus = "not_owner"
-	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that is not there
+	ReviseBadRef   ReviseStatus = "unknown_reference" // the record names a memory or an artifact that does not exist
 	ReviseInvalid  ReviseStatus = "invalid_record"    // what only the database could tell; Why names the field
 )
 
@@ -190,7 +190,7 @@ func (r *ReviseRequest) validateRecord(p *check.Problems) {
 	switch {
 	case r.Action == ReviseRetract:
 		if r.Record != nil {
-			p.Add("record", "is not for retract: nothing takes the targets' place")
+			p.Add("record", "is not allowed with retract: nothing replaces the targets")
 		}
 		return
 	case r.Action == ReviseResolve:
@@ -206,7 +206,7 @@ func (r *ReviseRequest) validateRecord(p *check.Problems) {
 	if r.Names() {
 		switch {
 		case r.Action != ReviseSupersede && r.Action != ReviseMerge && r.Action != ReviseContest:
-			p.Add("record.payload", "is required: only supersede, merge and contest take a memory that exists already")
+			p.Add("record.payload", "is required: only supersede, merge and contest accept an existing memory")
 		case !isUUID(r.Record.ID):
 			p.Add("record.id", "must be a memory id")
 		case slices.ContainsFunc(r.Targets, func(t Target) bool { return sameID(t.ID, r.Record.ID) }):
@@ -218,7 +218,7 @@ func (r *ReviseRequest) validateRecord(p *check.Problems) {
 		p.Add("record.id", "is one of the targets: leave it out for a new memory")
 	}
 	if r.Record.Type == TypeEpisodic {
-		p.Add("record.type", "episodes are not corrected; corrections are of another type")
+		p.Add("record.type", "episodes cannot be corrected; use another type")
 	}
 	r.Record.validate(p, "record.")
 }
@@ -230,7 +230,7 @@ func (r *ReviseRequest) validateReplace(p *check.Problems) {
 	case isBlank(r.Replace):
 		p.Add("replace", "is blank")
 	case r.Record == nil || r.Names() || r.Record.Type != TypeSemantic || r.Record.Content != "":
-		p.Add("replace", "goes with a semantic record that has an object and no content")
+		p.Add("replace", "is allowed only with a semantic record that has an object and no content")
 	}
 	check.Text(p, "replace", r.Replace, MaxContentBytes)
 }

@@ -20,7 +20,7 @@ const (
 // request's query, its context keys are the request's context.
 type Task struct {
 	Intent         string `json:"intent,omitempty"`          // a label or a few words: setup_project
-	ErrorSignature string `json:"error_signature,omitempty"` // the error that is to be dealt with, as it was reported
+	ErrorSignature string `json:"error_signature,omitempty"` // the error to solve, as it was reported
 
 	// BudgetTokens bounds the texts that are returned, supplements included, by layers.EstimateTokens. 0: no
 	// bound but the limit.
@@ -71,7 +71,7 @@ func LayerOf(t MemoryType) LayerName {
 	}
 }
 
-// Layer is one layer of an answer. All five are there, also those with nothing in them.
+// Layer is one layer of an answer. An answer always has all five, even if some are empty.
 type Layer struct {
 	Name   LayerName `json:"name"`
 	IDs    []string  `json:"ids"`    // of results, best first; what was selected comes first
@@ -137,13 +137,13 @@ const (
 	SupplementTranscript SupplementKind = "transcript" // what was said around a result, or around the source of a fact
 	SupplementSource     SupplementKind = "source"     // the memory that a fact was drawn from
 	SupplementArtifact   SupplementKind = "artifact"   // a text that a result refers to
-	SupplementCard       SupplementKind = "card"       // what is held to be true of an entity of the results
+	SupplementCard       SupplementKind = "card"       // facts about an entity of the results
 	SupplementSession    SupplementKind = "session"    // what was noted and learned in the session of a result
 	SupplementSummary    SupplementKind = "summary"    // what a model made of the results
 	SupplementRescue     SupplementKind = "rescue"     // found by the fallback search, after the channels found nothing
 )
 
-// Supplement says what a supplementary row is. It is not an answer of its own, and reading it is not tracked.
+// Supplement says what a supplementary row is. It is not an answer, and reading it is not tracked.
 type Supplement struct {
 	Kind    SupplementKind `json:"kind"`
 	Of      []string       `json:"of,omitempty"`      // ids of the results that it belongs to
@@ -167,8 +167,8 @@ func selectionIDs(selections []Selection) []Selection {
 // MaxGetIDs is how many records one request reads by id.
 const MaxGetIDs = 50
 
-// GetRequest reads records by id, as far as the asker may see them: what a client needs that cannot reach
-// Postgres and has an id from a recall, a put or a notification.
+// GetRequest reads records by id that the asker may see. It is for clients that cannot reach Postgres and have an id
+// from a recall, a put or a notification.
 type GetRequest struct {
 	Principal      Principal     `json:"principal"`
 	ReadPolicy     ReadPolicy    `json:"read_policy,omitempty"` // default isolated
@@ -230,5 +230,5 @@ type GetResponse struct {
 	// LeftOut are the ids of records for which the answer had no room: ask for them again, alone.
 	LeftOut []string `json:"left_out,omitempty"`
 
-	Trust *TrustMeta `json:"trust,omitempty"` // what the trust context came to
+	Trust *TrustMeta `json:"trust,omitempty"` // the result of the trust context
 }

@@ -82,7 +82,7 @@ func (v *Principal) validateUser(p *check.Problems, path string) {
 	}
 }
 
-// UserNameProblem says what is wrong with the name of a user; it is empty where nothing is.
+// UserNameProblem returns what is wrong with the name of a user, or "".
 func UserNameProblem(name string) string {
 	var p check.Problems
 	switch check.Text(&p, "user", name, MaxUserLength); {
@@ -94,8 +94,8 @@ func UserNameProblem(name string) string {
 	return ""
 }
 
-// notInUserName reports whether a name may not hold a character. The replacement character stands for bytes
-// that were not UTF-8: two names that are different would be one.
+// notInUserName reports whether a name may not contain a character. The replacement character replaces bytes that are
+// not UTF-8, so that two different names would become equal.
 func notInUserName(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '/' || r == utf8.RuneError
 }

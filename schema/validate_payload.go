@@ -304,7 +304,7 @@ func (g *graph) node(name string) bool {
 	return true
 }
 
-// edge adds an edge between two nodes; false when one of them is not there.
+// edge adds an edge between two nodes; false if one of them does not exist.
 func (g *graph) edge(from, to string) bool {
 	if !g.has(from) || !g.has(to) {
 		return false

@@ -36,9 +36,9 @@ var (
 
 var relationPredicate = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// Validate checks a record that is to be complete: what document 004 §15A requires must be there, and
-// everything must be right. It reports every field that is wrong, as a *ValidationError. A number that
-// is missing cannot be told from zero here; DecodeRecord can.
+// Validate checks a complete record: everything that document 004 §15A requires must be present, and everything must
+// be valid. It reports every invalid field, as a *ValidationError. It cannot tell a missing number from zero;
+// DecodeRecord can.
 func (m *MemoryRecord) Validate() error {
 	var p check.Problems
 	for _, path := range m.lacking() {
@@ -311,7 +311,7 @@ func checkTags(p *check.Problems, field string, tags []string) {
 	}
 }
 
-// checkID refuses what is neither empty nor the usual text of a UUID.
+// checkID refuses a value that is neither empty nor the usual text of a UUID.
 func checkID(p *check.Problems, field, value string) {
 	if value == "" {
 		return

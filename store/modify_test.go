@@ -388,7 +388,7 @@ func TestModifyManyOfWhichSomeConflict(t *testing.T) {
 			p.Content = ptr(fmt.Sprintf("Machine %d was sold", i-5))
 			r = schema.PatchResult{ID: id, Status: schema.PatchDuplicate, CurrentVersion: 1,
 				DuplicateID: ack.MemoryIDs[i-5]}
-		case 6: // what an earlier patch has given up
+		case 6: // a field that an earlier patch has dropped
 			p.Content = ptr(fmt.Sprintf("Machine %d stands in hall %d.", i-6, (i-6)%7))
 		case 7:
 			p.Content = nil

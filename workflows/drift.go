@@ -83,8 +83,8 @@ var comparedSides = []struct {
 	fn      any
 }{{"look for memories in the index", indexer.CompareMemories}, {"look for points in Postgres", indexer.ComparePoints}}
 
-// compareRound goes on until the round is done or, where the run may continue inside a round, until it should
-// continue as new. Looked is what it has found so far.
+// compareRound runs until the round is done or, if the run may continue inside a round, until it should continue as
+// new. Looked is what it has found so far.
 func compareRound(ctx workflow.Context, c *api.Comparison, mayContinue bool, looked *api.Drift) (done bool, err error) {
 	for began := true; c.Side < len(comparedSides); began = false {
 		if mayContinue && !began && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {

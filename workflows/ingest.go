@@ -40,7 +40,7 @@ func Ingest(ctx workflow.Context, req schema.IngestRequest) (api.IngestResult, e
 		return api.IngestResult{}, err
 	}
 	err := run.stage(ctx, req)
-	// The texts are in Postgres now. The activity has a list of its own: an attempt that timed out may still read it.
+	// The texts are in Postgres now. The activity has a separate list: an attempt that timed out may still read it.
 	clear(req.Candidates)
 	if err == nil {
 		if batch, parseErr := uuid.Parse(run.result.BatchID); parseErr != nil {
@@ -86,7 +86,7 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 	return run.finish(ctx, err)
 }
 
-// ingest is one run at work.
+// ingest is the state of one run.
 type ingest struct {
 	flow.Display
 	principal schema.Principal // of a replayed job the tenant alone
@@ -143,9 +143,9 @@ func (run *ingest) stage(ctx workflow.Context, req schema.IngestRequest) error {
 	return run.stageErr
 }
 
-// operationID keys the staging. With an idempotency key it outlives the namespace's retention; with
-// a content key every new run is an operation of its own, because what was forgotten may be learned
-// again. The first run id stays the same over retries, resets and continue-as-new.
+// operationID is the key of the staging. With an idempotency key it outlives the namespace's retention; with a
+// content key every new run is a separate operation, because forgotten content may be learned again. The first run id
+// stays the same over retries, resets and continue-as-new.
 func operationID(ctx workflow.Context, req schema.IngestRequest) string {
 	info := workflow.GetInfo(ctx)
 	if req.IdempotencyKey != "" {
@@ -255,10 +255,10 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 // changeReview marks the runs that start a review; older ones ended without.
 const changeReview = "start-review"
 
-// startReview starts the run in which people decide on what this one may not apply, and does not wait
-// for it: it goes on alone for days. A batch that has a review already, as when a dead job is
-// replayed, keeps that one; after one that has ended a new one starts. An ingest never fails for
-// want of a review: decisions start one as well.
+// startReview starts the run in which people decide on proposals that this run may not apply, and does not wait for
+// it, because it may take days. If the batch has an open review already, as when a dead job is replayed, that one is
+// used; if its review has ended, a new one starts. An ingest never fails because no review could be started:
+// decisions start one as well.
 func (run *ingest) startReview(ctx workflow.Context) {
 	if run.result.ToReview == 0 ||
 		!run.Lean && workflow.GetVersion(ctx, changeReview, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
@@ -271,7 +271,7 @@ func (run *ingest) startReview(ctx workflow.Context) {
 	id := api.ReviewWorkflowID(tenant, run.result.BatchID)
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID: id,
-		// a second one at once is refused: the first goes on
+		// a second concurrent one is refused: the first continues
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		StaticSummary:         "review of batch " + run.result.BatchID,

@@ -40,7 +40,7 @@ func newNexusService(h nexusHandlers) *nexus.Service {
 }
 
 // operations are those of the service. temporalnexus marks NewTemporalOperation as experimental; the older
-// constructors can neither answer at once nor see which run a cancellation is for.
+// constructors can neither answer directly nor see which run a cancellation is for.
 func (h nexusHandlers) operations() []nexus.RegisterableOperation {
 	return []nexus.RegisterableOperation{
 		operationOf(h, api.OperationRemember, api.KindIngest, h.remember),
@@ -103,8 +103,8 @@ func (h nexusHandlers) remember(
 	return attach(ctx, nc, mneme.IngestStart("", req), Ingest, req)
 }
 
-// recall answers at once where it can. What takes too long for a handler, or fails for now, goes to the
-// Recall workflow. The retrieval has the id of the request, which stays the same when it is delivered again.
+// recall answers directly if it can. If that takes too long for a handler, or fails temporarily, the Recall workflow
+// takes over. The retrieval has the id of the request, which is the same for a repeated delivery.
 func (h nexusHandlers) recall(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -292,8 +292,8 @@ func (h nexusHandlers) feedback(
 	return attach(ctx, nc, mneme.OperationStart("", api.KindFeedback, req.Operation, req, "feedback"), Feedback, req)
 }
 
-// append hands events of a session to the ledger, and answers at once. What is delivered again adds nothing, since each
-// event has an id.
+// append adds events of a session to the ledger and answers directly. Repeated events add nothing, because each has
+// an id.
 func (h nexusHandlers) append(
 	ctx context.Context,
 	nc temporalnexus.NexusClient,
@@ -324,8 +324,8 @@ func (h nexusHandlers) admit(
 	return h.callers.admit(p, callerOf(temporalnexus.GetOperationInfo(ctx).Endpoint, o.Links))
 }
 
-// cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it
-// must not reach runs of other operations nor, where callers are bound, of other tenants.
+// cancellable checks that a token leads to a run that may be cancelled with it. A token is not signed: it must not
+// reach runs of other operations or, if callers are bound, of other tenants.
 func (h nexusHandlers) cancellable(ctx context.Context, c client.Client, kind, workflowID, endpoint string) error {
 	if !strings.HasPrefix(workflowID, kind+"/") || strings.Count(workflowID, "/") < 2 {
 		return &nexus.HandlerError{Type: nexus.HandlerErrorTypeBadRequest,

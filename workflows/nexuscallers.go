@@ -52,7 +52,7 @@ func ParseCallers(text string) (Callers, error) {
 	return out, nil
 }
 
-// Bound reports whether any caller is held to a tenant.
+// Bound reports whether any caller is bound to a tenant.
 func (c Callers) Bound() bool {
 	return c.anyone != nil || c.byEndpoint != nil || c.byNamespace != nil
 }
@@ -64,7 +64,7 @@ func bind(m *map[string][]string, name, tenant string) {
 	(*m)[name] = append((*m)[name], tenant)
 }
 
-// nexusCaller is what the server says of a caller. Either may be empty: not told.
+// nexusCaller is what the server reports about a caller. Either field may be empty, if not reported.
 type nexusCaller struct{ namespace, endpoint string }
 
 // callerOf reads who calls out of the links of a request. Links that disagree tell nothing.

@@ -30,14 +30,14 @@ type operation struct {
 // request is what an operation is started with.
 type request interface {
 	Validate() error              // in clients and activities; in workflows of runs of the first form
-	Misread() []schema.FieldError // what reading it found wrong
+	Misread() []schema.FieldError // problems found when it was decoded
 }
 
 // outcome is what runOperation needs to know of a result.
 type outcome interface {
 	// Summary is a word for the search attribute MnemeOutcome.
 	Summary() string
-	// Changed lists the memories whose index entries are to be brought up to date.
+	// Changed lists the memories whose index entries have to be updated.
 	Changed() []string
 }
 
@@ -127,9 +127,9 @@ func drop(ctx workflow.Context, ref schema.OperationRef) {
 	}
 }
 
-// operationKey keys what the operation writes. With an operation id it outlives the namespace's
-// retention; without one every new run is an operation of its own. The first run id stays the same
-// over retries, resets and continue-as-new.
+// operationKey is the key under which the operation is stored. With an operation id it outlives the namespace's
+// retention; without one every new run is a separate operation. The first run id stays the same over retries, resets
+// and continue-as-new.
 func operationKey(ctx workflow.Context, op schema.Operation) string {
 	info := workflow.GetInfo(ctx)
 	if op.OperationID != "" {

@@ -51,7 +51,7 @@ func Recall(ctx workflow.Context, req schema.RecallRequest) (schema.RecallRespon
 	case len(out.Meta.Degraded) > 0:
 		outcome = api.OutcomeDegraded
 	}
-	shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages left out",
+	shown.Show(ctx, api.PhaseDone, fmt.Sprintf("%d memories, %d channels or stages omitted",
 		len(out.Results), len(out.Meta.Degraded)), mneme.AttrOutcome.ValueSet(outcome))
 	if err != nil {
 		return schema.RecallResponse{}, err

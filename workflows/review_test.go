@@ -43,7 +43,7 @@ type desk struct {
 	mu      sync.Mutex // activities run concurrently
 	state   pipeline.ReviewState
 	decided []schema.OperationRef
-	given   []time.Time // up to when proposals were given up
+	given   []time.Time // times up to which proposals were discarded
 	atOnce  int         // how many of them an attempt has time for; 0: all
 }
 
@@ -159,7 +159,7 @@ func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
 	}
 }
 
-// What an attempt leaves when its time is over is given up by the next one, at once.
+// What an attempt leaves when its time is over is discarded by the next one, at once.
 func TestReviewGivesUpWhatAnAttemptLeft(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, 3)

@@ -53,8 +53,8 @@ func SyncIndex(ctx workflow.Context, in api.SyncIndexInput) (api.SyncIndexResult
 	}
 }
 
-// fillIndex starts the check that fills an index again, and does not wait for it. One that is under way goes on:
-// it fills what it finds lost, and whatever it has passed by then, the next run of SyncIndex sees.
+// fillIndex starts the check that fills an index, and does not wait for it. A check that is already running
+// continues: it fills what it finds lost, and the next run of SyncIndex handles what it has already passed.
 func fillIndex(ctx workflow.Context, index string) {
 	ctx, _ = workflow.NewDisconnectedContext(ctx) // never cancelled: that would cancel the check
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{

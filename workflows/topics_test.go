@@ -206,7 +206,8 @@ func TestTopicByAModel(t *testing.T) {
 	}
 }
 
-// A call that does not fit into the budget of the day is not made: the run ends as held and the answer before stays.
+// A call that does not fit into the budget of the day is not made: the run ends as held and the previous answer
+// stays.
 func TestTopicHeldByTheBudget(t *testing.T) {
 	t.Parallel()
 	model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {

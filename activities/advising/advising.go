@@ -39,7 +39,7 @@ type ReportResult struct {
 	activities.Refusal
 }
 
-// Report counts how it went. Delivered again, it returns the first result.
+// Report counts the outcome of following advice. A repeated delivery returns the first result.
 func (a *Advising) Report(ctx context.Context, in api.ReportRequest) (ReportResult, error) {
 	out, err := a.Adviser.Report(ctx, in)
 	r, err := refused(err)

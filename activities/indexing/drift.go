@@ -24,10 +24,10 @@ type CompareResult struct {
 	Done   bool            `json:"done"`
 }
 
-// CompareMemories looks for the live memories of every tenant in the index, and brings what is missing or
-// old up to date when it is to repair. Then an index that has lost the generation is given it first. It is
-// searched when the pass has come to its end, and no sooner: until then, questions find nothing to search and
-// say so, instead of an answer that lacks most. A generation that is lost on the way begins the pass again.
+// CompareMemories compares the live memories of every tenant with the index and, if repair is set, writes missing and
+// outdated ones. If the index has lost the generation, it is created first. It is made searchable only at the end of
+// the pass: until then a search fails and says so, instead of missing most memories. If a generation is lost during
+// the pass, the pass begins again.
 func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := step.StartWork(ctx, CompareResult{Cursor: in.Cursor})
 	defer work.Stop()
@@ -40,8 +40,8 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		if err := a.makeRoom(ctx, g); err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
-		// If two checks run at once, one may have begun before the index was lost. The points that it compared are
-		// gone, so it must not report that all are there.
+		// If two checks run at once, one may have begun before the index was lost. The points that it compared no
+		// longer exist, so it must not report that all exist.
 		searched, err := a.Index.Searched(ctx, g)
 		if err != nil && !errors.Is(err, vector.ErrMissing) {
 			return out, step.Fail(err)
@@ -94,9 +94,9 @@ func (a *Indexing) eachPage(
 	return false, nil
 }
 
-// nextPage returns the next live memories, and the cursor after them; nil when there are no more tenants. A page
-// that is not full is its tenant's last: what is written after it meanwhile is in the outbox, and to go after it
-// would not end while others write.
+// nextPage returns the next live memories, and the cursor after them; nil when there are no more tenants. A page that
+// is not full is the last one of its tenant: later writes are in the outbox, and reading on would not end while
+// others write.
 func (a *Indexing) nextPage(
 	ctx context.Context,
 	g vector.Generation,

@@ -73,7 +73,7 @@ func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (Be
 	}
 	if g.Model != model {
 		// by a run under another id; the next attempt sees it
-		return out, fmt.Errorf("another generation has been begun")
+		return out, fmt.Errorf("another generation is being built")
 	}
 	if err := a.Index.Create(ctx, g); err != nil {
 		return out, step.Fail(err)
@@ -129,9 +129,9 @@ type FillResult struct {
 	Done     bool            `json:"done"`
 }
 
-// FillGeneration brings the live memories of all tenants to a generation, from Postgres alone: page by page,
-// in the order of tenants and ids. Run again, it goes on after the page that it reported last. One that the
-// index loses meanwhile is made again: the comparison brings what was brought before.
+// FillGeneration writes the live memories of all tenants to a generation, from Postgres alone: page by page, in the
+// order of tenants and ids. A retry continues after the last page that was reported. If the index loses the
+// generation during the run, it is created again; the comparison then writes the earlier pages again.
 func (a *Indexing) FillGeneration(ctx context.Context, in FillRequest) (FillResult, error) {
 	work, ctx := step.StartWork(ctx, FillResult{Cursor: in.Cursor})
 	defer work.Stop()
@@ -212,10 +212,9 @@ type verified struct {
 	Tenants int    `json:"tenants"` // that were counted
 }
 
-// VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own
-// vectors. A count that differs while changes are on their way proves nothing and fails: the attempt after
-// finds them told, and goes on at the same tenant. A sample with too few hits is drawn again by
-// the attempt after.
+// VerifyGeneration counts the points of every tenant against Postgres, and searches for a sample by its own vectors.
+// If a count differs while changes are pending, that proves nothing, and it fails: the next attempt finds the changes
+// written, and continues with the same tenant. If a sample has too few hits, the next attempt draws it again.
 func (a *Indexing) VerifyGeneration(ctx context.Context, in GenerationRequest) (api.VerifyResult, error) {
 	work, ctx := step.StartWork(ctx, verified{})
 	defer work.Stop()
@@ -304,8 +303,8 @@ func (a *Indexing) sample(ctx context.Context, g vector.Generation, tenant strin
 	return nil
 }
 
-// ActivateGeneration has the index searched in a generation from now on. First the index can be asked for
-// it, then Postgres says so: an embedder of the one before finds that until it is dropped.
+// ActivateGeneration makes a generation the one that is searched. It first activates it in the index and then records
+// this in Postgres, because an embedder of the previous generation uses that one until it is dropped.
 func (a *Indexing) ActivateGeneration(ctx context.Context, in GenerationRequest) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -330,10 +329,10 @@ func (a *Indexing) SearchActive(ctx context.Context) error {
 	return step.Fail(a.searchActive(ctx, false))
 }
 
-// searchActive has the index search what Postgres calls active in place of another generation; whole also in
-// place of none. Only the worker that filled it may say that it is whole: until then an index that was lost is
-// left out by those who ask, and they say so. It looks again until nothing has changed meanwhile: of a switch
-// and a repair at the same time, the last one sees what the other has written.
+// searchActive makes the index search the generation that is active in Postgres instead of another generation or, if
+// whole is set, instead of none. Only the worker that filled a lost generation may set whole: until then searches
+// skip the index and say so. It repeats until nothing changes in between: if a switch and a repair run at the same
+// time, the last one sees what the other has written.
 func (a *Indexing) searchActive(ctx context.Context, whole bool) error {
 	for last := uuid.Nil; ; {
 		known, err := a.Store.Generations(ctx, a.Index.Name())

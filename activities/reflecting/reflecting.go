@@ -24,7 +24,7 @@ import (
 // Reflecting lets agents reflect.
 type Reflecting struct {
 	Store      *store.Store
-	Reasoner   inference.Reasoner // nil: every belief is refused
+	Reasoner   inference.Reasoner // if nil, every belief is refused
 	Visibility schema.Visibility  // the most that others see of a belief; empty: every agent of the tenant
 	Observe    func(outcome string)
 	Now        func() time.Time
@@ -94,9 +94,9 @@ type Belief struct {
 	Tokens  int    `json:"tokens,omitempty"`
 }
 
-// AppendBelief asks the reasoner about a span and appends what it concludes. The id follows from the span: a belief
-// that is there already is not made again. A belief that cites an event that the reasoner was not given is refused.
-// Where evidence was erased in between, the reasoner is asked again without it.
+// AppendBelief asks the reasoner about a span and appends its conclusion. The id follows from the span: an existing
+// belief is not made again. A belief is refused if it cites an event that the reasoner was not given. If evidence was
+// erased during the call, the reasoner is asked again without it.
 func (a *Reflecting) AppendBelief(ctx context.Context, req BeliefRequest) (Belief, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

@@ -97,7 +97,7 @@ type Part struct {
 	Refused *schema.ValidationError `json:"refused,omitempty"`
 }
 
-// AppendSessionEvents appends the parts and takes them in. Delivered again, it returns the same numbers.
+// AppendSessionEvents appends the parts and updates the session. A repeated delivery returns the same numbers.
 func (a *Sessions) AppendSessionEvents(ctx context.Context, in AppendRequest) (AppendResult, error) {
 	if err := in.Session.Validate(); err != nil {
 		return AppendResult{}, step.Fail(err)
@@ -204,7 +204,7 @@ type CloseRequest struct {
 	Handed   bool            `json:"handed,omitempty"` // in whole, when it was over
 }
 
-// CloseSession makes an episode of the session. Delivered again, it returns the same episode.
+// CloseSession makes an episode of the session. A repeated delivery returns the same episode.
 func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.SessionResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

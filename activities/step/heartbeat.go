@@ -153,7 +153,8 @@ type Work[T any] struct {
 	Stop func() // ends the heartbeats
 }
 
-// StartWork begins where the attempt before left off, or at from. The work is done under the context that it returns.
+// StartWork continues where the previous attempt stopped, or starts at from. The work must use the context that it
+// returns.
 func StartWork[T any](ctx context.Context, from T) (*Work[T], context.Context) {
 	w := &Work[T]{at: from}
 	if activity.IsActivity(ctx) && activity.HasHeartbeatDetails(ctx) {

@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 )
 
-// Jitter is the interceptor that spreads the retries of activities (lifecycle.RetryDelay). A retry policy of
-// Temporal's has no jitter: the attempt that fails says when the next one is due. An attempt that Temporal itself gives
-// up, because its heartbeats stopped or its time was over, says nothing: the next one follows by the policy alone.
+// Jitter is the interceptor that spreads the retries of activities (lifecycle.RetryDelay). Temporal's retry policies
+// have no jitter, so each failed attempt sets the delay of the next one. An attempt that Temporal ends, because its
+// heartbeats stopped or it timed out, cannot do so; the policy alone sets that delay.
 func Jitter() interceptor.WorkerInterceptor { return &jitter{} }
 
 type jitter struct {

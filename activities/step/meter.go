@@ -66,7 +66,7 @@ func (m Meter) Ask(ctx context.Context, call Metered,
 	Advance(ctx)
 	used := usage.PromptTokens + usage.CompletionTokens
 	out := Spent{Tokens: int(used)}
-	// A call without usage may have been paid for all the same: its reservation stays.
+	// A call without usage may have been charged: its reservation stays.
 	if used > 0 {
 		if err := m.Store.SettleTokens(context.WithoutCancel(ctx), call.Tenant, key, used, Now(m.Now)); err != nil {
 			return out, err

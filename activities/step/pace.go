@@ -27,7 +27,7 @@ type paced struct {
 // limit of a statement.
 const growAfter = 4
 
-// StartPace begins with the size that the attempt before came to, or with the one given; 0 is the most.
+// StartPace begins with the size that the previous attempt reached, or with size; 0 means most.
 func StartPace(ctx context.Context, size, most int) (*Pace, context.Context) {
 	w, ctx := StartWork(ctx, paced{size})
 	p := &Pace{work: w, most: max(1, most)}

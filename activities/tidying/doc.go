@@ -19,7 +19,7 @@ import (
 type Tidying struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Writer   inference.EpisodeWriter // nil: the rules write summaries
+	Writer   inference.EpisodeWriter // if nil, the rules write summaries
 	Budget   int64                   // tokens of a tenant and day; 0: no limit
 	Held     func(use string)        // called when a call does not fit into the budget; may be nil
 	Policy   proposals.WritePolicy
@@ -52,7 +52,7 @@ type WriteRequest struct {
 	Groups [][]string `json:"groups"`
 }
 
-// DoneRequest notes that a page is done with.
+// DoneRequest records that a page is finished.
 type DoneRequest struct {
 	Request
 	Workflow string        `json:"workflow"`

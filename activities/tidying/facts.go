@@ -49,8 +49,8 @@ func (a *Tidying) FindStatements(ctx context.Context, in Request) (Page, error) 
 	return Page{Read: 1, Groups: [][]string{{next.ID.String()}}, Next: next}, nil
 }
 
-// UpdateFacts compares what the newest episodes say with what is held, and writes what follows. In shadow mode it
-// counts what it would write. Where evidence went in between, it decides again on what is left.
+// UpdateFacts compares the newest episodes with the stored facts, and writes the differences. In shadow mode it
+// counts what it would write. If evidence was removed in between, it decides again on the rest.
 func (a *Tidying) UpdateFacts(ctx context.Context, in WriteRequest) (api.LearnResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

@@ -28,7 +28,7 @@ import (
 type Topics struct {
 	Store    *store.Store
 	Recaller *recall.Recaller
-	Writer   inference.TopicWriter // nil: the rules answer
+	Writer   inference.TopicWriter // if nil, the rules answer
 	Budget   int64                 // tokens of a tenant and day; 0: no limit
 	Held     func(use string)      // called when a call does not fit into the budget; may be nil
 	Now      func() time.Time
@@ -52,7 +52,8 @@ func (r TopicRef) id() (uuid.UUID, error) {
 	return id, nil
 }
 
-// CheckTopicRequest asks for a topic's evidence to be compared. Misread is what reading the run's input found wrong.
+// CheckTopicRequest asks to compare a topic's evidence. Misread has the problems found when the run's input was
+// decoded.
 type CheckTopicRequest struct {
 	TopicRef
 	Misread []schema.FieldError `json:"misread,omitempty"`
@@ -112,8 +113,8 @@ func request(t topics.Topic) schema.RecallRequest {
 // Filter is what the principal of a topic may see now.
 func Filter(r *recall.Recaller, t topics.Topic) pg.Filter { return r.Filter(request(t)) }
 
-// evidence is what recall finds for a topic, as far as its principal may read it in full. A recall that left channels
-// out says nothing about what has changed: it is an error, and tried again.
+// evidence is what recall finds for a topic and its principal may read in full. A recall without some channels says
+// nothing about changes: it is an error, and retried.
 func (a *Topics) evidence(ctx context.Context, t topics.Topic) ([]rules.Evidence, error) {
 	quiet := *a.Recaller
 	quiet.Untracked, quiet.Reranking, quiet.Observe = true, inference.Reranking{}, nil
@@ -237,7 +238,7 @@ func (a *Topics) byModel(ctx context.Context, in DraftTopicRequest, topic topics
 	}
 	said, usage, err := a.Writer.WriteTopic(ctx, topic.Question, texts)
 	used := usage.PromptTokens + usage.CompletionTokens
-	// A call without usage may have been paid for all the same: its reservation stays.
+	// A call without usage may have been charged: its reservation stays.
 	if used > 0 {
 		if settleErr := a.Store.SettleTokens(context.WithoutCancel(ctx), in.Tenant, key, used,
 			step.Now(a.Now)); settleErr != nil {

@@ -21,7 +21,7 @@ type failure struct {
 	right   plan
 }
 
-// task is one failure in a place of its own. The same seed makes the same task.
+// task is one failure in a separate place. The same seed makes the same task.
 type task struct {
 	n      int
 	family family

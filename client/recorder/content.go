@@ -238,7 +238,7 @@ func fit(tree any, limit int) json.RawMessage {
 	return encoded
 }
 
-// note stands for a value that is left out.
+// note replaces a value that is omitted.
 //
 //workflowcheck:ignore
 func note(why string, v any) json.RawMessage {

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// InterceptorOptions say what the interceptor records. The lists hold names of activities and child workflows, in which
-// * stands for any characters but "/" (path.Match).
+// InterceptorOptions set what the interceptor records. The lists hold names of activities and child workflows; *
+// matches any characters but "/" (path.Match).
 type InterceptorOptions struct {
 	Allow []string // empty: all
 	Deny  []string // never recorded, even if Allow has them

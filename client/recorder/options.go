@@ -50,7 +50,7 @@ type settings struct {
 	Options
 	Run   string  `json:"run"`             // the run that opened the recorder
 	Batch int     `json:"batch"`           // events of one delivery
-	Tools *filter `json:"tools,omitempty"` // which activities the interceptor records; nil: none
+	Tools *filter `json:"tools,omitempty"` // which activities the interceptor records; nil for none
 }
 
 // settle fills in what was left out.

@@ -58,8 +58,8 @@ func download(ctx context.Context, c Config) (string, error) {
 		}
 		root = filepath.Join(user, "mneme", "models")
 	}
-	// Another graph than the usual one has a directory of its own with all that belongs to it: a revision may
-	// have moved on since the first was fetched.
+	// Another graph than the usual one is downloaded into a separate directory with all its files: the revision may
+	// have changed since the first download.
 	dir := filepath.Join(root, owner+"--"+base+"@"+revision)
 	variant := dir + "+" + strings.ReplaceAll(cmp.Or(c.Graph, usualGraphs[0]), "/", "_")
 	for _, standing := range []string{dir, variant} {
@@ -76,7 +76,7 @@ func download(ctx context.Context, c Config) (string, error) {
 	}
 	done := make(chan error, 1)
 	var paths map[string]string
-	go func() { // ends by itself: the client takes no context, but every request of it has an end
+	go func() { // ends without ctx: the client takes no context, but each of its requests has a time limit
 		var err error
 		paths, err = fetch(c, name, revision, partial)
 		done <- err
@@ -150,7 +150,7 @@ func fetch(c Config, name, revision, cache string) (_ map[string]string, err err
 	return paths, nil
 }
 
-// usualGraphs are the files that are looked for where none is named.
+// usualGraphs are the files that are looked for if none is named.
 var usualGraphs = []string{"onnx/model.onnx", "model.onnx"}
 
 func graphNames(named string) []string {

@@ -183,7 +183,7 @@ func familyOf(names ...string) family {
 // noPrefix is the setting that takes a prefix away.
 const noPrefix = "none"
 
-// Prefix returns the prefix that a setting means, for an embedder that has none of its own.
+// Prefix returns the prefix that a setting means, for an embedder without a default.
 func Prefix(setting string) string {
 	prefix := ""
 	override(&prefix, setting)

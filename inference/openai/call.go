@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The two calls that Mneme makes, as far as it uses them. OpenAI's own SDK is not used: it would be the package that
-// takes longest to build, by far, and its retries, its errors and its reading of the environment would be off.
+// Clients for the two calls that Mneme makes. OpenAI's SDK is not used: it would be by far the slowest package to
+// build, and its retries, errors and use of environment variables would have to be disabled.
 
 type completionRequest struct {
 	Model          string          `json:"model"`

@@ -285,7 +285,7 @@ func readFields(path, raw string, w *warnings) (fields, bool) {
 	return f, true
 }
 
-// present reports whether the field is there and not null.
+// present reports whether the field exists and is not null.
 func (f fields) present(name string) bool {
 	raw, ok := f.values[name]
 	return ok && raw != "null"
@@ -332,7 +332,7 @@ func (f fields) perhaps(name string) (s string) {
 	return s
 }
 
-// optional reads a string that goes by two names, which must not contradict each other.
+// optional reads a string that may have either of two names. If both are set, they must be equal.
 func (f fields) optional(name, other string) (string, bool) {
 	switch {
 	case !f.present(name) && !f.present(other):

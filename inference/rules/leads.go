@@ -427,7 +427,7 @@ var (
 	determinersOfKind = set("a an the")
 	nominative        = set("i we they he she it you")
 
-	// joiners join a sentence with the one before.
+	// joiners join a sentence to the previous one.
 	joiners    = set("so and but also plus")
 	timeStarts = set(`then now today yesterday tomorrow currently recently last next these nowadays
 		sometimes usually later`)

@@ -162,7 +162,7 @@ func (r *reader) state(st statement) {
 	if !st.item || firstPerson(ws[0].low) {
 		resolved = resolveFirstPerson(ws, r.s)
 	}
-	said := ws // as far as it is certain
+	said := ws // the words that are certain
 	if indirect || resolved.changed {
 		ws = splitWords(joinWords(resolved.words)) // names of several words
 	}

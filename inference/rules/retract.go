@@ -8,7 +8,7 @@ type retraction struct {
 	cue     string // the words that say so, in lower case
 	polite  bool   // it has the form of a question
 	topic   bool   // content names what was said, not what was stated
-	rest    []word // what the sentence goes on to state
+	rest    []word // what the sentence states after that
 }
 
 var (

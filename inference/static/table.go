@@ -220,7 +220,7 @@ func half(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// add adds the vector of a token to a sum. Each product is rounded by itself, so that the sum is the same on every
+// add adds the vector of a token to a sum. Each product is rounded separately, so that the sum is the same on every
 // machine.
 func (t *table) add(sum []float64, token int32) {
 	row, weight := int(token), 1.0

@@ -97,7 +97,7 @@ type Config struct {
 	TemporalEnv envconfig.EnvLookup
 
 	PayloadKey []byte // 32 bytes; empty leaves payloads in the clear
-	TrustKey   []byte // 32 bytes; empty believes what a request says of its trust
+	TrustKey   []byte // 32 bytes; if empty, the trust context of a request is believed
 }
 
 // Load reads the environment. Variables that are not set are looked up in the env file that
@@ -202,8 +202,8 @@ func Load() (Config, error) {
 	return c, e.err()
 }
 
-// NewBrain builds the intelligence that the configuration names. With a local embedding model it reads the
-// model, and downloads it first where only its name is known, telling how that goes on standard error.
+// NewBrain builds the brain that the configuration names. A local embedding model is read, and downloaded first if
+// only its name is known; progress goes to standard error.
 func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 	brain := rules.New()
 	if c.Embedder == "local" {

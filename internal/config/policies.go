@@ -19,8 +19,8 @@ import (
 // PolicyPoll is how often the rules file is checked.
 const PolicyPoll = 3 * time.Second
 
-// Policies keeps the classification rules of a file in force, and follows the file as it changes. A
-// version that cannot be read leaves the one before in force. It may be used by many goroutines.
+// Policies holds the classification rules of a file and follows changes of the file. If a new version cannot be read,
+// the previous one stays in force. It is safe for concurrent use.
 type Policies struct {
 	path    string
 	log     *slog.Logger

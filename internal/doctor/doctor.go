@@ -35,7 +35,7 @@ const (
 	CheckOK      CheckStatus = "ok"
 	CheckWarn    CheckStatus = "warn"    // it works, and someone should look
 	CheckFail    CheckStatus = "fail"    // something does not work, or will not for long
-	CheckSkipped CheckStatus = "skipped" // it needs something that is not there, which another check says
+	CheckSkipped CheckStatus = "skipped" // a dependency is missing, which another check reports
 )
 
 // verdict is what a check says.
@@ -159,15 +159,15 @@ func NewDoctor(a *app.App) *cobra.Command {
 		Use:   app.DoctorName,
 		Short: "Check the installation, and say how to fix what is wrong",
 		Long: fmt.Sprintf(
-			`Check everything that an operator would: settings, Postgres and its schema, Temporal and its namespace, the
-worker, schedules, jobs, the vector index, decay and retention. Each check has a name, says ok, warn or
-fail, what was found, and what to do. It changes nothing, shows no content, and goes on when a part is not
-there: what needs that part is skipped. Each check takes %s at most.
+			`Check the installation: settings, Postgres and its schema, Temporal and its namespace, the worker,
+schedules, jobs, the vector index, decay and retention. Each check has a name and says ok, warn or fail, what was
+found, and what to do. The command changes nothing and shows no content. If a part is missing, the checks that need
+it are skipped. Each check takes %s at most.
 
 JSON is {"ok":…,"counts":{…},"checks":[{"check":…,"status":…,"found":…,"do":…,"took_ms":…}]}.
 
-Exit codes: 0 when all is well; 5 when something warns; 1 when something fails; 4 when what fails is that
-Postgres, its migrations, Temporal or the worker is not there.`, doctorPatience),
+Exit codes: 0 if all checks are ok; 5 if one warns; 1 if one fails; 4 if Postgres, its migrations, Temporal or
+the worker is missing.`, doctorPatience),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			specs, err := operate.ReadSchedules(a, file)
@@ -186,7 +186,7 @@ Postgres, its migrations, Temporal or the worker is not there.`, doctorPatience)
 		},
 	}
 	cmd.Flags().StringVar(&file, "schedules", "",
-		"schedules file that those of the installation are compared with (default: the defaults)")
+		"schedules file to compare the installation with (default: the defaults)")
 	return cmd
 }
 
@@ -236,11 +236,11 @@ func (d *Doctor) lacks(ctx context.Context, n need) (verdict, bool) {
 	needsStore, needsTemporal := n == needStore || n == needBoth, n == needTemporal || n == needBoth
 	switch {
 	case (n == needPostgres || n == needSchema || needsStore) && d.db == nil:
-		return skipped("Postgres is not there")
+		return skipped("Postgres is missing")
 	case (n == needSchema || needsStore) && !d.migrated:
 		return skipped("the schema is out of date")
 	case needsTemporal && d.Client == nil:
-		return skipped("Temporal is not there")
+		return skipped("Temporal is missing")
 	}
 	if needsStore && d.Store == nil {
 		st, err := d.A.OpenStore(ctx)

@@ -38,7 +38,7 @@ func (d *Doctor) jobsWaiting(ctx context.Context) (verdict, error) {
 	return fine("%d wait, the oldest for %s", queue.Waiting, app.Span(waited)), nil
 }
 
-// someJobs names a few jobs that have waited for longer than most, as far as they are found in passing.
+// someJobs names a few jobs that have waited for longer than most, among those that the scan meets.
 func (d *Doctor) someJobs(ctx context.Context, most time.Duration) string {
 	const few = 3
 	var names []string
@@ -139,7 +139,7 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 				}
 				runs[tenant+"\x00"+job.WorkflowID] = run
 			}
-			if !run { // one that is replayed has a run of its own
+			if !run { // a replayed job has another run
 				if run, err = operate.RunsStill(ctx, d.Client,
 					api.ResumeWorkflowID(tenant, job.ID.String())); err != nil {
 					return err
@@ -207,7 +207,7 @@ func ofTenants(looked int, more bool) string {
 
 // indexAnswers tells whether the vector index can be asked.
 func (d *Doctor) indexAnswers(ctx context.Context) (verdict, error) {
-	const do = "Start it, or correct QDRANT_URL. Recall goes on by full text and says so; what is written " +
+	const do = "Start it, or correct QDRANT_URL. Recall uses full text and says so; what is written " +
 		"meanwhile waits."
 	index, closeIndex, err := d.A.Cfg.OpenIndex(d.Store)
 	if err != nil {
@@ -248,7 +248,7 @@ func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
 	}
 	found := fmt.Sprintf("%s, %d dimensions", active.Model.Name, active.Model.Dimensions)
 	if c := d.A.Cfg; c.Embedder == "local" && c.Local.Dir == "" {
-		return fine("%s; whether the configured model is that would take loading it", found), nil
+		return fine("%s; to compare it with the configured model, that model would have to be loaded", found), nil
 	}
 	brain, err := d.A.Cfg.NewBrain(ctx)
 	if err != nil {
@@ -272,7 +272,7 @@ func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if building == nil {
-		return fine("none is under way"), nil
+		return fine("none is running"), nil
 	}
 	since := d.Now().Sub(building.CreatedAt)
 	runs, err := operate.RunsStill(ctx, d.Client, api.ReindexWorkflowID(d.A.IndexName()))
@@ -280,10 +280,10 @@ func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if !runs && since > rebuildGrace {
-		return warn("`mneme reindex` takes it up where it was.",
-			"a rebuild was begun %s ago and no one works on it: every write goes to it too", app.Span(since)), nil
+		return warn("`mneme reindex` continues it where it stopped.",
+			"a rebuild was begun %s ago and no run continues it: every write goes to it too", app.Span(since)), nil
 	}
-	return fine("one is under way, for %s", app.Span(since)), nil
+	return fine("one has been running for %s", app.Span(since)), nil
 }
 
 func (d *Doctor) indexLag(ctx context.Context) (verdict, error) {
@@ -310,7 +310,7 @@ func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
 		return verdict{}, err
 	}
 	if lag.Parked > 0 {
-		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` has them tried again.",
+		return warn("`mneme index parked --tenant T` says why; `mneme index retry --tenant T` retries them.",
 			"%d changes are not tried any more%s: recall does not find those memories by vector",
 			lag.Parked, d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
 				parked, err := d.Store.ParkedOutbox(ctx, tenant, uuid.Nil, doctorCounts)
@@ -346,7 +346,7 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 		return nil
 	})
 	if err != nil && counting.Err() != nil && ctx.Err() == nil {
-		return fine("there are too many to count in passing: the schedule drift compares them"), nil
+		return fine("there are too many to count here: the schedule drift compares them"), nil
 	}
 	if err != nil {
 		return verdict{}, err
@@ -382,7 +382,7 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 		}
 	}
 	if every == 0 {
-		return verdict{Status: CheckSkipped, Found: "decay runs by a calendar: how long is too long cannot be told"},
+		return verdict{Status: CheckSkipped, Found: "decay runs by a calendar: no limit for the delay can be derived"},
 			nil
 	}
 	holds, err := d.Store.SweepHolds(ctx)
@@ -467,7 +467,7 @@ func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	}
 	if len(short) > 0 {
 		return warn("`mneme retention set` with a longer window, or `reset`, unless it is meant: "+
-			"a purge cannot be taken back.",
+			"a purge cannot be undone.",
 			"deleted memories are removed before the recovery window of %s ends%s: %s", days(revision.RecoveryWindow),
 			ofTenants(looked, more), listed(short)), nil
 	}

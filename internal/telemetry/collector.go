@@ -20,11 +20,11 @@ import (
 const (
 	// DefaultTenants is how many tenants have a label of their own.
 	DefaultTenants = 50
-	// Others is the label of what all other tenants come to.
+	// Others is the label of the sum of all other tenants.
 	Others = "_others"
 
-	// scrapePatience is how long a scrape waits for numbers that are being read. What is there after it is
-	// served, and the next scrape has the rest.
+	// scrapePatience is how long a scrape waits for numbers that are being read. It then serves the numbers that it
+	// has, and the next scrape has the rest.
 	scrapePatience = 2 * time.Second
 	// roundShare is the part of the time that rounds may take: within it a round begins to read another tenant. Those
 	// that it does not reach keep their numbers, and are the first of the next. With few tenants a round ends long
@@ -55,11 +55,10 @@ type Reading struct {
 	Now   func() time.Time // the clock of the memories; time.Now when nil
 	Log   *slog.Logger     // may be nil
 
-	wall func() time.Time // what the age of numbers is told by; time.Now when nil
+	wall func() time.Time // the clock for the age of numbers; time.Now if nil
 }
 
-// Open is Read with a connection of its own: however slow that gets, memories and recalls find the others
-// free.
+// Open is Read with its own connection, so that slow readings do not delay memories and recalls.
 func (m *Metrics) Open(ctx context.Context, database pg.Config, r Reading) (stop func(), err error) {
 	database.MaxConns, database.ApplicationName = 1, "mneme-metrics"
 	database.StatementTimeout = readDeadline
@@ -133,7 +132,7 @@ type reading struct {
 	took  time.Duration // how long that took
 }
 
-// due reports whether a tenant is to be read again.
+// due reports whether a tenant must be read again.
 func (r reading) due(now time.Time, every time.Duration) bool {
 	return now.Sub(r.tried) >= min(max(every, costShare*r.took), max(leastOften, every))
 }
@@ -199,7 +198,7 @@ func (c *collector) readAll() {
 	}
 }
 
-// budget is how long a round goes on to the next tenant.
+// budget is how long a round may start on further tenants.
 func (c *collector) budget() time.Duration { return max(leastRound, c.Every/roundShare) }
 
 // lap is how long it takes to read every tenant once, from the durations of their reads and the budget of a

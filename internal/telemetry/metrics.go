@@ -66,7 +66,7 @@ func NewMetrics(version string) (*Metrics, error) {
 			Buckets: stageBuckets,
 			Help:    "Time that a channel or stage of a recall in this process took."}, []string{"stage"}),
 		degraded: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_recall_degraded_total",
-			Help: "Recalls in this process that left a channel or stage out, by which."}, []string{"stage"}),
+			Help: "Recalls in this process that omitted a channel or stage, by which."}, []string{"stage"}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_model_tokens_total",
 			Help: "Tokens that models of this process were paid for, by use (extract, decide, " +
 				"embed, rerank, summary, reflect), model and direction (prompt, completion)."},
@@ -162,9 +162,9 @@ func (m *Metrics) ObserveReflection(outcome string) { m.beliefs.WithLabelValues(
 // BudgetHeld counts a call that did not fit into a token budget. It is meant for workflows.Dependencies.BudgetHeld.
 func (m *Metrics) BudgetHeld(use string) { m.held.WithLabelValues(use).Inc() }
 
-// openSDK makes the handler through which Temporal's SDK counts into the same registry. Its other handler,
-// for tally, is a second metrics library with a reporter of its own; this one goes through OpenTelemetry,
-// which the traces need anyhow.
+// openSDK returns the handler through which Temporal's SDK counts into the same registry. Its other handler, for
+// tally, would need a second metrics library with its own reporter; this one uses OpenTelemetry, which the traces
+// need anyway.
 func (m *Metrics) openSDK() error {
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(m.registry), otelprometheus.WithoutScopeInfo(),
 		otelprometheus.WithoutTargetInfo())
@@ -177,7 +177,7 @@ func (m *Metrics) openSDK() error {
 		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: phaseBuckets}})))
 	m.sdk = opentelemetry.NewMetricsHandler(opentelemetry.MetricsHandlerOptions{
 		Meter: provider.Meter("temporal-sdk-go"), UseMonotonicCounters: true,
-		OnError: func(error) {}, // goes on when a number cannot be counted
+		OnError: func(error) {}, // continues if a number cannot be counted
 	})
 	return nil
 }
@@ -199,7 +199,7 @@ func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, options)
 }
 
-// scrapeLog makes one entry of what promhttp says of a scrape: several errors are several lines there.
+// scrapeLog writes promhttp's report of a scrape as one log entry; several errors are several lines there.
 type scrapeLog struct{ *slog.Logger }
 
 // Println implements promhttp.Logger.
@@ -207,7 +207,7 @@ func (l scrapeLog) Println(said ...any) {
 	l.Warn("metrics not gathered", "error", strings.TrimSpace(fmt.Sprintln(said...)))
 }
 
-// Gatherer is the registry, for tests and for those who serve it otherwise.
+// Gatherer is the registry, for tests and for other ways to serve it.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Outcomes as labels.

@@ -131,7 +131,7 @@ func (t *Traces) Flush(ctx context.Context) error {
 	return t.provider.ForceFlush(ctx)
 }
 
-// Close sends what has not been sent, as far as it is taken in time, and ends the tracing.
+// Close sends the remaining spans, if the receiver accepts them in time, and ends the tracing.
 func (t *Traces) Close() {
 	if t == nil {
 		return

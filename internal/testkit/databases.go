@@ -61,7 +61,7 @@ type pool struct {
 	mu    sync.Mutex
 	locks *pgx.Conn            // its session holds the locks
 	own   map[string]*pgx.Conn // the databases of this process; each with what resets it, nil before its first reset
-	free  []string             // of its own, those that no test has
+	free  []string             // its databases that no test uses
 }
 
 // databases makes the template and the pool on first use.
@@ -135,7 +135,7 @@ func (p *pool) reserve(ctx context.Context) (name string, exists bool, err error
 	return name, false, err
 }
 
-// adopt locks a database of the pool whose process has ended; the name is empty where there is none.
+// adopt locks a database of the pool whose process has ended; the name is empty if there is none.
 func (p *pool) adopt(ctx context.Context, prefix string) (string, error) {
 	rows, err := p.locks.Query(ctx, `SELECT datname::text FROM pg_database WHERE starts_with(datname, $1) ORDER BY 1`,
 		prefix)
@@ -257,9 +257,10 @@ BEGIN
 END $$`
 
 // catalogDigest differs as soon as anything in the catalog was changed, even if it was changed back: every change
-// leaves a row of a newer transaction, or one row less. Of pg_class the columns count that neither TRUNCATE nor ANALYZE
-// sets. They are named, because JSON of whole rows takes twenty times as long. The digest includes what the migrations
-// have noted and the database's settings, but not what Postgres comes with: those objects have ids below 16384.
+// leaves a row of a newer transaction, or one row less. Of pg_class only the columns count that neither TRUNCATE nor
+// ANALYZE sets. They are named, because JSON of whole rows takes twenty times as long. The digest includes what the
+// migrations have recorded and the database's settings, but not the built-in objects of Postgres, whose ids are below
+// 16384.
 var catalogDigest = func() string {
 	var parts []string
 	for _, catalog := range []string{"attribute.attrelid", "attrdef.oid", "constraint.oid", "index.indexrelid",

@@ -67,11 +67,10 @@ func Root() string {
 	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
 }
 
-// Stack runs scripts/stack. Its environment has no addresses of running parts, so that it manages
-// servers of its own.
+// Stack runs scripts/stack. Its environment has no addresses of running servers, so that it manages its own.
 func Stack(args ...string) (string, error) { return stackWith(nil, args...) }
 
-// stackWith is Stack with settings, NAME=VALUE, of its own.
+// stackWith is Stack with additional settings, NAME=VALUE.
 func stackWith(settings []string, args ...string) (string, error) {
 	cmd := exec.Command(filepath.Join(Root(), "scripts", "stack"), args...)
 	for _, kv := range os.Environ() {
@@ -216,7 +215,7 @@ func Eventually(ctx context.Context, fn func() error) error {
 	}
 }
 
-// Harness is a worker with everything real, on a task queue and a schema of its own.
+// Harness is a worker with real dependencies, on a separate task queue and schema.
 type Harness struct {
 	Store       *store.Store
 	Temporal    client.Client

@@ -12,8 +12,9 @@ import (
 // the marker included.
 const beginningChars = normalize.MaxExtractInput - 64
 
-// Beginning is the content of a memory whose whole text is an artifact: its beginning, cut after a sentence or a
-// word where there is one near, and a marker that names the artifact. Two texts that begin alike differ by it.
+// Beginning is the content of a memory whose whole text is an artifact: the beginning of the text, cut after a
+// sentence or a word if one ends nearby, and a marker that names the artifact. The marker differs for two texts that
+// begin alike.
 func Beginning(content, address string) string {
 	text := normalize.FirstChars(strings.TrimSpace(content), beginningChars)
 	const near = 500 // bytes

@@ -42,8 +42,8 @@ const (
 	fitUnconditional = 0.8 // procedures that say when they apply, and do, go before those that do not say
 	fitUnknown       = 0.5 // what a condition counts whose key the context does not name
 
-	// minMatch is the match from which on a memory is a candidate, and firedMatch that from which on a trigger
-	// of its own counts as set off: then no other trigger speaks for the procedure.
+	// minMatch is the lowest match of a candidate. firedMatch is the lowest match with which a memory's own trigger
+	// counts as set off; then its other triggers do not count.
 	minMatch   = 0.3
 	firedMatch = 0.5
 	// queryMatch is by how much a match with the query, or a channel's score, counts in comparison with one with the
@@ -198,9 +198,9 @@ func weigh(
 	return choice, best.conditions
 }
 
-// optionsOf returns the ways in which a solution may apply to what is wanted; there is at least one. The
-// triggers of a procedure are alternatives. Those whose own signal matches are the ones that count; where
-// none does, the procedure was found by other words, and each may be meant.
+// optionsOf returns the ways in which a solution may apply to the request; there is at least one. The triggers of a
+// procedure are alternatives. Those whose signal matches count; if none matches, the procedure was found by other
+// words, and any of them may apply.
 func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Performance, []string) {
 	base := queryMatch * memory.ClampUnit(solution.Evidence)
 	if solution.Type == schema.TypePlanGraph {

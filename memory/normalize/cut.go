@@ -9,8 +9,8 @@ import (
 // CutMark ends a text that was cut. Without its blank it begins one whose beginning was cut off.
 const CutMark = " […]"
 
-// CutChars cuts a text to some characters, the mark at its end included, at the end of a word where there is
-// one near. It reports whether it cut.
+// CutChars cuts a text to some characters, including the mark at its end, at the end of a word if one is near. It
+// reports whether it cut.
 func CutChars(text string, chars int) (string, bool) {
 	if utf8.RuneCountInString(text) <= chars {
 		return text, false

@@ -8,9 +8,9 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// Policy is a compiled set of classification rules: expressions over what is to be remembered that
-// override what the classifier and the detectors say of it (document 004 §15.5). It does not change
-// and may be used by many goroutines. A nil Policy has no rules.
+// Policy is a compiled set of classification rules: expressions over a candidate or record that override the results
+// of the classifier and the detectors (document 004 §15.5). It is immutable and safe for concurrent use. A nil Policy
+// has no rules.
 type Policy struct {
 	rules []policyRule
 	trust TrustRules
@@ -51,7 +51,7 @@ func (p *Policy) Hash() string {
 	return p.hash
 }
 
-// Trust is what the policy says of what is shown; the zero value for a nil policy.
+// Trust returns the policy's rules for what is shown; the zero value for a nil policy.
 func (p *Policy) Trust() TrustRules {
 	if p == nil {
 		return TrustRules{}
@@ -111,15 +111,15 @@ type RuleProblem struct {
 // Explanation is what came of classifying one thing.
 type Explanation struct {
 	Classification memory.Classification
-	Decisions      []Decision // every field, in a fixed order; tags once more for each rule that adds some
+	Decisions      []Decision // every field, in a fixed order; tags again for each rule that adds some
 	Matched        []string   // rules whose condition held, in order
 	// Rules that count as not matching because they could not be evaluated, and fields that were refused.
 	Problems []RuleProblem
 	Policy   string // Hash of the policy in force; empty without rules
 }
 
-// Metadata is what history keeps of an explanation: names and a hash, no content. It is empty when
-// neither a rule nor a detector had a say and nothing went wrong.
+// Metadata is what history keeps of an explanation: names and a hash, no content. It is empty if no rule or detector
+// applied and there was no error.
 func (e Explanation) Metadata() map[string]any {
 	out := map[string]any{}
 	if e.Policy != "" {

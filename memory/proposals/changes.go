@@ -50,7 +50,7 @@ type FoundChange struct {
 	Target   memory.Neighbor
 	Also     []string // others that say the same as the target
 	Change   memory.Change
-	Own      bool // the speaker changes what they said of themselves
+	Own      bool // the speaker changes an own earlier statement
 	Relation frame.Relation
 }
 

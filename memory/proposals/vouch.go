@@ -13,7 +13,7 @@ import (
 // Reasons that Vouch gives. They name the rule and never hold content.
 const (
 	WhyStaysTrue = "new: the model would change what was said, or was said later; that stays"
-	vouchedFor   = "change: %s; by the words, where the model proposed %s"
+	vouchedFor   = "change: %s, by the rules; the model proposed %s"
 )
 
 // Unusable reports whether a proposal is none only because the decision could not be used: it could not be
@@ -89,7 +89,7 @@ func Vouch(p memory.Proposal, fact memory.Fact, neighbors []memory.Neighbor) mem
 		p.Change = memory.ChangeContest
 		p.Warnings = append(
 			slices.Clone(p.Warnings),
-			"proposal: the words do not say that the fact takes the place of its target; contested",
+			"proposal: the words do not say that the fact replaces its target; contested",
 		)
 	}
 	return p

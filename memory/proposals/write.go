@@ -18,7 +18,7 @@ const (
 	ReasonEmptyFactContent  = "empty_fact_content" // nothing but punctuation
 	ReasonAlreadyKnown      = "already_known"      // the decision was none
 	ReasonDuplicate         = "duplicate_content_hash"
-	ReasonParentForgotten   = "parent_forgotten" // the source was forgotten meanwhile
+	ReasonParentForgotten   = "parent_forgotten" // the source was forgotten in the meantime
 
 	// Skipped: the fact takes back what no memory says.
 	ReasonRetractionWithoutTarget = "retraction_without_target"
@@ -34,7 +34,7 @@ const (
 	ReasonPinnedTarget        = "pinned_target"
 	ReasonDestructiveDisabled = "destructive_mutations_disabled"
 	ReasonContradiction       = "semantic_contradiction"
-	ReasonRevisionPolicy      = "revision_policy"    // the target is to be forked or contested, or keeps its place
+	ReasonRevisionPolicy      = "revision_policy"    // the target has to be forked or contested, or keeps its place
 	ReasonActiveFactExists    = "active_fact_exists" // another memory makes the functional claim
 	ReasonCandidatesChanged   = "candidates_changed" // after all rounds, what it was decided on still changes
 
@@ -59,7 +59,7 @@ type Supersede string
 // Ways to apply certain changes.
 const (
 	SupersedeAuto   Supersede = "auto"   // all
-	SupersedeOwn    Supersede = "own"    // what people change of what they said of themselves
+	SupersedeOwn    Supersede = "own"    // people's changes of their own statements
 	SupersedeReview Supersede = "review" // none: each waits for a person
 )
 
@@ -75,8 +75,8 @@ func DefaultWritePolicy() WritePolicy {
 		MinFactConfidence: DefaultMinFactConfidence}
 }
 
-// Narrow returns the policy for one request, which can only take away from what the worker allows: a
-// looser mode or a lower confidence is ignored. An empty mode and a nil confidence ask for nothing.
+// Narrow returns the policy for one request, which can only restrict what the worker allows: a looser mode or a lower
+// confidence is ignored. An empty mode and a nil confidence change nothing.
 func (p WritePolicy) Narrow(mode schema.WriteMode, noUpdateDelete bool, minConfidence *float64) WritePolicy {
 	p.Mode = p.mode().Stricter(mode)
 	p.AllowUpdateDelete = p.AllowUpdateDelete && !noUpdateDelete

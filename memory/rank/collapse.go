@@ -21,8 +21,8 @@ const (
 	// duplicateOverlap is the share of two texts' pairs of neighbouring words that both have when they are
 	// near-identical.
 	duplicateOverlap = 0.7
-	// duplicateWindow is how far apart two episodes may be that tell of one event: "we shipped it today"
-	// of another day is another fact.
+	// duplicateWindow is the largest distance of two episodes about one event: "we shipped it today" on another day
+	// is another fact.
 	duplicateWindow = 24 * time.Hour
 )
 
@@ -53,7 +53,7 @@ func CollapseDuplicates(ranked []Evidence, contents map[uuid.UUID]string) []Evid
 	return out
 }
 
-// shingled is a text as duplicates are told by.
+// shingled is a text in the form in which duplicates are compared.
 type shingled struct {
 	of      *Evidence
 	content string
@@ -105,7 +105,7 @@ func (s *shingled) pair() map[[2]string]bool {
 	return pairs
 }
 
-// repeats reports whether s, which stands lower, says nothing but what upper says.
+// repeats reports whether s, which ranks lower, says nothing that upper does not say.
 func (s *shingled) repeats(upper *shingled) bool {
 	a, b := s.of, upper.of
 	// Procedures and conditional facts say in their conditions, not in their words, what sets them apart, and

@@ -72,8 +72,8 @@ func Anchors(ranked []Evidence) []Anchor {
 	return out
 }
 
-// Neighbourhood adds to each candidate, as evidence independent of its own, what its neighbours in the
-// session have: 1 - (1-own)·(1-theirs). Neighbours that no channel found come in with theirs alone.
+// Neighbourhood adds to each candidate, as independent evidence, that of its neighbours in the session: 1 -
+// (1-own)·(1-theirs). Neighbours that no channel found are added with the neighbours' evidence alone.
 func Neighbourhood(ranked []Evidence, turns []Turn) []Evidence {
 	out := ranked
 	places := make(map[uuid.UUID]int, len(out))
@@ -126,8 +126,8 @@ func lent(t *Turn) float64 {
 }
 
 // needsContext is the share of its surroundings' evidence that a memory gets, by its length, in (0,1]. A short turn
-// leaves out what was said before it. A long one says by itself what it is about, and repeats what it answers: the
-// evidence of its neighbours is its own once more.
+// omits what was said before it. A long turn names its subject and repeats what it answers, so that the evidence of
+// its neighbours is its own evidence once more.
 func (f *Features) needsContext() float64 {
 	return min(1, selfContained/max(1, float64(f.Bytes)))
 }
@@ -152,7 +152,7 @@ func strongestFirst(turns []Turn, evidence []Evidence, places map[uuid.UUID]int)
 	return out
 }
 
-// anchorPlace is where an anchor stands.
+// anchorPlace is the rank of an anchor.
 func anchorPlace(evidence []Evidence, places map[uuid.UUID]int, anchor uuid.UUID) uuid.UUID {
 	if i, ok := places[anchor]; ok && evidence[i].Source != uuid.Nil {
 		return evidence[i].Source
@@ -192,8 +192,8 @@ func Sessions(ranked []Evidence, weights []float64) []Evidence {
 	return out
 }
 
-// Speakers lowers what others said, when the query names some of those who spoke: "what did Ann decide"
-// asks for Ann's words. A name counts when each of its words, or its first, stands in the query.
+// Speakers lowers what others said, if the query names some of those who spoke: "what did Ann decide" asks for Ann's
+// words. A name counts if all of its words, or the first one, are in the query.
 func Speakers(ranked []Evidence, query string) []Evidence {
 	asked := map[string]bool{}
 	for _, w := range normalize.Words(query, "") {

@@ -16,7 +16,7 @@ const (
 	currentActive     = 1.03
 )
 
-// Supersession is what revision made of a memory and of what was drawn from it, as far as the asker may see it.
+// Supersession is what revision did to a memory and to the facts extracted from it, within what the asker may see.
 type Supersession struct {
 	SupersededBy uuid.UUID // its visible successor; zero: none
 	Replaces     bool      // it is the successor of another

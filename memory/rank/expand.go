@@ -10,12 +10,12 @@ import (
 	"github.com/mneme/mneme/memory/normalize"
 )
 
-// StageExpand is keyword expansion, which is a part of the text and hints channels and can be switched off by itself.
+// StageExpand is keyword expansion. It is a part of the text and hints channels and can be switched off separately.
 const StageExpand = "expand_query"
 
 // Constants of keyword expansion.
 const (
-	expansionShare  = 0.5 // the share of its own weight that an added word counts
+	expansionShare  = 0.5 // the share of its own weight with which an added word counts
 	maxExpansions   = 24  // words added to one query
 	maxExpandedOver = 64  // words of a query that are looked at
 	minNearness     = 0.5 // of a word in meaning
@@ -53,7 +53,7 @@ func ExpandQuery(query string) string {
 	return strings.Join(out, " ")
 }
 
-// isNamed reports whether a query has a word with a capital: a name, for which no other word stands.
+// isNamed reports whether a word is capitalized in a query: it is a name, which has no synonyms.
 func isNamed(query, word string) bool {
 	first, size := utf8.DecodeRuneInString(word)
 	return strings.Contains(query, string(unicode.ToUpper(first))+word[size:])

@@ -18,8 +18,8 @@ const secondHand = 0.7
 var assistants = map[string]bool{"assistant": true, "ai": true, "bot": true, "chatbot": true,
 	"llm": true, "copilot": true}
 
-// IsAssistant reports whether a speaker is an assistant: it goes by such a name, or it is the agent whose memory this
-// is. Nothing is known of what has no speaker.
+// IsAssistant reports whether a speaker is an assistant: it has such a name, or it is the agent that owns the memory.
+// Without a speaker nothing is known.
 func IsAssistant(speaker, agent string) bool {
 	return speaker != "" && (strings.EqualFold(speaker, agent) || assistants[strings.ToLower(speaker)])
 }
@@ -52,8 +52,8 @@ func AsksAssistant(query string) bool {
 	return false
 }
 
-// FirstHand lowers what assistants said, unless the query asks for it, where somebody else spoke too: what an
-// assistant says of a person's affairs it has from that person.
+// FirstHand lowers what assistants said, unless the query asks for it, if someone else spoke too: an assistant knows
+// a person's affairs from that person.
 func FirstHand(ranked []Evidence, query string) []Evidence {
 	first := false
 	for _, e := range ranked {

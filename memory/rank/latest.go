@@ -235,10 +235,10 @@ func preferPast(out []Evidence, sure, unsure []pair, said map[uuid.UUID]Quote, a
 	}
 }
 
-// updatesFirst puts a statement that tells of a change before older statements about what is asked, if the question
-// asks for a value that holds now: "I have raised my budget to 75" comes before "my budget of 60", although the first
-// has fewer of the words asked for. Nothing is marked: the change may be of something near. Short statements are left
-// to successions, which know what they are about.
+// updatesFirst puts a statement about a change before older statements about the subject of the question, if the
+// question asks for a current value: "I have raised my budget to 75" comes before "my budget of 60", although the
+// first has fewer words of the question. Nothing is marked: the change may be of something near. Short statements are
+// left to successions, which know their subjects.
 func updatesFirst(out []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) {
 	if !slices.ContainsFunc(asked, func(q frame.Question) bool { return q.Value }) {
 		return

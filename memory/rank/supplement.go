@@ -275,7 +275,7 @@ func densest(hits []hit) int {
 	return best
 }
 
-// passageBefore is how much of a passage, in bytes, stands before what it is shown for.
+// passageBefore is how many bytes of a passage precede the match.
 const passageBefore = 200
 
 func passageAt(text string, at int) (passage string, cut bool) {

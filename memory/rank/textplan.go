@@ -46,9 +46,9 @@ const bytesPerLexeme = 9
 type SearchWidth struct {
 	Terms int // that a memory is scored by; the rarest are kept
 
-	// Matches is about how many memories are ranked. Terms select from the rarest on until the sum of
-	// their document frequencies reaches it; commoner ones still count towards the score of what the
-	// rare ones found. A word that stands alone selects all that hold it.
+	// Matches is about how many memories are ranked. Terms select memories from the rarest term on, until the sum of
+	// their document frequencies reaches Matches. Commoner terms still add to the score of memories that rare terms
+	// found. If a query has only one word, it selects all memories with it.
 	Matches int64
 
 	// Enough is how many memories the rare terms must select for the others not to be asked as well:
@@ -74,7 +74,7 @@ var (
 	// FocusedSearch is for a decision, which wants what a fact may repeat or contradict: that shares
 	// its rare words.
 	FocusedSearch = SearchWidth{Terms: 8, Matches: 200, Pairs: true}
-	// ShortSearch is for what is said of memories in few words: claims, hints, summaries, names.
+	// ShortSearch is for short texts about memories: claims, hints, summaries, names.
 	ShortSearch = SearchWidth{Terms: 24, Matches: 3_000, Pairs: true}
 )
 
@@ -110,8 +110,8 @@ type TextPlan struct {
 
 	mass float64 // the sum of the weights before they are shares
 
-	// What selects: any of these lexemes by itself, or together those of the common terms that a memory holds,
-	// when they weigh `least`; with pairs, the first of them and any other.
+	// The selection: any of these lexemes alone, or several common terms of a memory whose weights sum to `least`;
+	// with pairs, the first lexeme and any other.
 	any    []string
 	common []Term
 	least  float64
@@ -210,7 +210,8 @@ func (p *TextPlan) together(terms []Term, known []Lexeme, corpus Corpus, matches
 	p.selected += selected
 }
 
-// likelihood is how likely it is that terms weigh at least so much where each stands with its own share.
+// likelihood is the probability that the weights of the terms that a memory has sum to at least least, if each term
+// occurs with its own share.
 func likelihood(terms []Term, share []float64, least float64) float64 {
 	if least <= 0 {
 		return 1
@@ -281,8 +282,8 @@ func anyOf(lexemes []string, quote func(string) string) string {
 	return strings.Join(operands, " | ")
 }
 
-// weighing renders the condition that of these terms some are there that weigh at least so much together;
-// empty when that is always so. It reports whether it can be.
+// weighing renders the condition that some of these terms occur with a total weight of at least least; empty if that
+// is always true. It reports whether it can be true.
 func weighing(terms []Term, least float64, quote func(string) string) (match string, possible bool) {
 	if least <= 0 {
 		return "", true
@@ -339,8 +340,8 @@ func PlanHints(query, expansion, vocabulary []Lexeme, corpus Corpus) TextPlan {
 	return plan
 }
 
-// hintCap is the most that a hint counts by itself: what was generated rescues a memory, and does not
-// stand above what the memory says itself (document 002 Phase 2; notes on recall constants).
+// hintCap is the highest score of a hint alone: a generated text may rescue a memory, but does not rank above the
+// memory's own text (document 002 Phase 2; notes on recall constants).
 const hintCap = 0.75
 
 // vocabularyShare is the share of a corpus that is taken to have a hint with a given word of the rules.

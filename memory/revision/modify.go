@@ -27,7 +27,7 @@ type Snapshot struct {
 	Who        string
 	Importance float64 // [0,1]
 	Pinned     bool
-	Live       bool // neither deleted nor archived, superseded or retracted
+	Live       bool // not deleted, archived, superseded or retracted
 	DeletedAt  *time.Time
 	ArchivedAt *time.Time
 	ErasedAt   *time.Time
@@ -38,7 +38,7 @@ type Snapshot struct {
 	SalienceAt time.Time
 }
 
-// PatchChange is what a patch does to a memory. What is nil stays as it is.
+// PatchChange is the effect of a patch on a memory. Nil fields are not changed.
 type PatchChange struct {
 	Content    *normalize.Normalized
 	Category   *schema.Category
@@ -53,8 +53,8 @@ type PatchChange struct {
 type Fading struct {
 	Salience   float64 // [0,1], as of SalienceAt
 	SalienceAt time.Time
-	DueAt      *time.Time     // nil: never
-	MaxAge     *time.Duration // nil: as it is
+	DueAt      *time.Time     // nil means never
+	MaxAge     *time.Duration // nil means unchanged
 }
 
 // Fields names the fields that change, in a fixed order.
@@ -207,18 +207,18 @@ func EvaluateRecovery(m Snapshot, ifVersion int, window time.Duration, now time.
 	return f, schema.RecoverRecovered
 }
 
-// EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and
-// whether it still states what its claim says. by is the evidence for the edit.
+// EditedPayload returns a memory's payload after its content was replaced by a person or an agent, and whether it
+// still states what its claim says. by is the evidence for the edit.
 //
 //   - A semantic payload under the predicate states has its text as object: the object follows.
-//   - One with a finer claim no longer says what the text says, and no one has said what claim the new
-//     text makes. It becomes a statement of its subject under states, on the ground that it had, with
-//     the edit as its evidence, and the claim is given up: it would otherwise hold the place of the
-//     active fact, and be recalled, for something that the memory no longer says. The old claim stays
-//     in the version that the edit replaces. To replace a claim by a claim, supersede it.
+//   - One with a finer claim no longer says what the text says, and the claim of the new text is not
+//     known. It becomes a statement of its subject under states, on the ground that it had, with the
+//     edit as its evidence, and the claim is dropped: otherwise it would hold the place of the active
+//     fact, and be recalled, for something that the memory no longer says. The old claim stays in the
+//     version that the edit replaces. To replace a claim by a claim, supersede it.
 //   - Working memory is freely edited (document 004 §6); its text is its context summary.
 //
-// Other types are not edited this way. Members that this package does not know stay.
+// Other types are not edited this way. Fields that this package does not know stay.
 func EditedPayload(
 	t schema.MemoryType,
 	payload json.RawMessage,

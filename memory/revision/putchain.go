@@ -12,8 +12,8 @@ type succession struct {
 	newer, older string
 }
 
-// successions lists what a record says of its place among revisions. A relation says the same as the fields; those
-// do not change where a record is put again.
+// successions lists a record's place among revisions. A relation says the same as the fields; the fields do not
+// change if a record is put again.
 func (p *putPlan) successions(i int) []succession {
 	id, v := p.Records[i].ID, &p.verdicts[i]
 	var out []succession

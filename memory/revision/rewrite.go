@@ -37,20 +37,20 @@ const (
 // Remedy is what to do where a sentence is not rewritten, for people and programs alike.
 const Remedy = "give the whole sentence as content, or name the text that it replaces (replace)"
 
-// RewrittenRecord completes the record of a revision that has the subject and the predicate of its first
-// target and brings another object, but no text: its text is then the target's sentence with the new value
-// in the place of the old, so that the rest of the sentence is kept.
+// RewrittenRecord completes the record of a revision that has the subject and the predicate of its first target and
+// another object, but no text. Its text is then the target's sentence with the new value in place of the old, so that
+// the rest of the sentence is kept.
 //
 //   - The old value is the target's object, or what replace names. It must occur exactly once in the
 //     sentence, as whole words.
 //   - Under the predicate states the object is the sentence: replace must name the old value, and the object
-//     becomes the new sentence. A record without replace is complete where its object is a sentence itself;
-//     a few words in the place of a longer sentence are refused.
-//   - A target whose sentence says nothing but its triple needs no rewriting: the record is worded from its
-//     own triple, as ever.
+//     becomes the new sentence. A record without replace is complete if its object is a sentence itself;
+//     a few words in place of a longer sentence are refused.
+//   - A target whose sentence says nothing but its triple needs no rewriting: the text is made from the
+//     record's own triple.
 //
-// A record with a text of its own, with another subject or predicate, or of another type than semantic is
-// returned as it is. What cannot be rewritten is a *RewriteError.
+// A record with its own text, with another subject or predicate, or of another type than semantic is returned
+// unchanged. A record that cannot be rewritten is a *RewriteError.
 func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema.MemoryRecord, error) {
 	if record.Type != schema.TypeSemantic || target.Type != schema.TypeSemantic {
 		return unlessReplacing(record, replace, problemType)

@@ -237,12 +237,12 @@ func (r *results) add(e ledger.Event, tool string) {
 	}
 }
 
-// outcome is how a session ended. What run.ended says counts; without it
+// outcome is how a session ended. The outcome in run.ended counts; without it
 //
 //   - a session that became idle is partial: it was not finished;
 //   - failure, if the last call to finish failed: nothing was done about it;
 //   - success, if the last call of every tool succeeded and no call is without a result;
-//   - else partial: no tool was used, a tool that failed was given up, or results are missing.
+//   - else partial: no tool was used, a tool failed and was not used again, or results are missing.
 func (r *results) outcome(why Closing, waiting int) schema.Outcome {
 	switch {
 	case r.said != "":

@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// KindOmitted is the kind of a timeline entry that stands for events that were left out. Its reference is
-// events:FIRST-LAST, their sequences in the stream, and its summary counts them by kind.
+// KindOmitted is the kind of a timeline entry that replaces omitted events. Its reference is events:FIRST-LAST, their
+// sequences in the stream, and its summary counts them by kind.
 const KindOmitted = "events.omitted"
 
 const (
@@ -166,7 +166,7 @@ func (o *omitted) summary() string {
 	return fmt.Sprintf("%d %s not shown: %s", o.events, noun, strings.Join(parts, ", "))
 }
 
-// summary is what a timeline says of an event: whose words they are, and the words, not yet masked.
+// summary is what a timeline keeps of an event: the speaker and the words, not yet masked.
 type summary struct {
 	label, text string
 }

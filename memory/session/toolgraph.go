@@ -67,7 +67,7 @@ type call struct {
 
 // origin says where a value was first seen.
 type origin struct {
-	from    *call // nil: not in a result
+	from    *call // nil: not from a result
 	last    *call // the last call that brought it
 	results int
 }
@@ -318,7 +318,7 @@ func (g *Graph) compact() {
 		cost += c.cost()
 	}
 	for _, c := range g.calls {
-		if byID[c.id] == nil { // the index still knows it: keep no more of it than that it was there
+		if byID[c.id] == nil { // the index still knows it: keep only its existence
 			if !c.finished {
 				g.waiting--
 			}

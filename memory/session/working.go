@@ -119,7 +119,8 @@ func (w *Working) touch(e ledger.Event) {
 	}
 }
 
-// update merges what the agent says of its task. Each field is read alone: one of another shape is passed over.
+// update merges what the agent says about its task. Each field is read separately: a field of another shape is
+// ignored.
 func (w *Working) update(e ledger.Event) {
 	given, ok := ledger.Payload[map[string]json.RawMessage](e)
 	if !ok || len(given) == 0 {
@@ -173,8 +174,9 @@ func replaceTexts(list *[]string, given map[string]json.RawMessage, field string
 	}
 }
 
-// constraintOf is a constraint as it is kept. One that is too long becomes the beginning of its text, since a
-// constraint that disappeared would not be held. What is neither a text nor an object is not a constraint.
+// constraintOf is a constraint in stored form. If it is too long, it becomes the beginning of its text, because a
+// constraint that disappeared would not be observed. A value that is neither a text nor an object is not a
+// constraint.
 func constraintOf(raw json.RawMessage) json.RawMessage {
 	var text string
 	switch v := decoded(raw).(type) {

@@ -243,7 +243,7 @@ func (p *timeParser) stepped(i, step int) (TimeWindow, int) {
 	case "week":
 		return windowFrom(monday.AddDate(0, 0, 7*step), 0, 0, 7, WindowWeek), 2
 	case "weekend":
-		// At the weekend, "this weekend" is it and "last weekend" the one before.
+		// On a weekend, "this weekend" is the current one and "last weekend" the previous one.
 		return windowFrom(monday.AddDate(0, 0, 5+7*step), 0, 0, 2, WindowWeekend), 2
 	case "month":
 		return windowFrom(p.first(p.now.Year(), p.now.Month()+time.Month(step)), 0, 1, 0, WindowMonth), 2

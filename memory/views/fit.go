@@ -10,7 +10,7 @@ import (
 
 const (
 	minEntryTokens  = 32  // the least that an entry is cut to; less says nothing
-	fairEntryTokens = 64  // what an entry counts at most where there is not room for all
+	fairEntryTokens = 64  // the most that an entry counts if there is not room for all
 	maxEntryTokens  = 256 // of what an event says, so that a long tool result does not take all the room
 )
 

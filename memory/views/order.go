@@ -74,7 +74,7 @@ func inOrder(events []ledger.Event) bool {
 	return true
 }
 
-// appendFresh appends events without a number whose ids are not there yet.
+// appendFresh appends events without a number whose ids are new.
 func appendFresh(events, fresh []ledger.Event) []ledger.Event {
 	if len(fresh) == 0 {
 		return events

@@ -24,7 +24,7 @@ type ReflectionTracker struct {
 // waiting reflects on the oldest first and is due again.
 const MaxSpan = 200
 
-// Span is what a reflection is about: the events that its agent saw since the one before.
+// Span is what a reflection is about: the events that its agent saw since its previous reflection.
 type Span struct {
 	Events  []ledger.Event // in ledger order
 	Through string         // the id of the last one
@@ -138,13 +138,13 @@ func (v Viewer) reflected(e ledger.Event) bool {
 	return v.Agent != "" && e.Agent == v.Agent && e.Kind == ledger.KindAgentReflected
 }
 
-// coverage says which of the events, which are in ledger order, an own reflection stands for: those from the end of the
-// reflection before it to its Through, or to itself where it has none. It also returns where the last one ends: what
-// the agent saw from there on is not covered yet.
+// coverage reports which of the events, which are in ledger order, an own reflection covers: those from the end of
+// the previous reflection to its Through, or to itself if it has none. It also returns where the last reflection
+// ends: what the agent saw after that is not covered yet.
 //
-// A reflection that the viewer does not see, because it was erased or is above the ceiling, keeps its range and stands
-// for nothing, so that the events show again. A Through that is not among the events is taken to be older than all of
-// them: readers load what comes after it.
+// A reflection that the viewer does not see, because it was erased or is above the ceiling, keeps its range but
+// covers nothing, so that the events show again. If Through is not among the events, it is assumed to be older than
+// all of them: readers load the events after it.
 func (v Viewer) coverage(events []ledger.Event) (covered []bool, end int) {
 	type reflection struct {
 		place   int
@@ -182,8 +182,8 @@ func (v Viewer) coverage(events []ledger.Event) (covered []bool, end int) {
 	return covered, end
 }
 
-// compact returns what reflections leave of the visible events: the agent's own reflections, the events that none of
-// them stands for, and of the others the latest keep, which stay as they are.
+// compact returns the visible events without those that reflections cover: the agent's own reflections, the events
+// that no reflection covers, and the latest keep of the others.
 func (v Viewer) compact(events []ledger.Event, keep int) []ledger.Event {
 	events = Order(events)
 	covered, _ := v.coverage(events)

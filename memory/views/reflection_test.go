@@ -36,8 +36,8 @@ func run(turns, threshold int) []ledger.Event {
 	return events
 }
 
-// Four agents stay within a window of 8 events for 200 turns: each event that one of them saw is in its view, or a
-// reflection in its view stands for it.
+// Four agents stay within a window of 8 events for 200 turns: each event that one of them saw is in its view or
+// covered by a reflection in its view.
 func TestTwoHundredTurnsFitAWindowOfEight(t *testing.T) {
 	t.Parallel()
 	events := run(200, 8)

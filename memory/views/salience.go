@@ -33,12 +33,12 @@ type SalienceMemory struct {
 	Lambda     float64    `json:"lambda,omitempty"`
 	Importance Importance `json:"importance,omitempty"` // takes the place of DefaultImportance kind by kind
 
-	// Reflections has the agent's own reflections stand for what they cover: of the events that one stands for, only
-	// the latest Window are still eligible, as in EpisodicMemory.
+	// Reflections replaces events by the agent's own reflections on them: of the events that a reflection covers,
+	// only the latest Window are still eligible, as in EpisodicMemory.
 	Reflections bool `json:"reflections,omitempty"`
 	Window      int  `json:"window,omitempty"` // 0 or less: DefaultWindow
 
-	Index MemoryIndex `json:"-"` // nil: Jaccard
+	Index MemoryIndex `json:"-"` // if nil, Jaccard similarity is used
 }
 
 // Weights are the weights of the three terms.

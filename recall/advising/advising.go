@@ -33,11 +33,11 @@ type Adviser struct {
 	Recaller *recall.Recaller // whose filter is used
 	Now      func() time.Time // time.Now when nil
 
-	// Observe, when set, is told of every answer and every report: what it came to, and how long it took.
+	// Observe, if set, is called for every answer and every report, with its outcome and duration.
 	Observe func(operation, outcome string, took time.Duration)
 }
 
-// What an answer or a report comes to, as Observe is told.
+// Outcomes of answers and reports, as Observe gets them.
 const (
 	Advised   = "advised"
 	Tentative = "tentative" // what helped once is advised
@@ -284,7 +284,7 @@ func (a *Adviser) report(ctx context.Context, req api.ReportRequest) ([]string, 
 		a.now())
 	switch {
 	case errors.Is(err, pg.ErrNotFound):
-		return nil, invalid("advice_id", "must be of advice that you were given in the last thirty days")
+		return nil, invalid("advice_id", "must be the id of advice that you were given in the last thirty days")
 	case errors.Is(err, storeadvising.ErrReported):
 		return nil, invalid("outcome", "differs from what was reported before")
 	}

@@ -42,7 +42,7 @@ func FixBuild(ctx workflow.Context, job Job) (Done, error) {
 	rec := recorder.Open(ctx, job.Recorder)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute, // a first build compiles the standard library
-		HeartbeatTimeout:    3 * time.Second, // when a worker is killed, another one goes on after that
+		HeartbeatTimeout:    3 * time.Second, // when a worker is killed, another one continues after that
 	})
 	rec.Heard(fmt.Sprintf("The build of %s fails. Please repair it.", job.name()))
 	var env schema.Environment
@@ -126,7 +126,7 @@ type agent struct {
 	// Of what it tries now.
 	complaint string
 	advice    api.AdviseResponse
-	command   string            // the last one that it ran; empty: a rule of its own repaired
+	command   string            // the last command that it ran; empty: one of its rules repaired it
 	followed  *api.AdviceOption // whose command that was
 	tried     []string          // commands that did not change the complaint
 }

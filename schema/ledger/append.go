@@ -13,7 +13,7 @@ type Appended struct {
 	ID     string `json:"id"`
 	Stream string `json:"stream"`
 	Seq    int64  `json:"seq"`
-	Added  bool   `json:"added"` // false: it was there already
+	Added  bool   `json:"added"` // false: it was appended before
 }
 
 // ValidateEvents checks the events of one request. It returns a *schema.ValidationError that names each by its place.

@@ -53,7 +53,7 @@ type ContextRequest struct {
 type MemorySettings struct {
 	Window              int                `json:"window,omitempty"`
 	UseSalience         bool               `json:"use_salience,omitempty"`
-	UseIndex            bool               `json:"use_index,omitempty"` // relevance by meaning, where there is an index
+	UseIndex            bool               `json:"use_index,omitempty"` // relevance by meaning, if there is an index
 	TopK                int                `json:"top_k,omitempty"`
 	Weights             *SalienceWeights   `json:"weights,omitempty"`
 	Lambda              float64            `json:"lambda,omitempty"`
@@ -84,7 +84,7 @@ type ContextResponse struct {
 	Trust    *schema.TrustMeta `json:"trust,omitempty"`
 }
 
-// ContextSection says of a section how much of it there was room for.
+// ContextSection says how much of a section there was room for.
 type ContextSection struct {
 	Name    string `json:"name"`
 	LeftOut int    `json:"left_out,omitempty"` // entries for which there was no room
@@ -165,7 +165,7 @@ func (m *MemorySettings) validate(p *check.Problems) {
 	}
 }
 
-// RecallRequest returns the recall that is part of the request. Its query is empty where none is asked for.
+// RecallRequest returns the recall that is part of the request. Its query is empty if the request has none.
 func (r *ContextRequest) RecallRequest() schema.RecallRequest {
 	return schema.RecallRequest{Principal: r.Principal, ReadPolicy: r.ReadPolicy, Query: r.Recall, Limit: r.RecallLimit,
 		MaxSensitivity: r.MaxSensitivity, Trust: r.Trust}
@@ -179,7 +179,7 @@ func (r *ContextRequest) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Misread returns what reading the request found wrong.
+// Misread returns the problems found when the request was decoded.
 func (r *ContextRequest) Misread() []schema.FieldError { return r.decoded.Misread() }
 
 // Unknown returns the names of fields that are not known.

@@ -117,7 +117,7 @@ type ToolResult struct {
 type Reflection struct {
 	Belief  string   `json:"belief"`
 	BasedOn []string `json:"based_on"`          // ids of events
-	Covers  int      `json:"covers,omitempty"`  // how many events it stands for in later views
+	Covers  int      `json:"covers,omitempty"`  // number of events that it summarizes in later views
 	Through string   `json:"through,omitempty"` // the last of them; empty: the last event before the reflection
 }
 
@@ -127,7 +127,7 @@ type Outcome struct {
 	Summary string         `json:"summary,omitempty"`
 }
 
-// Validate checks an event that is to be appended. It returns a *schema.ValidationError.
+// Validate checks an event before it is appended. It returns a *schema.ValidationError.
 func (e *Event) Validate() error {
 	var p check.Problems
 	e.validate(&p, "")

@@ -86,7 +86,7 @@ func (f *File) Object(node *yaml.Node, path string, names ...string) (map[string
 		case members[key.Value] != nil:
 			f.Add(key, inner+key.Value, "is given twice")
 		case f.NoAliases && value.Kind == yaml.AliasNode:
-			f.Add(value, inner+key.Value, "must be written out, not refer to another value")
+			f.Add(value, inner+key.Value, "must be a value, not a reference to another value")
 		default:
 			members[key.Value] = Resolve(value)
 		}

@@ -62,7 +62,7 @@ type NewMemory struct {
 	Relations      []Relation
 	Artifacts      [][]byte // SHA-256 of stored artifacts that the payload names
 	Embedding      *pg.Embedding
-	Hints          []memory.Hint      // nil: what rules write for it
+	Hints          []memory.Hint      // if nil, rules write them
 	Action         schema.AuditAction // of the created history row; create when empty
 	Reason         string             // of the created history row
 	Metadata       map[string]any     // of the created history row

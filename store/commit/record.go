@@ -39,12 +39,12 @@ type RecordDefaults struct {
 	Together map[uuid.UUID]bool
 	// Aliases are the external ids of those.
 	Aliases map[string]uuid.UUID
-	// Classified is what classify says of the record, where that has been asked already.
+	// Classified is the result of classify for the record, if it was called before.
 	Classified *Classified
 }
 
-// Classified is what the policy plane says of a record (document 004 §15.5). It is made ahead of the transaction:
-// over a megabyte of text it takes a while.
+// Classified is the classification of a record by the policy (document 004 §15.5). It is computed before the
+// transaction, because a megabyte of text takes a while.
 type Classified struct {
 	text        normalize.Normalized
 	explanation policy.Explanation
@@ -73,7 +73,7 @@ type ReferenceError struct {
 }
 
 // Error implements error.
-func (e *ReferenceError) Error() string { return e.Field + ": names what is not there" }
+func (e *ReferenceError) Error() string { return e.Field + ": does not exist" }
 
 // FromRecord turns a valid record into a row to insert (document 004 §15A.2). It keeps what the record says; what
 // the record leaves out follows from its type. The record's id and those that it names become UUIDs

@@ -29,7 +29,7 @@ type ModifyInput struct {
 	Request    schema.ModifyRequest
 	Policy     proposals.WritePolicy
 	Rules      *policy.Policy  // classification rules; nil for none
-	Embeddings []*pg.Embedding // of the patches' contents in storage form, by position; nil where there is none
+	Embeddings []*pg.Embedding // of the patches' contents in storage form, by position; nil if there is none
 	Now        time.Time
 }
 
@@ -47,7 +47,7 @@ func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResu
 		})
 }
 
-// modifying is one Modify call at work.
+// modifying is the state of one Modify.
 type modifying struct {
 	*commit.Change
 	in   ModifyInput
@@ -170,7 +170,7 @@ func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p sche
 	}
 	set["content"], set["normalized_content"] = text.Storage, text.Normalized
 	set["content_hash"], set["payload"] = hash, string(payload)
-	set["safe_summary"] = "" // it told of the content that was
+	set["safe_summary"] = "" // it described the previous content
 	var claim memory.Claim
 	switch {
 	case row.Subject == "":
@@ -200,8 +200,7 @@ func placeOf(m commit.MemoryRow, hash []byte) commit.DedupKey {
 	return commit.DedupKey{Owner: m.Owner, Visibility: m.Visibility, Type: m.Type, Hash: hash}
 }
 
-// classify adds to set the sensitivity that a new content gives the memory, and returns what history
-// is to say of it.
+// classify adds to set the sensitivity that a new content gives the memory, and returns the metadata for history.
 func (m *modifying) classify(row commit.MemoryRow, text normalize.Normalized, set map[string]any) map[string]any {
 	cl := memory.Classification{
 		Type:        row.Type,
@@ -241,7 +240,7 @@ func (m *modifying) embedding(at int) *pg.Embedding {
 	return m.in.Embeddings[at]
 }
 
-// refuse leaves a history row of a patch that was not applied. Where nothing differed, nothing was asked for.
+// refuse leaves a history row of a patch that was not applied. A patch without a difference leaves none.
 func (m *modifying) refuse(id uuid.UUID, p schema.Patch, status schema.PatchStatus) {
 	if status == schema.PatchNoChanges {
 		return

@@ -161,8 +161,8 @@ func (p *putting) examine(ctx context.Context, i int, record *revision.PutRecord
 	return err
 }
 
-// toRow makes a record the row that it would be kept as. What cannot be kept is an error that names the field within
-// the request; what is not there, a *commit.ReferenceError.
+// toRow converts a record to the row in which it would be stored. If it cannot be stored, the error names the field
+// within the request; for an unknown reference it is a *commit.ReferenceError.
 func (p *putting) toRow(ctx context.Context, i int) (commit.NewMemory, error) {
 	it, r := &p.items[i], &p.in.Request
 	defaults := commit.RecordDefaults{

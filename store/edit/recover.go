@@ -40,7 +40,7 @@ func (s *Editing) Recover(ctx context.Context, in RecoverInput) (schema.RecoverR
 		})
 }
 
-// recovering is one Recover call at work.
+// recovering is the state of one Recover.
 type recovering struct {
 	*commit.Change
 	in    RecoverInput
@@ -90,7 +90,7 @@ func (r *recovering) run(ctx context.Context) (schema.RecoverResult, error) {
 // (pg.ChangeGrants).
 var mayChange = pg.SharedWith("m", "@agent", "@project", "@grants")
 
-// goneClaimsSQL reads the claims of memories that are deleted or archived, as far as the principal may change them.
+// goneClaimsSQL reads the claims of deleted or archived memories that the principal may change.
 var goneClaimsSQL = `
 	SELECT m.agent_id, m.project, m.scope, m.policy_group, m.visibility, m.subject, m.predicate
 	FROM memories m

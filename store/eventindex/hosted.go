@@ -32,10 +32,10 @@ func (c HostedConfig) String() string { return "a hosted memory service" }
 // GoString is String, for %#v.
 func (c HostedConfig) GoString() string { return c.String() }
 
-// HostedWarning is what an operator is told where a hosted index is on.
+// HostedWarning is the warning for operators if a hosted index is on.
 const HostedWarning = "MNEME_MEMORY_INDEX=mem0: the text of events leaves this machine for the service at " +
 	"MNEME_MEM0_URL; " +
-	"what is erased is removed there while this setting is on, and purged events when something is erased"
+	"erased events are removed there while this setting is on, and purged events at the next erasure"
 
 // DefaultHostedTimeout is for one call.
 const DefaultHostedTimeout = 5 * time.Second

@@ -67,10 +67,10 @@ type AppendInput struct {
 	Now  time.Time
 }
 
-// Append appends events in the order given and returns for each where it is. An event whose id is there already adds
-// nothing, and is answered with where it is. It returns a *schema.ValidationError for an event that is not well formed,
-// for an id that another event has, and for a reflection on evidence that is not there, that its agent does not see or
-// that was erased; then nothing is appended.
+// Append appends events in the order given and returns the place of each. An event whose id exists adds nothing, and
+// its place is returned. It returns a *schema.ValidationError for an event that is not well formed, for an id that
+// another event has, and for a reflection on evidence that does not exist, that its agent does not see or that was
+// erased; then nothing is appended.
 func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appended, err error) {
 	for try := 1; ; try++ {
 		err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
@@ -91,15 +91,15 @@ func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appen
 	}
 }
 
-// isConflict reports whether another transaction appended the same id to another stream, which is there now, or erases
-// several events that a reflection cites.
+// isConflict reports whether another transaction has just appended the same id to another stream, or erases several
+// events that a reflection cites.
 func isConflict(err error) bool {
 	const deadlock = "40P01"
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && (pgErr.ConstraintName == "event_ids_pkey" || pgErr.Code == deadlock)
 }
 
-// appended is what mneme_append_events says of an event.
+// appended is the result of mneme_append_events for an event.
 type appended struct {
 	Stream      string
 	Seq         int64

@@ -21,9 +21,9 @@ type PendingInput struct {
 	Limit          int
 }
 
-// frontierSQL says up to which number the agent's reflections stand for what it saw. A reflection stands for all up to
-// the event that it names, and for all before itself where it names none or is erased. The latest are enough: one of
-// them at least names an event of this stream.
+// frontierSQL reads up to which number the agent's reflections cover what it saw. A reflection covers all events up
+// to the one that it names, or all events before itself if it names none or is erased. The latest reflections are
+// enough: at least one of them names an event of this stream.
 const frontierSQL = `
 	SELECT coalesce(max(CASE WHEN r.through <> '' THEN least(r.seq, coalesce(i.seq, 0)) ELSE r.seq END), 0)
 	FROM (

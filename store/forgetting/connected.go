@@ -26,7 +26,7 @@ const frontierSQL = `
 // keptWith is the condition of memories m, other than f, that have the agent, project and scope of f.
 const keptWith = `m.agent_id = f.agent_id AND m.project = f.project AND m.scope = f.scope AND m.id <> f.id`
 
-// The connections, as rows of seed, id, tie and drawn. Each is a SELECT of its own, so that each has its index.
+// The connections, as rows of seed, id, tie and drawn. Each is a separate SELECT, so that each uses its own index.
 const (
 	// What f was drawn from, by its relations and by the pipeline's proposals.
 	sourcesSQL = `

@@ -50,9 +50,8 @@ func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Ti
 	}
 }
 
-// SweepPurgedLexemes is SweepLexemes for what purges have taken away. A purge counts its tombstones, and this sweep
-// notes how many of them it has swept after. It is not part of a purge's transaction: the next run makes up for one
-// that was interrupted.
+// SweepPurgedLexemes is SweepLexemes for purged memories. A purge counts its tombstones, and this sweep records how
+// many of them it has handled. It is not part of a purge's transaction: the next run makes up for an interrupted one.
 func (s *Forgetter) SweepPurgedLexemes(ctx context.Context, tenant string, now time.Time) error {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	var runs []string

@@ -40,9 +40,9 @@ type echoSearch struct {
 type echo struct {
 	id       uuid.UUID
 	tie      proposals.Tie // by which it was found
-	relation proposals.Tie // to what was asked for: how the search goes on from it
+	relation proposals.Tie // to what was asked for: it decides how the search continues
 	more     bool          // it says other things, too
-	other    bool          // it is another agent's, which this mode leaves alone
+	other    bool          // another agent's memory, which this mode does not change
 }
 
 // comparedRow is a memory as it is compared.
@@ -90,9 +90,9 @@ type connectedRow struct {
 	comparedRow
 }
 
-// findEchoes records which other memories say what a run has selected, in the order in which they are found:
-// proposals.Says decides, on what is connected with them. It goes by what the principal may change; copies are
-// looked for where the original is kept: with the same agent, project and scope.
+// findEchoes records which other memories repeat what a run has selected, in the order in which they are found.
+// proposals.Says decides, from what is connected with them. It considers memories that the principal may change;
+// copies are looked for with the same agent, project and scope as the original.
 func findEchoes(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) error {
 	s := echoSearch{Change: c, run: run, principal: req.Principal, mode: req.HowMuch()}
 	rows, err := c.Tx.Query(ctx, `

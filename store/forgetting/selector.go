@@ -24,8 +24,8 @@ func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schem
 	return int(tag.RowsAffected()), err
 }
 
-// leftToForget is the condition of memories m that a mode selects where they are not named: lifecycle.ForgetOutcome
-// leaves the others alone.
+// leftToForget is the condition of memories m that a mode selects when they are not named: lifecycle.ForgetOutcome
+// does not change the others.
 func leftToForget(mode schema.ForgetMode) string {
 	if mode == schema.ForgetSoft {
 		return "m.erased_at IS NULL AND m.deleted_at IS NULL"
@@ -138,9 +138,9 @@ type textConditions struct {
 	queries []string // what the query becomes in them, each once: equal ones would make the planner expect more rows
 }
 
-// conditionsOfText reads a query in every language. Where nothing is left of it but what must not be there, as of
-// "-zebra" or of a stop word with it, it would select everything else: in such a language it selects nothing, and
-// when no other is left it is refused.
+// conditionsOfText reads a query in every language. If only excluded words are left of it, as of "-zebra" or of a
+// stop word with it, it would select everything else: in such a language it selects nothing, and if no other language
+// is left it is refused.
 func conditionsOfText(ctx context.Context, c *commit.Change, query string) (textConditions, error) {
 	var t textConditions
 	if query == "" {

@@ -203,7 +203,7 @@ func (s *Learning) List(ctx context.Context, f pg.Filter, after uuid.UUID, limit
 		LIMIT @limit`, args)
 }
 
-// Learned reads one procedure or plan that a filter lets pass. It returns pg.ErrNotFound where there is none.
+// Learned reads one procedure or plan that a filter admits. It returns pg.ErrNotFound if there is none.
 func (s *Learning) Learned(ctx context.Context, f pg.Filter, id uuid.UUID) (Known, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "id": id}
 	out, err := s.known(ctx, f.Principal.Tenant, `

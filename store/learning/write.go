@@ -161,8 +161,9 @@ type draftRow struct {
 }
 
 // WriteDraft writes the draft of a group in one transaction: the records, their outcomes, history, and that the group
-// is decided. A delta with an episode that was forgotten meanwhile, or with a target that has changed, is dropped; the
-// group then waits for its next decision. Without a draft nothing happens: it was written, or it went with an episode.
+// is decided. If a delta has an episode that was forgotten since, or a target that has changed, it is dropped; the
+// group then waits for its next decision. Without a draft nothing happens: it was written before, or deleted with an
+// episode.
 func (s *Learning) WriteDraft(ctx context.Context, in WriteInput) (Written, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (out Written, err error) {
 		out.Refused = map[string]int{}
@@ -380,7 +381,7 @@ func (w *writing) supersede(ctx context.Context, d Delta, sources []uuid.UUID) e
 
 // note keeps the outcomes of what was written.
 func (w *writing) note(ctx context.Context, id string, d Delta) error {
-	if err := w.Flush(ctx); err != nil { // the record is there
+	if err := w.Flush(ctx); err != nil { // the record exists now
 		return err
 	}
 	if len(d.Outcomes) > 0 { // a draft of an earlier version has none

@@ -154,7 +154,7 @@ type claimHolder struct {
 func (w *writing) factHolders(ctx context.Context, cl memory.Claim, o schema.Principal,
 	v schema.Visibility) ([]claimHolder, error) {
 	var out []claimHolder
-	for _, status := range []string{"active", "contested"} { // in the text of the query: each has an index of its own
+	for _, status := range []string{"active", "contested"} { // in the text of the query: each has its own index
 		found, err := commit.Rows[claimHolder](ctx, w.Tx, `
 			SELECT id, content_hash, agent_id = @agent AND project = @project AND visibility = @visibility AS ours
 			FROM memories

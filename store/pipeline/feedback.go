@@ -47,7 +47,7 @@ func (s *Pipeline) Feedback(ctx context.Context, in FeedbackInput) (schema.Feedb
 	return result, nil
 }
 
-// feeding is one Feedback call at work.
+// feeding is the state of one Feedback.
 type feeding struct {
 	*commit.Change
 	in        FeedbackInput
@@ -279,8 +279,8 @@ const feedbackSQL = `
 		corrections = x.corrections + 1,
 		updated_at = excluded.updated_at`
 
-// Retrieved lists what a retrieval of the principal's agent returned, in that order, and what was said of it.
-// It returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user.
+// Retrieved lists what a retrieval of the principal's agent returned, in that order, with the feedback on it. It
+// returns ErrNotFound both for a retrieval that does not exist and for one of another agent or user.
 func (s *Pipeline) Retrieved(ctx context.Context, p schema.Principal, retrieval uuid.UUID) (schema.Retrieved, error) {
 	out := schema.Retrieved{RetrievalID: retrieval.String(), Items: []schema.RetrievedItem{}}
 	err := s.Read(ctx, p.Tenant, func(tx pgx.Tx) error {

@@ -97,7 +97,7 @@ type ReviewFilter struct {
 
 // ListReviews returns proposals that wait for a person, or that have been through a review, newest first: those whose
 // source and target the principal may read, within the clearance. The page's cursor is the id of the last proposal of
-// the page before.
+// the previous page.
 func (s *Pipeline) ListReviews(ctx context.Context, p schema.Principal, f ReviewFilter, page pg.Page,
 	clearance ...policy.Clearance) ([]schema.ReviewItem, error) {
 	page.Limit = pg.PageLimit(page.Limit)

@@ -85,7 +85,7 @@ func (s *Pipeline) Accept(ctx context.Context, op schema.OperationRef, kind stri
 			return err
 		case !same:
 			return commit.OtherRequest()
-		case known: // a body delivered again after the result is not kept: no run would drop it
+		case known: // the result exists: do not store the body, because no run would delete it
 			return nil
 		}
 		c.Queue.Queue(requestSQL, pg.Args{
@@ -171,9 +171,9 @@ func (s *Pipeline) SweepStaged(ctx context.Context) (int, error) {
 	return swept, nil
 }
 
-// RunOnce runs fn as one change whose result is the operation's: delivered again, it answers with
-// the first result and changes nothing. The staged body goes in the same transaction. It returns a
-// *schema.ValidationError where the operation was one of another kind.
+// RunOnce runs fn as one change whose result is the operation's: a repeated delivery returns the first result and
+// changes nothing. The staged body is deleted in the same transaction. It returns a *schema.ValidationError if the
+// operation was of another kind.
 func RunOnce[R any](ctx context.Context, s *pg.DB, op schema.OperationRef, kind string, now time.Time,
 	fn func(*commit.Change) (R, error)) (R, error) {
 	var result R

@@ -19,9 +19,9 @@ import (
 // looks renders the condition that the asker may read the memory of an alias.
 type looks func(alias string) string
 
-// mayLook is looks for a caller that is shown the content, whose agent, project, grants (pg.ReadGrants) and
-// sensitivities are given as placeholders: pg.SharedWith, as far as the memory is not too sensitive. Trust is the
-// reader's (document 004 §13): what changes memories goes by pg.SharedWith alone.
+// mayLook is looks for a caller who is shown the content: pg.SharedWith, within the given sensitivities. The
+// placeholders give agent, project, grants (pg.ReadGrants) and sensitivities. Trust applies to readers (document 004
+// §13); changes use pg.SharedWith alone.
 func mayLook(agent, project, grants, cleared string) looks {
 	return func(alias string) string {
 		return "(" + pg.SharedWith(alias, agent, project, grants) + " AND " + alias + ".sensitivity = ANY(" +
@@ -43,8 +43,8 @@ func askerArgs(p schema.Principal, cleared []schema.Sensitivity) pg.Args {
 	}
 }
 
-// toSeen is the condition that a relation r leads to a memory that the asker may read: what links to another may
-// tell of it, as in a lineage.
+// toSeen is the condition that a relation r leads to a memory that the asker may read: a link to another memory may
+// reveal something of it, as in a lineage.
 func toSeen(may looks) string {
 	return `
 			AND EXISTS (

@@ -94,8 +94,8 @@ type SessionNotes struct {
 	IDs []uuid.UUID // working state first, then the most important
 }
 
-// SessionNotes returns what was noted and learned in the sessions of the memories, as far as the filter admits it.
-// Both ends pass the filter: a memory that the principal may not see leads to no session.
+// SessionNotes returns what was noted and learned in the sessions of the memories, if the filter admits it. Both ends
+// pass the filter: a memory that the principal may not see leads to no session.
 func (s *Search) SessionNotes(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]SessionNotes, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "most": maxSessionNotes}
 	query := `
@@ -308,9 +308,9 @@ func (s *Search) Cards(ctx context.Context, f pg.Filter, ids []uuid.UUID, limit 
 	return out, nil
 }
 
-// RescueText returns the memories that the filter admits which hold words that begin as the given ones do,
-// best first, with how many of them as score. It is for when the ranked search found nothing: it knows
-// neither stems nor stop words, and so finds what was said in another language or another form.
+// RescueText returns memories that the filter admits and that have words with the given beginnings, best first; the
+// score is the number of such words. It is used when the ranked search found nothing: it uses neither stems nor stop
+// words, and so finds words in another language or another form.
 func (s *Search) RescueText(ctx context.Context, f pg.Filter, beginnings []string, limit int) ([]Hit, error) {
 	if len(beginnings) == 0 {
 		return nil, nil

@@ -44,7 +44,7 @@ func (s *Search) SearchGraph(ctx context.Context, f pg.Filter, q Question, limit
 	return graphHits(found), nil
 }
 
-// graphSQL is the statement of SearchGraph; empty where there is nothing to look for.
+// graphSQL is the statement of SearchGraph; empty if there is nothing to look for.
 func graphSQL(f pg.Filter, q Question, limit int) (string, pg.Args) {
 	plan := rank.PlanText(named(q.query), q.corpus, rank.ShortSearch)
 	if plan.IsEmpty() || len(q.names) == 0 {

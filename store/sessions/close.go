@@ -25,7 +25,7 @@ import (
 // CloseInput asks to close a session.
 type CloseInput struct {
 	Key      Key
-	FirstSeq int64           // of the episode that is to be closed; 0: the one that is open
+	FirstSeq int64           // of the episode to close; 0 means the open one
 	Why      session.Closing // unless the agent ended it
 	// Outcome, where it is given, is appended as run.ended, unless the agent ended the session or nothing happened.
 	Outcome schema.Outcome
@@ -192,7 +192,7 @@ func settle(ctx context.Context, c *commit.Change, r row, through int64, events 
 	return err
 }
 
-// episodeAt is the episode that began at an event; that of no event where there is none.
+// episodeAt is the episode that began at an event, or one without an event if there is none.
 func episodeAt(ctx context.Context, c *commit.Change, id uuid.UUID, first int64) (Closed, error) {
 	out, err := commit.Row[Closed](ctx, c.Tx, `
 		SELECT `+closedColumns+`
@@ -290,7 +290,7 @@ func evidence(p schema.EpisodicPayload) []schema.Ref {
 	return out
 }
 
-// keepArtifacts leaves out the stored bytes that the agent may not see or that are not there: a record that named them
+// keepArtifacts removes the stored bytes that the agent may not see or that do not exist: a record that named them
 // would be refused. The events still name them.
 func keepArtifacts(ctx context.Context, c *commit.Change, p schema.Principal, payload *schema.EpisodicPayload) error {
 	var sums [][]byte

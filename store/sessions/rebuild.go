@@ -30,7 +30,7 @@ type RebuildInput struct {
 	After  uuid.UUID // the session after which to go on
 	Limit  int       // how many sessions; at most MaxPage
 	Verify bool      // only compare
-	Drop   bool      // make everything again, also what is equal
+	Drop   bool      // rebuild everything, even if it is equal
 	Policy proposals.WritePolicy
 	Rules  *policy.Policy // classification rules; nil for none
 	Now    time.Time
@@ -257,7 +257,7 @@ type closedRow struct {
 	Principal *schema.Principal
 }
 
-// rebuildEpisode compares the next episode of a session after a number, and returns its number; 0 where there is none.
+// rebuildEpisode compares the next episode of a session after a number, and returns its number; 0 if there is none.
 // It returns nil for an episode without a record, because the policy wrote none.
 func rebuildEpisode(ctx context.Context, c *commit.Change, in RebuildInput, id uuid.UUID,
 	after int64) (*Compared, int64, error) {
@@ -344,4 +344,4 @@ func (w writing) rebuild(ctx context.Context, c *commit.Change, in RebuildInput,
 }
 
 // errNotWritten keeps a record from being removed that the policy does not let be written again.
-var errNotWritten = errors.New("the write policy admits no episode now: nothing was changed")
+var errNotWritten = errors.New("the write policy allows no episode now: nothing was changed")

@@ -89,8 +89,8 @@ func (p *purging) page(ctx context.Context, query string, args pg.Args) ([]scann
 	return going, nil
 }
 
-// freeEvent is the condition of an event e that it may go: it is not of a world, it became no memory that is there, and
-// no memory names it as evidence.
+// freeEvent is the condition that an event e may be deleted: it is not of a world, the memory that it became no
+// longer exists, and no memory names it as evidence.
 var freeEvent = `e.stream NOT LIKE 'world/%'
 	AND NOT EXISTS (SELECT FROM ` + pg.ByKey("m", "@tenant", "e.memory_id") + ` WHERE m.erased_at IS NULL)
 	AND NOT EXISTS (
@@ -254,8 +254,8 @@ func (p *purging) operations(ctx context.Context) error {
 	return err
 }
 
-// settledBatch says of a batch b that nothing needs it any more: it has no jobs, which have windows of their own, and
-// no proposal that waits for a review. Without a job, nothing decides or writes a proposal.
+// settledBatch is the condition that a batch b is not needed any more: it has no jobs, which have their own windows,
+// and no proposal that waits for a review. Without a job, nothing decides or writes a proposal.
 const settledBatch = `NOT EXISTS (
 		SELECT FROM jobs j
 		WHERE j.tenant = b.tenant AND j.batch_id = b.id)
@@ -470,8 +470,8 @@ func (p *purging) forgetRuns(ctx context.Context) error {
 	return p.deleteIDs(ctx, `DELETE FROM forget_runs WHERE tenant = @tenant AND id = ANY(@ids)`, "runs", ids)
 }
 
-// artifacts removes those that no memory refers to. Where a memory comes to refer to one meanwhile, its foreign key
-// refuses the deletion, and the batch is tried again.
+// artifacts removes those that no memory refers to. If a memory refers to one in the meantime, its foreign key
+// refuses the deletion, and the batch is retried.
 func (p *purging) artifacts(ctx context.Context) error {
 	before, ends := lifecycle.ExpiredBefore(p.rules.For(schema.RetainArtifacts, schema.Any, schema.Any), p.in.At)
 	if !ends {

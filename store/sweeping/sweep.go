@@ -47,7 +47,7 @@ func (s *Sweeping) tenantNames(ctx context.Context, query string, args pg.Args) 
 
 // SweepStart is what a run may go by.
 type SweepStart struct {
-	// Held is the first question that waits for an answer; nil: there is none.
+	// Held is the first question that waits for an answer; nil if there is none.
 	Held *schema.SweepHold
 	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
 	// nothing of what waits.
@@ -152,7 +152,8 @@ func oneHold(ctx context.Context, c *commit.Change, query string, args pg.Args) 
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[schema.SweepHold])
 }
 
-// guard asks where a run has to, or withdraws the question. It returns the question that waits; nil: there is none.
+// guard asks if the run would remove too much, and otherwise withdraws the question. It returns the question that
+// waits; nil if there is none.
 func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*schema.SweepHold, error) {
 	if !t.tooMuch(share) {
 		c.Queue.Queue(`DELETE FROM sweep_holds WHERE `+ofSweep,
@@ -214,7 +215,7 @@ func used(c *commit.Change, sweep schema.Sweep, n int) {
 	}
 }
 
-// ErrClockAhead means that a clock is far ahead of the database's: nothing is to be taken away by it.
+// ErrClockAhead means that a clock is far ahead of the database's. Nothing may be removed by that clock.
 var ErrClockAhead = errors.New("the clock is ahead of the database's")
 
 // CheckClock returns ErrClockAhead where one of the times is further ahead of the database's clock than a minute.

@@ -245,8 +245,8 @@ func keepSummary(ctx context.Context, c *commit.Change, in SummaryInput) (schema
 	return result, nil
 }
 
-// summaryRecord is a summary as it is kept: what remains of episodes that fade is knowledge, which lasts until it is
-// revised, and no experience of its own.
+// summaryRecord is a summary as it is stored: it is semantic knowledge, which lasts until it is revised, and not an
+// episode.
 func summaryRecord(in SummaryInput, now time.Time) (schema.MemoryRecord, error) {
 	payload := memory.SemanticPayload("thread", schema.PredicateStates, in.Summary.Text, false)
 	from, confidence := in.Summary.From, 1.0
@@ -268,7 +268,7 @@ func summaryRecord(in SummaryInput, now time.Time) (schema.MemoryRecord, error) 
 	return record, err
 }
 
-// hurry shortens the half-life of an episode that has a summary. What it says stays as it is.
+// hurry shortens the half-life of an episode that has a summary. Its content is not changed.
 func hurry(ctx context.Context, c *commit.Change, m commit.MemoryRow, in SummaryInput) error {
 	now := c.Now
 	salience := m.Decay.Salience(m.Salience, now.Sub(m.SalienceAt))

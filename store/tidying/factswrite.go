@@ -213,7 +213,7 @@ func factRecord(in FactInput) (schema.MemoryRecord, error) {
 	return record, err
 }
 
-// visibilityOf is who may read what several episodes say: those who may read all of them.
+// visibilityOf is the visibility of a fact from several episodes: it is for those who may read all of them.
 func visibilityOf(said []Said) schema.Visibility {
 	out := said[0].owner.Visibility
 	for _, s := range said {

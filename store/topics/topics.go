@@ -141,8 +141,8 @@ func (s *Topics) ListTopics(ctx context.Context, p schema.Principal, after uuid.
 	return out, nil
 }
 
-// Topic reads a topic of the principal with its current answer, as far as the principal may see all that it was made
-// of. It returns pg.ErrNotFound where the principal has no such topic.
+// Topic reads a topic of the principal with its current answer, if the principal may see all memories that it was
+// made of. It returns pg.ErrNotFound if the principal has no such topic.
 func (s *Topics) Topic(ctx context.Context, p schema.Principal, id uuid.UUID, see Seeing) (topics.Topic, error) {
 	args := owner(p)
 	args["id"] = id

@@ -210,7 +210,7 @@ func publish(ctx context.Context, c *commit.Change, topic uuid.UUID, hash string
 		return err
 	}
 	if tag.RowsAffected() != 1 {
-		return fmt.Errorf("the draft has gone")
+		return fmt.Errorf("the draft no longer exists")
 	}
 	if _, err := c.Tx.Exec(ctx, `
 		UPDATE topics

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Ensure returns the active generation of an index. Where there is none yet, it makes one for the given
-// model: the first start of an installation.
+// Ensure returns the active generation of an index. If there is none yet, it creates one for the given model: the
+// first start of an installation.
 func Ensure(ctx context.Context, st *store.Store, index Index, model inference.EmbeddingModel,
 	now time.Time) (Generation, error) {
 	known, err := st.Generations(ctx, index.Name())
@@ -53,8 +53,8 @@ type Embedders struct {
 	others map[inference.EmbeddingModel]inference.Embedder
 }
 
-// generationTTL is how long a process goes on with the generation that it knows. A generation that has been replaced
-// is dropped no sooner than DropGrace after, so that no search uses a removed generation.
+// generationTTL is how long a process uses the generation that it knows. A replaced generation is dropped no sooner
+// than DropGrace after, so that no search uses a removed generation.
 const generationTTL = 2 * time.Second
 
 // DropGrace is how long a generation that is not searched any more is kept: every process has looked
@@ -128,8 +128,8 @@ func (e *Embedders) current(ctx context.Context) (inference.EmbeddingModel, erro
 	return model, nil
 }
 
-// Model implements inference.Embedder: the model of the generation that is searched, as far as it is known. A caller
-// that embeds and searches takes Current's embedder instead, which stays the same over both.
+// Model implements inference.Embedder: the model of the generation that is searched, if it is known. A caller that
+// embeds and searches uses Current's embedder instead, which stays the same for both.
 func (e *Embedders) Model() inference.EmbeddingModel {
 	if e.Store == nil {
 		return e.Configured.Model()

@@ -32,7 +32,7 @@ func (v PGVector) Search(ctx context.Context, f pg.Filter, e pg.Embedding, limit
 	return v.Store.SearchVector(ctx, f, e, limit)
 }
 
-// Apply implements Index. The embeddings are there already.
+// Apply implements Index. The embeddings are stored already.
 func (PGVector) Apply(context.Context, Generation, string, Changes) error { return nil }
 
 // Lookup implements Index. A vector of a content that has changed since does not count.

@@ -40,8 +40,8 @@ const (
 	// A batch stays well below the four megabytes that a gRPC server takes by default.
 	qdrantBatchPoints = 256
 	qdrantBatchBytes  = 3 << 20
-	// qdrantReconnect is how soon at the latest a lost connection is tried again: an index that is back
-	// should not be left alone for the two minutes of gRPC's default.
+	// qdrantReconnect is the longest delay before a lost connection is tried again. gRPC's default of two minutes
+	// would leave an index unused after it is back.
 	qdrantReconnect = 2 * time.Second
 )
 

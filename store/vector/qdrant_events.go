@@ -171,7 +171,7 @@ func (q *Qdrant) SweepEvents(ctx context.Context, tenant string, limit int,
 	for _, collection := range collections {
 		n, err := q.sweepCollection(ctx, collection, tenant, limit, gone)
 		removed += n
-		if err != nil && !errors.Is(err, ErrMissing) { // dropped meanwhile
+		if err != nil && !errors.Is(err, ErrMissing) { // it may have been dropped in between
 			return removed, err
 		}
 	}

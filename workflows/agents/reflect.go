@@ -28,7 +28,7 @@ func Reflect(ctx workflow.Context, in api.ReflectInput) (api.ReflectResult, erro
 		result, in.Sofar = *in.Sofar, nil
 	}
 	shown := flow.Display{Lean: true} // there are no runs of the first form
-	shown.Begin(ctx, api.PhaseReflect, "looking what is pending", in.Principal)
+	shown.Begin(ctx, api.PhaseReflect, "reading pending events", in.Principal)
 	for range maxBeliefs {
 		due, err := believe(ctx, in, &result)
 		if err != nil {

@@ -70,8 +70,8 @@ func (d Display) Wait(ctx workflow.Context, phase, details string, more ...tempo
 	d.Show(ctx, phase, details, more...)
 }
 
-// ContinueAsNew ends a run that goes on as a new one, to which the SDK gives its search attributes. A run that is
-// cancelled ends instead: the new one would not know.
+// ContinueAsNew ends a run and continues it as a new one, to which the SDK gives its search attributes. A cancelled
+// run ends instead: the new one would not know of the cancellation.
 func ContinueAsNew(ctx workflow.Context, fn, in any) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -31,7 +31,7 @@ func Advise(ctx workflow.Context, req api.AdviseRequest) (api.AdviseResponse, er
 	if err == nil {
 		err = flow.InvalidRequest(out.Err())
 	}
-	said := "nothing is sure enough"
+	said := "nothing is certain enough"
 	if out.Best != nil {
 		said = fmt.Sprintf("%d steps of %s", len(out.Best.Steps), out.Best.MemoryID)
 	}

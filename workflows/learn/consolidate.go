@@ -29,7 +29,7 @@ var ConsolidateParts = []string{
 const (
 	// scopesAtOnce is how many scopes a sweep consolidates at the same time.
 	scopesAtOnce = 4
-	// scopesPerRun bounds the history of a sweep: with that many scopes it goes on as a new run.
+	// scopesPerRun bounds the history of a sweep: after that many scopes it continues as new.
 	scopesPerRun = 300
 )
 

@@ -20,8 +20,9 @@ var tidier *tidying.Tidying
 // partsPerRun is how many parts one run takes before it continues as new.
 const partsPerRun = 200
 
-// runTidy has activities read a scope part by part, decide on what they found and write it, and moves the watermark
-// after each part. A run that is cancelled or dies between two parts goes on at the watermark the next time.
+// runTidy runs activities that read a scope part by part, decide on what they found and write it, and moves the
+// watermark after each part. If a run is cancelled or dies between two parts, the next run continues at the
+// watermark.
 func runTidy(ctx workflow.Context, in api.LearnInput, name, what string,
 	read, write, self any) (api.LearnResult, error) {
 	shown := flow.Display{Lean: true}
@@ -142,7 +143,7 @@ func ResolveDuplicates(ctx workflow.Context, in api.LearnInput) (api.LearnResult
 }
 
 // CompressEpisodes makes summaries of the old episodes of threads (document 004 §15.7, episodic compression). The
-// episodes stay as they are and fade faster from then on.
+// episodes are not changed and fade faster from then on.
 func CompressEpisodes(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	return runTidy(ctx, in, api.WorkflowCompressEpisodes, "compress episodes", tidier.FindThreads,
 		tidier.CompressThreads, CompressEpisodes)

@@ -23,18 +23,17 @@ const (
 	topicRounds = 3
 	// topicsAtOnce is how many topics a sweep refreshes at the same time. Calls of models have a gate of their own.
 	topicsAtOnce = 4
-	// refreshesPerRun bounds the history of a sweep: with that many refreshed topics it goes on as a new run.
+	// refreshesPerRun bounds the history of a sweep: after that many refreshed topics it continues as new.
 	refreshesPerRun = 300
 )
 
-// RefreshTopic compares the evidence of a standing question with that of its answer. Where it is the same, the run
-// ends:
-// a second run over the same evidence writes nothing and asks no model. Otherwise an answer is drafted, and published
-// unless a memory that it is made of was changed or forgotten meanwhile; then the evidence is read again. A draft that
-// was kept when a worker died is published by the next attempt, and not written again.
+// RefreshTopic compares the evidence of a standing question with that of its answer. If it is the same, the run ends:
+// a second run over the same evidence writes nothing and asks no model. Otherwise it drafts an answer, and publishes
+// it unless a memory of the evidence was changed or forgotten in between; then it reads the evidence again. If a
+// worker dies after the draft was stored, the next attempt publishes that draft.
 //
-// The token budget of the tenant ends the run as held: the answer before stays, marked as stale. A run may be cancelled
-// at any time. Its history holds ids, hashes and counts.
+// If the tenant's token budget is used up, the run ends as held: the previous answer stays, marked as stale. A run
+// may be cancelled at any time. Its history holds ids, hashes and counts.
 func RefreshTopic(ctx workflow.Context, in api.RefreshTopicInput) (api.RefreshTopicResult, error) {
 	out := api.RefreshTopicResult{Topic: in.Topic}
 	if err := workflow.SetQueryHandler(ctx, api.QueryProgress, func() (api.RefreshTopicResult, error) {

@@ -38,7 +38,7 @@ type App struct {
 	Probe    time.Duration // bounds the check of Postgres and the question to a worker; 0 is probeTimeout
 	Started  bool          // flags and arguments were understood
 
-	Interrupted string     // what to say of an interrupt
+	Interrupted string     // the hint that is printed after an interrupt
 	told        sync.Map   // what noteOnce has said
 	noting      sync.Mutex // one note at a time
 
@@ -151,7 +151,7 @@ func (a *App) UnknownTenant(ctx context.Context) (string, error) {
 	if err != nil || known {
 		return "", err
 	}
-	return "tenant " + tenant + " is not known here: nothing was ever handed in for it", nil
+	return "tenant " + tenant + " is not known: nothing was ever stored for it", nil
 }
 
 // Recaller returns the read path.
@@ -183,8 +183,8 @@ func (a *App) Recaller(ctx context.Context) (*recall.Recaller, error) {
 // watchEvery is how often a run that is waited for is read.
 const watchEvery = 10 * time.Second
 
-// Follow waits for a run to end, and reports what delays it. It stops waiting when no worker is left to
-// take it there; the run itself goes on when one comes back.
+// Follow waits for a run to end, and reports what delays it. If no worker is running, it stops waiting; the run
+// continues when a worker comes back.
 func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) error {
 	c, err := a.OpenTemporal(ctx)
 	if err != nil {
@@ -206,7 +206,7 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 			}
 			if w, err := a.WorkerState(ctx, c); err == nil && ctx.Err() == nil && !w.There() {
 				if time.Since(w.Seen) > WorkerAway {
-					cancel(Unavailable("no worker is there to go on with workflow %s; it is durable "+
+					cancel(Unavailable("no worker is running that could continue workflow %s; it is durable "+
 						"in Temporal and will run when a worker starts: `make worker`", run.GetID()))
 					return
 				}

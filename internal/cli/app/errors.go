@@ -46,7 +46,7 @@ func Invalid(field, format string, args ...any) error {
 	return &schema.ValidationError{Fields: []schema.FieldError{{Field: field, Problem: fmt.Sprintf(format, args...)}}}
 }
 
-// Unavailable says that something the command depends on is not there.
+// Unavailable returns an error for a missing dependency of the command.
 func Unavailable(format string, args ...any) error {
 	return WithCode(ExitUnavailable, fmt.Errorf(format, args...))
 }

@@ -57,7 +57,7 @@ func flagError(err error) error {
 	case "bool":
 		problem = "must be true or false"
 	case "stringSlice":
-		problem = "must be values separated by commas; one that has a double quote is quoted as in CSV"
+		problem = "must be values separated by commas; quote a value that contains a double quote as in CSV"
 	case "duration":
 		problem = "must be a duration such as 30s, 5m or 36h"
 	}

@@ -28,7 +28,7 @@ const (
 	ImportPatience = time.Minute
 )
 
-// Silence is the error of a request that is durable in Temporal, was not acknowledged in time, and goes on.
+// Silence is the error of a request that is durable in Temporal and continues, but was not acknowledged in time.
 type Silence struct {
 	Why        string
 	workflowID string
@@ -98,15 +98,15 @@ func (a *App) ExplainSilence(ctx context.Context, c client.Client, workflowID st
 	defer cancel()
 	described, err := c.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil || described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-		return Unavailable("Temporal has not taken the request within %s: hand it in again", patience)
+		return Unavailable("Temporal has not accepted the request within %s: send it again", patience)
 	}
 	s := &Silence{workflowID: workflowID, err: a.postgresProblem(ctx)}
 	switch w, err := a.WorkerState(ctx, c); {
 	case s.err != nil:
-		s.Why = s.err.Error() + "; the request is durable in Temporal and goes on when Postgres takes it"
+		s.Why = s.err.Error() + "; the request is durable in Temporal and continues when Postgres accepts it"
 	case err == nil && w.There():
 		s.Why = "the worker has not acknowledged the request within " + Span(patience) +
-			"; it is durable in Temporal and goes on"
+			"; it is durable in Temporal and continues"
 	default:
 		s.Why = "no worker has picked the request up; it is durable in Temporal and will run " +
 			"when a worker starts: `make worker`"

@@ -25,7 +25,7 @@ type foreign struct {
 	item    int // in the file, from 1
 	record  schema.MemoryRecord
 	leftOut []string          // names of fields
-	names   map[string]string // fields of the record, as the other system calls them; nil: as the record does
+	names   map[string]string // names of the record's fields in the other system; if nil, the record's own
 	user    string            // whose memory it is, where the other system says so
 }
 
@@ -88,7 +88,7 @@ type ForeignReport struct {
 	Put
 	Read    int            `json:"read"`
 	Failed  int            `json:"failed"`   // memories that cannot become records
-	LeftOut map[string]int `json:"left_out"` // fields that have no place in a record, with how often they were there
+	LeftOut map[string]int `json:"left_out"` // fields without a place in a record, with their counts
 	Errors  []LineError    `json:"errors"`   // line: the number of the memory in the file
 }
 
@@ -126,7 +126,7 @@ func importForeign(ctx context.Context, a *app.App, input io.Reader, f importFla
 		if err == nil {
 			key := strings.ToLower(cmp.Or(m.record.ID, m.record.ExternalID))
 			if first, ok := seen[key]; ok && key != "" {
-				err = app.Invalid("id", "is that of memory %d as well", first)
+				err = app.Invalid("id", "is also the id of memory %d", first)
 			} else {
 				seen[key] = m.item
 			}
@@ -224,8 +224,8 @@ func unwrapped(values []json.RawMessage, names ...string) []json.RawMessage {
 	return out
 }
 
-// inOrder puts memories after those that their relations name, as put wants them. Relations to what is
-// not in the file, or would come later all the same, are left out.
+// inOrder puts memories after those that their relations name, as put requires. Relations to memories that are not in
+// the file, or that cannot come earlier, are omitted.
 func inOrder(all []foreign) []foreign {
 	at := map[string]int{}
 	for i, m := range all {
@@ -276,8 +276,8 @@ func inOrder(all []foreign) []foreign {
 	return out
 }
 
-// ImportedID is the id of a memory without a time-ordered id of its own: made of what it is and when it was
-// made, so that it is the same every time and listings are in order of time.
+// ImportedID is the id of a memory without a time-ordered id. It is computed from the memory's source and creation
+// time, so that it is the same every time and listings are in order of time.
 func ImportedID(system, id string, at time.Time) string {
 	sum := sha256.Sum256([]byte(system + ":" + id))
 	var out uuid.UUID

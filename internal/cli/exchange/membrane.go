@@ -55,7 +55,7 @@ func readMembrane(data json.RawMessage) (foreign, error) {
 	return out, err
 }
 
-// drop takes a member away and notes that it was there.
+// drop removes a field and records that it existed.
 func (m *foreign) drop(from map[string]any, name, path string) {
 	if v, ok := from[name]; ok {
 		delete(from, name)
@@ -140,7 +140,7 @@ func membraneAudit(in map[string]any) {
 	}
 }
 
-// membranePayloadOf moves what Membrane's payloads add to where there is a place for it.
+// membranePayloadOf moves Membrane's additional payload fields to the record's fields for them.
 func membranePayloadOf(payload map[string]any, out *foreign) {
 	switch textOf(payload, "kind") {
 	case "episodic":

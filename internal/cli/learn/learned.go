@@ -117,7 +117,7 @@ func newList(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", limit, "how many, at most 500")
-	cmd.Flags().StringVar(&after, "after", "", "id of the last one of the page before")
+	cmd.Flags().StringVar(&after, "after", "", "id of the last item of the previous page")
 	return cmd
 }
 

@@ -91,7 +91,7 @@ func (f Forgotten) sameText(t *app.Text) {
 		t.Line("and %d more", more)
 	}
 	if several && f.Preview.Everywhere {
-		t.Line("What also says other things loses all of its text. Other facts that were drawn from it stay.")
+		t.Line("A memory that also says other things loses all of its text. Other facts extracted from it stay.")
 	}
 }
 

@@ -22,10 +22,10 @@ func NewLineage(a *app.App) *cobra.Command {
 		Long: `Show the origin of a memory and what followed from it: what it was derived from and what was derived
 from it, its revisions both ways, what it contradicts and supports, each with who did it, when and why.
 
-Of memories that the principal may not look at, and of what is gone, only the id is shown.
+Of memories that the principal may not read, and of deleted ones, only the id is shown.
 
 --format mermaid and --format dot print the graph for Mermaid and Graphviz. --json prints nodes and
-edges; "cut" says what kept the rest out.`,
+edges; "cut" says why the rest is missing.`,
 		Example: `  mneme lineage 0198c3f2-6f7d-7cc1-a1b0-5a2f0e3d4c5b --format dot | dot -Tsvg > lineage.svg`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ edges; "cut" says what kept the rest out.`,
 	}
 	sensitivity = app.SensitivityFlag(cmd.Flags())
 	cmd.Flags().IntVar(&depth, "depth", read.DefaultLineageDepth,
-		"relations between the memory and what is shown, at most")
+		"highest number of relations between the memory and a shown one")
 	cmd.Flags().StringVar(&format, "format", "tree", "tree, mermaid or dot")
 	return cmd
 }

@@ -35,15 +35,15 @@ func NewRecall(a *app.App) *cobra.Command {
 one, each with its own score.
 
 With --intent, --error-signature or --budget, or with --layers, the answer comes in layers, and of the
-procedures and plans that match the one that fits --context best is selected, or what would decide is named.
---expand adds supplementary rows: what was said around the results, their sources, and more. --payload adds what
-the results hold as structure: the steps of a procedure, the nodes of a plan.
+matching procedures and plans the one that fits --context best is selected, or the context that would decide is
+named. --expand adds supplementary rows: turns around the results, their sources, and more. --payload adds the
+structured payloads of the results: the steps of a procedure, the nodes of a plan.
 
-If nothing is relevant enough, there are no results; --min-score moves that floor, and
+If nothing is relevant enough, there are no results; --min-score changes this floor, and
 --min-score 0 removes it. A result that a later statement changes is marked: superseded, or older.
 
---format prompt prints the results in a block that a model can read and that is not learned again
-when a transcript with it is handed in.
+--format prompt prints the results in a block for a model. When a transcript with the block is ingested, the
+block is not learned again.
 
 --batch - reads one query a line from standard input and prints one JSON object a line, in the same
 order: the response, and "query". A query that fails has "error" instead, and the exit code is 5.`,

@@ -82,7 +82,7 @@ type Option struct {
 
 // Answer is what is advised.
 type Answer struct {
-	Best   *Option  // nil: nothing is sure enough; Others say what there is
+	Best   *Option  // nil if none is certain enough; Others has the candidates
 	Others []Option // the next ones, best first
 	// MissingContext are the keys that would help to choose.
 	MissingContext []string

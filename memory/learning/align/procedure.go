@@ -266,7 +266,7 @@ func (p Procedure) Replay(a trace.Attempt) bool {
 	return true
 }
 
-// resembles reports whether the required steps are there, whatever the values of parameters are.
+// resembles reports whether the required steps occur, whatever the values of parameters are.
 func (p Procedure) resembles(done []trace.Step, context map[string]string) bool {
 	at := 0
 	for _, s := range p.Steps {

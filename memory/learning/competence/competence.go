@@ -334,7 +334,7 @@ func sentence(p align.Procedure, c promote.Conditions) string {
 	return text
 }
 
-// union adds to a list what it does not have. It never drops what was there.
+// union adds missing elements to a list. It never drops elements.
 func union(list, more []string, limit int) []string {
 	out := slices.Clone(list)
 	for _, m := range more {

@@ -17,7 +17,7 @@ import (
 
 // Constants of compression.
 const (
-	MinAge      = 7 * 24 * time.Hour // a younger episode stays as it is
+	MinAge      = 7 * 24 * time.Hour // a younger episode is not summarized
 	LeastOld    = 3                  // episodes that a summary is made of
 	MostOld     = 20
 	MaxSummary  = 8_000 // bytes of a summary

@@ -25,11 +25,12 @@ const (
 	maxLead    = 4.0
 )
 
-// Track is a record of outcomes in which later ones weigh more. Its zero value is that of what was never tried.
+// Track is a record of outcomes in which later ones weigh more. Its zero value is that of a procedure never tried.
 //
-// Two models predict the next outcome. The one is the mean of the last outcomes, which is right for what works now and
-// then. The other says that something either works or does not, and that this may change: it takes two failures in a
-// row for a change, where the mean needs four. Each counts as far as it has predicted the outcomes so far.
+// Two models predict the next outcome. The first is the mean of the last outcomes, which is right for a procedure
+// that works now and then. The second assumes that it either works or does not, and that this may change: two
+// failures in a row mean a change, where the mean needs four. Each model weighs by how well it has predicted the
+// outcomes so far.
 type Track struct {
 	Good      float64   `json:"good"` // outcomes, the earlier ones discounted
 	Bad       float64   `json:"bad"`

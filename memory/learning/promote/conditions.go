@@ -21,7 +21,7 @@ const (
 	maxKeys    = 2   // keys of the conditions
 )
 
-// Conditions are the values of context keys under which something works. Empty: everywhere, as far as is known.
+// Conditions are the values of context keys under which something works. Empty means everywhere, as far as is known.
 type Conditions map[string][]string
 
 // Hold reports whether a context meets the conditions. A key that it does not name does not meet one.
@@ -48,7 +48,7 @@ func (c Conditions) Disjoint(o Conditions) bool {
 // Equal reports whether two conditions are the same.
 func (c Conditions) Equal(o Conditions) bool { return maps.EqualFunc(c, o, slices.Equal) }
 
-// Situation names a situation as far as the conditions of all solutions ask for it, for evidence.Stats.
+// Situation names a situation by the context keys that the conditions of all solutions use, for evidence.Stats.
 func (c Conditions) Situation(context map[string]string) string {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(c)) {

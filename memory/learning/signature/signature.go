@@ -73,7 +73,7 @@ func OfError(text string) Signature {
 // pythonFrame is a line in which Python says where an error is.
 var pythonFrame = regexp.MustCompile(`(?m)^\s*File "([^"<\n]+)", line \d+`)
 
-// locate adds the file of the last frame that a Python error names in a line of its own.
+// locate adds the file of the last frame that a Python error names on a separate line.
 func (s *Signature) locate(text string) {
 	if len(s.Values) >= maxValues || pythonFrame.MatchString(s.Line) {
 		return
@@ -194,8 +194,8 @@ const (
 )
 
 // Nearest returns which of the known problems is closest to s, and how similar it is; -1 if none is similar at all.
-// Candidates that are about equally similar are told apart by closeness, if one is given. A result below 1 is a guess:
-// what is learned of the one problem may be offered for the other, but they are not counted together.
+// Among candidates that are about equally similar, closeness decides, if it is given. A result below 1 is a guess:
+// what is learned about one problem may be offered for the other, but they are not counted together.
 func Nearest(s Signature, known []Signature, closeness Closeness) (int, float64) {
 	best, score := -1, 0.0
 	scores := make([]float64, len(known))

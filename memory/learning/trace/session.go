@@ -199,7 +199,7 @@ func (s *Session) Attempts() []Attempt {
 			return f.out
 		}
 		if before := calls[:from]; s.outcome == schema.OutcomeSuccess && len(before) > 0 {
-			// The task went on after a failure: what was done for the task is an attempt of its own.
+			// The task continued after a failure: the calls for the task are a separate attempt.
 			f.emit(signature.Signature{}, nil, calls, s.outcome, false)
 		}
 		problem = calls[from].Error
@@ -233,8 +233,8 @@ func (f *finder) firstFailure(from int) int {
 	return -1
 }
 
-// solve emits the attempts at a problem that was there before the call from. It returns the place from which on the
-// next problem is sought, or -1.
+// solve emits the attempts at a problem that existed before the call from. It returns the index from which the next
+// problem is sought, or -1.
 func (f *finder) solve(problem signature.Signature, from int, outcome schema.Outcome) int {
 	var failed *Step
 	if from > 0 {
@@ -252,7 +252,7 @@ func (f *finder) solve(problem signature.Signature, from int, outcome schema.Out
 			f.emit(problem, failed, f.calls[start:i+1], schema.OutcomeSuccess, true)
 			return i + 1
 		case c.Failed && failed != nil && sameCall(*failed, c) && !c.Error.IsZero() && !f.comesBack(problem, i+1):
-			passed := c // as far as this problem goes
+			passed := c // as concerns this problem
 			passed.Failed, passed.Error = false, signature.Signature{}
 			f.emit(problem, failed, append(slices.Clone(f.calls[start:i]), passed), schema.OutcomeSuccess, true)
 			return i

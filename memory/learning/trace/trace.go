@@ -33,8 +33,7 @@ type Source struct {
 	Session string `json:"session,omitempty"`
 	// Origin is the principal or the import that handed the evidence in, and could have made all of it up.
 	Origin string `json:"origin,omitempty"`
-	// Witnessed says that the ledger recorded calls and results as they happened, and that nobody handed in an account
-	// of them afterwards.
+	// Witnessed means that the ledger recorded calls and results as they happened; nothing was reported afterwards.
 	Witnessed bool    `json:"witnessed,omitempty"`
 	Trust     float64 `json:"trust"` // [0,1]
 }

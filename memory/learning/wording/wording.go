@@ -34,7 +34,7 @@ type Step struct {
 	Text   string `json:"text"` // the call, with its parameters in braces
 }
 
-// Description is what a model says of a subject.
+// Description is a model's description of a subject.
 type Description struct {
 	Name  string
 	Steps []Step
@@ -99,7 +99,7 @@ func Check(d Description, s Subject) (Description, error) {
 	return d, nil
 }
 
-// Apply puts a description that was checked into a procedure. Tools, arguments, conditions and checks stay as they are.
+// Apply puts a checked description into a procedure. Tools, arguments, conditions and checks are not changed.
 func Apply(d Description, p schema.CompetencePayload) schema.CompetencePayload {
 	p.SkillName = Slug(d.Name)
 	p.Recipe = slices.Clone(p.Recipe)
@@ -116,8 +116,8 @@ func Slug(name string) string {
 	return normalize.FirstChars(strings.Join(normalize.Words(name, ""), "_"), schema.MaxNameLength)
 }
 
-// CheckSummary refuses a summary that has a number, a path, a name or a secret that none of its sources has, or says no
-// where none does. The error quotes nothing.
+// CheckSummary refuses a summary that has a number, a path, a name or a secret that none of its sources has, or a
+// negation that none has. The error quotes nothing.
 func CheckSummary(summary string, sources []string) error {
 	_, err := text(noOutcome.Replace(summary), len(summary)+1, noOutcome.Replace(strings.Join(sources, "\n")))
 	return err
