@@ -89,7 +89,7 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 // ingest is the state of one run.
 type ingest struct {
 	flow.Display
-	principal schema.Principal // of a replayed job the tenant alone
+	principal schema.Principal // for a replayed job only the tenant
 	progress  api.Progress
 	result    api.IngestResult
 	staged    bool // or failed to
@@ -167,7 +167,7 @@ func ranges(tenant string, batch uuid.UUID, from, to int) []schema.Range {
 // the others go on.
 func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 	if len(run.result.Deduped)+len(run.result.Recalled) == run.progress.Total {
-		return nil // nothing new
+		return nil // it has no new facts
 	}
 	for i, r := range all {
 		phase, err := run.process(ctx, r)
@@ -201,7 +201,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	run.result.Dead += extracted.Dead
 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
-	// how many candidates a search could be asked for: the next begins with as many
+	// how many candidates the last search was asked for: the next begins with as many
 	group := 0
 	for round := 1; round <= flow.MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)

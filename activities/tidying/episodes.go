@@ -156,7 +156,7 @@ func (a *Tidying) rules() *policy.Policy {
 	return a.Rules()
 }
 
-// embedFor is how long an embedding may take: without one, the outbox asks for it later.
+// embedFor is the time limit of an embedding: without one, the outbox requests it later.
 const embedFor = 30 * time.Second
 
 func (a *Tidying) embed(ctx context.Context, text string) (*pg.Embedding, error) {

@@ -66,7 +66,7 @@ type Check struct {
 // checkFailed is the type of the error of a command that does not pass. Its message is what the command printed.
 const checkFailed = "check_failed"
 
-// RunCheck runs a command. One that complains fails, and is not tried again as it is.
+// RunCheck runs a command. A command that fails is not retried unchanged.
 func RunCheck(ctx context.Context, in Check) (string, error) {
 	defer beat(ctx)()
 	words := strings.Fields(in.Command)
@@ -78,7 +78,7 @@ func RunCheck(ctx context.Context, in Check) (string, error) {
 	return output, err
 }
 
-// RunCommand runs a command that may repair something. One that fails is not tried again as it is.
+// RunCommand runs a command that may repair something. A command that fails is not retried unchanged.
 func RunCommand(ctx context.Context, in Check) (string, error) { return RunCheck(ctx, in) }
 
 // Complaint is what a check printed.
