@@ -42,7 +42,7 @@ const (
 type verdict struct {
 	Status CheckStatus `json:"status"`
 	Found  string      `json:"found"`
-	Do     string      `json:"do,omitempty"` // one command or one sentence; of what is not ok
+	Do     string      `json:"do,omitempty"` // one command or one sentence, if the check is not ok
 }
 
 func fine(format string, args ...any) verdict {
@@ -66,7 +66,7 @@ type Finding struct {
 
 // Diagnosis is what `doctor` prints.
 type Diagnosis struct {
-	OK     bool                `json:"ok"` // nothing failed, nothing warns
+	OK     bool                `json:"ok"` // no check failed or warned
 	Counts map[CheckStatus]int `json:"counts"`
 	Checks []Finding           `json:"checks"`
 }
@@ -77,7 +77,7 @@ type need int
 const (
 	needNothing  need = iota
 	needPostgres      // it answers
-	needSchema        // and has the migrations that this program knows
+	needSchema        // and has this program's migrations
 	needStore         // and can be used as the application's role
 	needTemporal      // it answers, and has the namespace
 	needBoth          // needStore and needTemporal
@@ -90,7 +90,7 @@ type check struct {
 	look func(*Doctor, context.Context) (verdict, error)
 }
 
-// DoctorChecks are in the order in which they are made and told: what others rest on comes first.
+// DoctorChecks are in the order in which they run and are reported: checks that others depend on come first.
 func DoctorChecks() []check {
 	return []check{
 		{"configuration", needNothing, (*Doctor).configuration},
@@ -136,7 +136,7 @@ func DoctorChecks() []check {
 	}
 }
 
-// Doctor makes the checks. A check may use what the checks before it found.
+// Doctor runs the checks. A check may use the results of earlier checks.
 type Doctor struct {
 	A     *app.App
 	Specs []mneme.ScheduleSpec // that the schedules are compared with

@@ -56,9 +56,9 @@ type SweepStart struct {
 	Rules string
 }
 
-// BeginSweep counts what a run would take of a tenant. A run that would take more than its share asks, once,
-// and may take nothing until the question is answered. What any run takes is subtracted from what was admitted. A run
-// that would not take too much withdraws the question, and what is left of an answer with it.
+// BeginSweep counts how much a run would remove of a tenant. A run that would remove more than its share asks, once,
+// and may remove nothing until the question is answered. Every run subtracts what it removes from the admitted
+// number. A run that would not remove too much withdraws the question and the rest of an answer.
 func (s *Sweeping) BeginSweep(ctx context.Context, tenant string, sweep schema.Sweep, share float64,
 	now time.Time) (SweepStart, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
@@ -125,8 +125,8 @@ func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycl
 	return rules, err
 }
 
-// volume is how much a run would take of what is stored, by the question that it has to ask. Counting ends where the
-// allowance is exceeded.
+// volume is how much a run would remove of the stored data, by the question that it has to ask. Counting ends when
+// the allowance is exceeded.
 type volume struct {
 	Question      schema.Sweep
 	Would, Stored int64
@@ -188,9 +188,9 @@ func guard(ctx context.Context, c *commit.Change, t volume, share float64) (*sch
 	return &hold, nil
 }
 
-// admittedBy returns how much of want a batch may take: less where a question is open, whose answer it uses up. The
-// question is locked, so that no two batches use the same answer. Without one, all of it: what was due when the run
-// began was counted then.
+// admittedBy returns how much of want a batch may remove: less if a question is open, whose answer it uses up. The
+// question is locked, so that no two batches use the same answer. Without a question it returns want: what was due
+// when the run began was counted then.
 func admittedBy(ctx context.Context, c *commit.Change, sweep schema.Sweep, want int) (int, error) {
 	var left *int64
 	err := c.Tx.QueryRow(ctx, `SELECT admitted FROM sweep_holds WHERE `+ofSweep+` FOR UPDATE`,
@@ -271,8 +271,8 @@ func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[stri
 	return nil
 }
 
-// AdmitSweep lets a sweep that has asked take up to so much more of the tenant. ErrNotFound where it has
-// not asked.
+// AdmitSweep lets a sweep that has asked remove up to this number more of the tenant. It returns ErrNotFound if the
+// sweep has not asked.
 func (s *Sweeping) AdmitSweep(ctx context.Context, tenant string, sweep schema.Sweep, upTo int64, by, reason string,
 	now time.Time) (schema.SweepHold, error) {
 	var out schema.SweepHold

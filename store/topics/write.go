@@ -40,8 +40,8 @@ const (
 	NotDrafted Outcome = "not_drafted" // there is no draft of this evidence
 )
 
-// SaveDraft keeps the draft of a topic in place of an earlier one. It keeps nothing where the evidence has changed, or
-// where the topic's principal may no longer see all of it.
+// SaveDraft stores the draft of a topic, replacing an earlier one. It stores nothing if the evidence has changed, or
+// if the topic's principal may no longer see all of it.
 func (s *Topics) SaveDraft(ctx context.Context, d Draft, now time.Time) (out Outcome, err error) {
 	parts, err := json.Marshal(d.Parts)
 	if err != nil {
