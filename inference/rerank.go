@@ -15,8 +15,8 @@ type Reranker interface {
 	Rerank(ctx context.Context, query string, texts []string) (map[int]float64, Usage, error)
 }
 
-// Reranking says who reads the best candidates of a recall again, and how far it is believed (document 002
-// Phase 4). The zero value disables reranking.
+// Reranking sets who reranks the best candidates of a recall, and how much that weighs (document 002 Phase 4). The
+// zero value disables reranking.
 type Reranking struct {
 	Reranker Reranker
 	Blend    float64       // the share of its scores in the result, [0,1]
@@ -30,8 +30,7 @@ type Reranking struct {
 
 // Summarizer answers a query in a few sentences out of texts, and out of nothing else.
 type Summarizer interface {
-	// Summarize returns the empty text where the texts say nothing about the query. Errors are as for
-	// Extractor.Extract.
+	// Summarize returns the empty text if the texts say nothing about the query. Errors are as for Extractor.Extract.
 	Summarize(ctx context.Context, query string, texts []string) (string, Usage, error)
 }
 
