@@ -9,9 +9,8 @@ import (
 
 // Reranker reads texts together with a query and says how well each answers it.
 type Reranker interface {
-	// Rerank returns scores in [0,1] by the texts' places in the list. A text may go without one; a score for a
-	// place that was not given, and an answer that cannot be read, is an error. Errors are as for
-	// Extractor.Extract.
+	// Rerank returns scores in [0,1] by the texts' positions in the list. A text may have no score. A score for an
+	// unknown position, and an answer that cannot be read, is an error. Errors are as for Extractor.Extract.
 	Rerank(ctx context.Context, query string, texts []string) (map[int]float64, Usage, error)
 }
 
@@ -28,7 +27,7 @@ type Reranking struct {
 	Summarizer Summarizer
 }
 
-// Summarizer answers a query in a few sentences out of texts, and out of nothing else.
+// Summarizer answers a query in a few sentences, using only the given texts.
 type Summarizer interface {
 	// Summarize returns the empty text if the texts say nothing about the query. Errors are as for Extractor.Extract.
 	Summarize(ctx context.Context, query string, texts []string) (string, Usage, error)

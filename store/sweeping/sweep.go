@@ -45,14 +45,15 @@ func (s *Sweeping) tenantNames(ctx context.Context, query string, args pg.Args) 
 	return out, nil
 }
 
-// SweepStart is what a run may go by.
+// SweepStart says what a run may remove.
 type SweepStart struct {
 	// Held is the first question that waits for an answer; nil if there is none.
 	Held *schema.SweepHold
-	// Ahead says that the run may go ahead: nothing waits, or another question was answered. A batch takes
-	// nothing of what waits.
+	// Ahead means that the run may continue: no question waits, or another question was answered. Rows with an open
+	// question are not removed.
 	Ahead bool
-	// Rules identifies the retention policies that the count went by. A batch that is given it takes nothing by others.
+	// Rules identifies the retention policies that the count used. A batch with Rules refuses to work under other
+	// policies.
 	Rules string
 }
 
@@ -113,7 +114,7 @@ func fingerprint(rules lifecycle.RetentionRules) string {
 	return hex.EncodeToString(digest.Sum(nil)[:8])
 }
 
-// rulesAsBegun reads the rules in force, which must be those that the run began with, if it says which.
+// rulesAsBegun reads the rules in force. If begun is set, they must be the rules with which the run began.
 func rulesAsBegun(ctx context.Context, c *commit.Change, begun string) (lifecycle.RetentionRules, error) {
 	rules, err := RetentionRules(ctx, c.Tx, c.Tenant)
 	if err != nil || begun == "" {
@@ -233,7 +234,7 @@ func (s *Sweeping) CheckClock(ctx context.Context, at ...time.Time) error {
 	return nil
 }
 
-// noteSweep adds to what a run did to the tenant, in the transaction that does it.
+// noteSweep adds counts to the record of a run for the tenant, in the transaction of the change.
 func noteSweep(c *commit.Change, sweep schema.Sweep, run string, counts map[string]int) error {
 	for name, n := range counts {
 		if n == 0 {
@@ -308,7 +309,7 @@ func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
 		FROM mneme_sweep_holds()`)
 	if err == nil {
 		var out []schema.SweepHold
-		// Lax: the answer is not selected, because a sweep that waits has none.
+		// Lax: the columns of the answer are not selected, because a waiting sweep has none.
 		if out, err = pgx.CollectRows(rows, pgx.RowToStructByNameLax[schema.SweepHold]); err == nil {
 			return out, nil
 		}
