@@ -60,7 +60,8 @@ func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema
 	}
 	from, to := memory.PayloadOf[schema.SemanticPayload](target), memory.PayloadOf[schema.SemanticPayload](record)
 	value, isText := plainValue(to.Object)
-	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates { // the subject, which is the speaker, does not matter
+	// The subject of a statement is its speaker, who does not matter here.
+	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates {
 		return restated(record, target, value, isText, replace)
 	}
 	if normalize.Lower(from.Subject) != normalize.Lower(to.Subject) || from.Predicate != to.Predicate {

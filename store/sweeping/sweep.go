@@ -321,7 +321,7 @@ func (s *Sweeping) SweepHolds(ctx context.Context) ([]schema.SweepHold, error) {
 type SweepRun struct {
 	ID        string           `json:"id"`
 	Sweep     schema.Sweep     `json:"sweep"`
-	Counts    map[string]int64 `json:"counts"` // by what was done
+	Counts    map[string]int64 `json:"counts"` // by outcome
 	StartedAt time.Time        `json:"started_at"`
 	UpdatedAt time.Time        `json:"updated_at"`
 }

@@ -7,10 +7,10 @@ import (
 
 // Constants of a track.
 const (
-	Prior   = 0.5  // chance of what was never tried, and as how many outcomes it counts:
-	weight  = 2.0  // of the prior
-	keep    = 0.80 // of the earlier outcomes, with each new one: about the last five count
-	idle    = 0.85 // of the earlier outcomes, with each occurrence without a trial
+	Prior   = 0.5  // success rate assumed before the first trial,
+	weight  = 2.0  // and how many outcomes it counts as
+	keep    = 0.80 // share of earlier outcomes left by each new one: about the last five count
+	idle    = 0.85 // the same for each occurrence without a trial
 	InPlace = 0.45 // lowest chance with which something learned is offered first
 )
 
@@ -18,10 +18,10 @@ const (
 const (
 	worksRate  = 0.90 // share of successes while it works
 	brokenRate = 0.05 // and while it does not
-	turns      = 0.03 // how far the state moves towards an even chance before each outcome: it may have changed
-	turnsIdle  = 0.11 // and with each occurrence without a trial
-	leads      = 2.0  // what the model counts at first, compared with the mean of the last outcomes
-	recalled   = 0.90 // of what each has predicted, with each outcome
+	turns      = 0.03 // how far the state moves towards an even chance before each outcome
+	turnsIdle  = 0.11 // the same for each occurrence without a trial
+	leads      = 2.0  // initial weight of the model, compared with the mean
+	recalled   = 0.90 // share of past predictions left by each outcome
 	maxLead    = 4.0
 )
 

@@ -55,8 +55,8 @@ type Delta struct {
 	Payload     schema.PlanGraphPayload
 	Confidence  float64
 	Track       evidence.Track
-	Outcomes    []evidence.Outcome // that the evidence shows
-	Agents      []string           // for whom it may be
+	Outcomes    []evidence.Outcome // in the evidence
+	Agents      []string           // the agents that may use it
 	Evidence    []string
 	Hash        string
 	Sensitivity schema.Sensitivity
