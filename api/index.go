@@ -136,8 +136,8 @@ func (d Drift) Add(o Drift) Drift {
 type IndexCursor struct {
 	Tenant string `json:"tenant,omitempty"`
 	After  string `json:"after,omitempty"` // the last memory of the tenant that was compared
-	// Mend means that the pass began with a generation that was not searched. The pass activates it at the end.
-	Mend bool `json:"mend,omitempty"`
+	// Activate means that the pass began with a generation that was not searched. The pass activates it at the end.
+	Activate bool `json:"mend,omitempty"`
 }
 
 // CompareRequest asks to compare a generation with Postgres, from a cursor on.

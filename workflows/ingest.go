@@ -175,7 +175,7 @@ func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 			return run.abandon(ctx, all[i:], phase, err)
 		}
 		if err != nil {
-			if err := run.bury(ctx, r, phase, err); err != nil {
+			if err := run.markDead(ctx, r, phase, err); err != nil {
 				return err
 			}
 		}
@@ -324,20 +324,20 @@ func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase stri
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	for _, r := range left {
-		if err := run.bury(ctx, r, phase, cause); err != nil {
+		if err := run.markDead(ctx, r, phase, cause); err != nil {
 			return err
 		}
 	}
 	return cause
 }
 
-// bury marks the open jobs of a range dead, so that operators find them and can replay them.
-func (run *ingest) bury(ctx workflow.Context, r schema.Range, phase string, cause error) error {
-	var buried activities.BuryResult
+// markDead marks the open jobs of a range dead, so that operators find them and can replay them.
+func (run *ingest) markDead(ctx workflow.Context, r schema.Range, phase string, cause error) error {
+	var marked activities.BuryResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		flow.StoreOptions("bury jobs: "+label(r), flow.InfrastructureAttempts)),
-		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &buried)
-	run.result.Dead += buried.Dead
+		flow.StoreOptions("mark jobs dead: "+label(r), flow.InfrastructureAttempts)),
+		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &marked)
+	run.result.Dead += marked.Dead
 	if err != nil {
 		return fmt.Errorf("%s failed: %w; and its jobs could not be closed: %w", phase, cause, err)
 	}

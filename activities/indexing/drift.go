@@ -46,7 +46,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		if err != nil && !errors.Is(err, vector.ErrMissing) {
 			return out, step.Fail(err)
 		}
-		out.Cursor.Mend = !searched && g.State == vectorindex.GenerationActive
+		out.Cursor.Activate = !searched && g.State == vectorindex.GenerationActive
 	}
 	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages,
 		func(page []vectorindex.IndexState, next api.IndexCursor) error {
@@ -59,7 +59,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 			return nil
 		})
 	switch {
-	case err == nil && out.Done && out.Cursor.Mend:
+	case err == nil && out.Done && out.Cursor.Activate:
 		err = a.searchActive(ctx, true) // another may have become active since g was read
 	case in.Repair && out.Cursor.Tenant != "" && errors.Is(err, vector.ErrMissing):
 		activity.GetLogger(ctx).Warn("the index has lost a generation that was being compared", "generation", g.ID)
@@ -121,14 +121,14 @@ func (a *Indexing) nextPage(
 				if len(page) < OutboxPage {
 					after = uuid.Max
 				}
-				return page, &api.IndexCursor{Tenant: at.Tenant, After: after.String(), Mend: at.Mend}, nil
+				return page, &api.IndexCursor{Tenant: at.Tenant, After: after.String(), Activate: at.Activate}, nil
 			}
 		}
 		tenants, err := a.Store.MemoryTenants(ctx, at.Tenant, 1)
 		if err != nil || len(tenants) == 0 {
 			return nil, nil, err
 		}
-		at, after = api.IndexCursor{Tenant: tenants[0], Mend: at.Mend}, uuid.Nil
+		at, after = api.IndexCursor{Tenant: tenants[0], Activate: at.Activate}, uuid.Nil
 	}
 }
 

@@ -199,7 +199,7 @@ func (a *Topics) draft(ctx context.Context, in DraftTopicRequest) (DraftTopicRes
 	}
 	refs := rules.Refs(evidence)
 	if rules.Hash(refs) != in.Hash {
-		return DraftTopicResult{Outcome: storetopics.Overtaken}, nil
+		return DraftTopicResult{Outcome: storetopics.Outdated}, nil
 	}
 	draft := storetopics.Draft{Tenant: in.Tenant, Topic: id, Filter: Filter(a.Recaller, topic), Evidence: refs,
 		WrittenBy: byRules, AsOf: asOf, Parts: rules.Extract(evidence)}

@@ -22,8 +22,8 @@ import (
 
 const (
 
-	// doctorPatience bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
-	doctorPatience = 5 * time.Second
+	// checkTimeout bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
+	checkTimeout = 5 * time.Second
 	// doctorTenants is how many tenants are checked by those checks that go through tenants.
 	doctorTenants = 500
 )
@@ -167,7 +167,7 @@ it are skipped. Each check takes %s at most.
 JSON is {"ok":…,"counts":{…},"checks":[{"check":…,"status":…,"found":…,"do":…,"took_ms":…}]}.
 
 Exit codes: 0 if all checks are ok; 5 if one warns; 1 if one fails; 4 if Postgres, its migrations, Temporal or
-the worker is missing.`, doctorPatience),
+the worker is missing.`, checkTimeout),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			specs, err := operate.ReadSchedules(a, file)
@@ -211,7 +211,7 @@ func (d *Doctor) Examine(ctx context.Context) Diagnosis {
 }
 
 // limit bounds one check.
-func (d *Doctor) limit() time.Duration { return min(max(doctorPatience, d.A.Probe), d.A.Timeout) }
+func (d *Doctor) limit() time.Duration { return min(max(checkTimeout, d.A.Probe), d.A.Timeout) }
 
 func (d *Doctor) check(ctx context.Context, c check) verdict {
 	ctx, cancel := context.WithTimeout(ctx, d.limit())

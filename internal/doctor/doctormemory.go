@@ -183,7 +183,7 @@ func (d *Doctor) eachTenant(
 		}
 		for _, tenant := range tenants {
 			if deadline, ok := ctx.Deadline(); looked >= doctorTenants ||
-				ok && time.Until(deadline) < doctorPatience/5 {
+				ok && time.Until(deadline) < checkTimeout/5 {
 				return looked, true, nil
 			}
 			if err := fn(ctx, tenant); err != nil {
@@ -331,7 +331,7 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	if active == nil || d.index == nil {
 		return verdict{Status: CheckSkipped, Found: "there is no index to compare with"}, nil
 	}
-	counting, cancel := context.WithTimeout(ctx, doctorPatience*4/5)
+	counting, cancel := context.WithTimeout(ctx, checkTimeout*4/5)
 	defer cancel()
 	var live, points, apart int64
 	looked, more, err := d.eachTenant(counting, func(ctx context.Context, tenant string) error {
@@ -408,7 +408,7 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 		if held[tenant] {
 			continue
 		}
-		if deadline, ok := ctx.Deadline(); len(late) > 0 && ok && time.Until(deadline) < doctorPatience/5 {
+		if deadline, ok := ctx.Deadline(); len(late) > 0 && ok && time.Until(deadline) < checkTimeout/5 {
 			atLeast = "at least "
 			break
 		}

@@ -23,9 +23,9 @@ const (
 	// Others is the label of the sum of all other tenants.
 	Others = "_others"
 
-	// scrapePatience is how long a scrape waits for numbers that are being read. It then serves the numbers that it
+	// scrapeTimeout is how long a scrape waits for numbers that are being read. It then serves the numbers that it
 	// has, and the next scrape has the rest.
-	scrapePatience = 2 * time.Second
+	scrapeTimeout = 2 * time.Second
 	// roundShare limits the share of the time that rounds may take: a round begins to read another tenant only within
 	// it. The remaining tenants keep their numbers, and are the first of the next round. With few tenants a round
 	// ends long before that; with very many, Postgres must not be busy all the time.
@@ -165,11 +165,11 @@ func (c *collector) refresh() {
 	if round == nil {
 		return
 	}
-	patience := time.NewTimer(scrapePatience)
-	defer patience.Stop()
+	timeout := time.NewTimer(scrapeTimeout)
+	defer timeout.Stop()
 	select {
 	case <-round:
-	case <-patience.C:
+	case <-timeout.C:
 	}
 }
 

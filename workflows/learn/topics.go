@@ -90,7 +90,7 @@ func refreshTopic(ctx workflow.Context, shown flow.Display, in api.RefreshTopicI
 			if err != nil {
 				return err
 			}
-			if drafted.Outcome == storetopics.Overtaken {
+			if drafted.Outcome == storetopics.Outdated {
 				continue
 			}
 			out.Parts, out.WrittenBy, out.Fallback = drafted.Parts, drafted.WrittenBy, drafted.Fallback
