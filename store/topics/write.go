@@ -36,7 +36,7 @@ type Outcome string
 const (
 	Written    Outcome = "written"     // drafted, or published as the current answer
 	Unchanged  Outcome = "unchanged"   // the current answer is of the same evidence
-	Outdated  Outcome = "overtaken"   // the evidence has changed since it was read, and the draft was dropped
+	Outdated   Outcome = "overtaken"   // the evidence has changed since it was read, and the draft was dropped
 	NotDrafted Outcome = "not_drafted" // there is no draft of this evidence
 )
 
