@@ -25,8 +25,8 @@ type Putting struct {
 	Now      func() time.Time
 }
 
-// Put carries out an accepted request. The records' texts are embedded before the transaction, so that
-// no lock is held during a call; an embedder that fails delays only the embeddings.
+// Put carries out an accepted request. The records' texts are embedded before the transaction, so that no lock is
+// held during a call. If the embedder fails, only the embeddings are delayed.
 func (a *Putting) Put(ctx context.Context, ref schema.OperationRef) (schema.PutResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()

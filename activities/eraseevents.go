@@ -18,7 +18,7 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// renewWait is how long a session is waited for that was asked to go on with a new history.
+// renewWait is how long to wait for a session to continue with a new history.
 const renewWait = 5 * time.Second
 
 // EraseEventsResult is what Postgres has erased, and which sessions may carry it in their histories.
@@ -66,8 +66,8 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids
-	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes from a hosted memory index what
-	// the ledger has no more.
+	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes events from a hosted memory
+	// index that the ledger no longer has.
 	Shown bool `json:"shown,omitempty"`
 	// The attempts after which a session that does not renew its history is cancelled, and terminated. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
@@ -81,8 +81,8 @@ type ForgetSessionsResult struct {
 	More    bool `json:"more,omitempty"`    // the time of the attempt was over
 }
 
-// ForgetSessions deletes the histories of sessions and, if it is asked to, of runs that may have shown their events. A
-// session that is under way is asked to go on with a new history first, and is waited for by failing.
+// ForgetSessions deletes the histories of sessions and, if requested, of runs that may have shown their events. An
+// open session is first asked to continue with a new history; until it has, the step fails and is retried.
 func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsRequest) (ForgetSessionsResult, error) {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -121,8 +121,8 @@ func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsReques
 	return out, nil
 }
 
-// sweepMemoryIndex removes from a hosted memory index what the ledger has no more. It fails, and the step is tried
-// again, as long as the service does not answer.
+// sweepMemoryIndex removes events from a hosted memory index that the ledger no longer has. It fails and is retried
+// while the service does not answer.
 func (a *Forgetting) sweepMemoryIndex(ctx context.Context, tenant string) (int, error) {
 	if a.SweepMemoryIndex == nil {
 		return 0, nil

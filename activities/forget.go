@@ -131,8 +131,8 @@ func (a *Forgetting) ForgetBatch(ctx context.Context, in ForgetBatchRequest) (sc
 	}
 	stopped, d := 0, runDeleter{client: activity.GetClient(ctx), tenant: in.Tenant}
 	for _, workflowID := range out.Stop {
-		// The pipeline would write nothing in any case; stopping it spares model calls. So its failure
-		// is not one of the batch's.
+		// The pipeline would write nothing in any case; stopping it saves model calls. So the batch ignores this
+		// failure.
 		latest, err := d.describe(ctx, workflowID, "")
 		if err == nil && latest.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			if err = d.client.CancelWorkflow(ctx, workflowID, latest.GetExecution().GetRunId()); err == nil {
@@ -180,8 +180,8 @@ func (a *Forgetting) CloseForget(ctx context.Context, in CloseForgetRequest) (sc
 	return receipt, step.Fail(err)
 }
 
-// ForgetVectors tells the vector index to delete the points of what a run has forgotten and, where texts
-// were erased, takes the words that no live memory holds any more out of the text statistics.
+// ForgetVectors removes the points of forgotten memories from the vector index and, if texts were erased, removes
+// words from the text statistics that no live memory has any more.
 func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	ctx, stop := step.Heartbeat(ctx)
 	defer stop()
@@ -222,13 +222,13 @@ func (a *Forgetting) ForgetVectors(ctx context.Context, in ForgetRef) error {
 	return step.Fail(step.Stalled(ctx, err))
 }
 
-// ForgetRunsRequest asks to delete the workflow runs that carried what a run has forgotten, for its
-// items from an ordinal on.
+// ForgetRunsRequest asks to delete the workflow runs that carried forgotten memories, for the run's items from an
+// ordinal on.
 type ForgetRunsRequest struct {
 	Run  ForgetRef `json:"run"`
 	From int       `json:"from"`
-	// The attempts after which a workflow that still runs is cancelled, and terminated. The
-	// caller's retry policy sets how many attempts there are. 0 means never.
+	// The attempts after which an open workflow is cancelled, and terminated. The caller's retry policy sets how many
+	// attempts there are. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
 	TerminateAfter int32 `json:"terminate_after"`
 }
@@ -279,14 +279,14 @@ func (a *Forgetting) ForgetRuns(ctx context.Context, in ForgetRunsRequest) (Forg
 			_, err = a.sweepMemoryIndex(ctx, in.Run.Tenant)
 		}
 	}
-	if d.deleted > 0 { // what went is on the receipt even if the rest has to be tried again
+	if d.deleted > 0 { // deleted runs are on the receipt even if the rest must be retried
 		note := forgetting.ForgetNote{Removed: map[string]int{"temporal_runs": d.deleted}}
 		if noteErr := a.Store.NoteForget(ctx, in.Run.Tenant, id, note, step.Now(a.Now)); noteErr != nil {
 			return ForgetRunsResult{}, step.Fail(noteErr)
 		}
 	}
 	if errors.Is(err, errTimeIsOver) {
-		// what is deleted is not found again; 0 would be the end
+		// deleted runs are not found again; 0 would end the step
 		return ForgetRunsResult{Next: cmp.Or(in.From, -1)}, nil
 	}
 	if err != nil {

@@ -137,7 +137,7 @@ func TestPoisonIsPutAside(t *testing.T) {
 }
 
 // An embedder that is down counts against no memory; what needs no vector goes through.
-func TestAnEmbedderThatIsDownCountsAgainstNobody(t *testing.T) {
+func TestAnEmbedderThatIsDownCountsAgainstNoMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	q, _ := w.qdrant()

@@ -19,11 +19,11 @@ import (
 	"github.com/mneme/mneme/store/pipeline"
 )
 
-// Reviewing carries out what people decide on proposals that the pipeline may not apply alone.
+// Reviewing carries out decisions of people on proposals that the pipeline may not apply automatically.
 type Reviewing struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Policy   proposals.WritePolicy // what the worker allows now
+	Policy   proposals.WritePolicy // the worker's present policy
 	Rules    func() *policy.Policy // classification rules in force; may be nil
 	Now      func() time.Time
 }
@@ -153,7 +153,7 @@ func (a *Reviewing) decision(ctx context.Context, body ReviewBody) (pipeline.Dec
 func (a *Reviewing) embed(ctx context.Context, p schema.Principal, id uuid.UUID) (*pg.Embedding, error) {
 	item, err := a.Store.GetReview(ctx, p, id, policy.UpTo(schema.SensitivityHyper)) // the item is not shown to anyone
 	if errors.Is(err, pg.ErrNotFound) {
-		return nil, nil // the decision will say so
+		return nil, nil // the decision will report it
 	}
 	if err != nil {
 		return nil, err

@@ -41,8 +41,8 @@ type StageRequest struct {
 // StageResult is an acknowledgement. Its ids may be omitted.
 type StageResult struct {
 	schema.IngestAck
-	Size   int            `json:"size,omitempty"`   // number of candidates, if the ids are left out
-	Others map[int]string `json:"others,omitempty"` // ids by position, where they are not schema.CandidateID
+	Size   int            `json:"size,omitempty"`   // number of candidates, if the ids are omitted
+	Others map[int]string `json:"others,omitempty"` // ids by position, if they are not schema.CandidateID
 	Refusal
 }
 

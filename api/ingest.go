@@ -50,7 +50,7 @@ type IndexResult struct {
 	Upserted  int `json:"upserted"`
 	Deleted   int `json:"deleted"`
 	Embedded  int `json:"embedded"`            // memories that had been left without an embedding
-	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses: they come again later
+	Postponed int `json:"postponed,omitempty"` // memories that the embedder refuses; they are retried later
 	Parked    int `json:"parked,omitempty"`    // of those, parked until an operator retries them
 }
 

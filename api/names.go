@@ -16,7 +16,7 @@ const (
 	SignalConfirm  = "confirm"  // Forget: the same, without an answer
 	QueryPreview   = "preview"  // Forget: schema.ForgetPreview
 
-	QueryContext = "context" // Context: ledger.ContextResponse, what the run has read
+	QueryContext = "context" // Context: ledger.ContextResponse, the context that the run has built
 
 	QueryRecord = "record" // Get: takes an id, returns the schema.MemoryRecord that the run has read
 

@@ -14,7 +14,7 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// StartForget starts a Forget run, or joins the one that has the same request and still waits.
+// StartForget starts a Forget run, or joins the run with the same request that still waits.
 func StartForget(
 	ctx context.Context,
 	c client.Client,

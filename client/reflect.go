@@ -10,7 +10,7 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// StartReflect starts a Reflect run, or joins the one in which the agent reflects on the stream. It returns a
+// StartReflect starts a Reflect run, or joins the open run of the agent on the stream. It returns a
 // *schema.ValidationError for a request that will never be accepted.
 func StartReflect(
 	ctx context.Context,

@@ -42,10 +42,11 @@ type ScheduleSpec struct {
 	Calendar []client.ScheduleCalendarSpec // any of them
 	TimeZone string                        // of Calendar; UTC when empty
 
-	Jitter         time.Duration // a run starts so much later at most, by chance
-	CatchUp        time.Duration // what was missed while the server was away is made up for if it is not older
-	PauseOnFailure bool          // a run that fails pauses the schedule
-	Note           string        // shown in the Temporal UI
+	Jitter time.Duration // a run starts so much later at most, by chance
+	// starts that were missed while the server was down are made up for if they are not older
+	CatchUp        time.Duration
+	PauseOnFailure bool   // a run that fails pauses the schedule
+	Note           string // shown in the Temporal UI
 }
 
 // scheduleKind is what there can be a schedule of.
@@ -114,7 +115,7 @@ type Schedules struct {
 	TakeOver bool
 }
 
-// Errors of what is asked of a schedule.
+// Errors of requests about a schedule.
 var (
 	ErrNoSchedule   = errors.New("there is no such schedule: `mneme schedules apply` creates missing ones")
 	ErrScheduleBusy = errors.New("a run of the schedule is open, and two runs never overlap")
@@ -135,11 +136,11 @@ type AppliedSchedule struct {
 	Name    string   `json:"name"`
 	ID      string   `json:"id"`
 	Outcome string   `json:"outcome"`           // created, updated or unchanged
-	Changed []string `json:"changed,omitempty"` // what was not as described
+	Changed []string `json:"changed,omitempty"` // properties that differed from the description
 	Paused  bool     `json:"paused,omitempty"`  // an operator, or a failure, paused it: it stays paused
 }
 
-// check refuses, before anything is touched, what this build cannot run, and what is described twice.
+// check refuses schedules that this build cannot run, and duplicates, before anything is changed.
 func (s Schedules) check(specs []ScheduleSpec) error {
 	var fields []schema.FieldError
 	seen := map[string]bool{}
@@ -226,7 +227,7 @@ func (s Schedules) apply(ctx context.Context, spec ScheduleSpec) (AppliedSchedul
 		}})
 }
 
-// taskQueueOf is where a schedule's runs go; empty where it starts none.
+// taskQueueOf is the task queue of a schedule's runs; empty if it starts none.
 func taskQueueOf(s client.Schedule) string {
 	if action, ok := s.Action.(*client.ScheduleWorkflowAction); ok {
 		return action.TaskQueue
@@ -290,8 +291,8 @@ const (
 	DifferentTaskQueue = "task queue"
 )
 
-// differences names what of a schedule is not as described. The note of one that is paused says why it is,
-// and counts for nothing.
+// differences names the properties of a schedule that differ from its description. The note of a paused schedule says
+// why it is paused, and is ignored.
 func (s Schedules) differences(have client.Schedule, spec ScheduleSpec) []string {
 	want := s.options(spec)
 	action, _ := have.Action.(*client.ScheduleWorkflowAction)

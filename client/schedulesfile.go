@@ -37,9 +37,9 @@ const (
 	maxScheduleNote   = 500 // bytes
 	// Longest of intervals and catch-up windows. What is to run more rarely is better paused and triggered.
 	maxScheduleEvery = 31 * 24 * time.Hour
-	maxJitterOfTimes = time.Hour        // where a calendar says when
-	minCatchUp       = 10 * time.Second // Temporal's own: it takes less for this
-	catchUpOfTimes   = 24 * time.Hour   // where a calendar says when
+	maxJitterOfTimes = time.Hour        // if a calendar is given
+	minCatchUp       = 10 * time.Second // Temporal's own minimum
+	catchUpOfTimes   = 24 * time.Hour   // if a calendar is given
 )
 
 // ParseSchedules reads a schedules file: YAML, one document, nothing in it that is not known. Every problem
@@ -169,9 +169,8 @@ func (f *scheduleFile) zone(v *yaml.Node, path string, hasCalendar bool) string 
 	return ""
 }
 
-// calendarFields are the parts of a moment: their allowed values, and the default of a part that is not given.
-// Seconds are not for a file to choose: nothing here has to run more often than every minute, but what
-// has an interval.
+// calendarFields are the parts of a moment: their allowed values, and the default of a missing part. A file cannot
+// set seconds: nothing here has to run more often than every minute, except schedules with an interval.
 var calendarFields = []struct {
 	name        string
 	least, most int

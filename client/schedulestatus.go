@@ -31,7 +31,7 @@ type ScheduleStatus struct {
 	When     string `json:"when,omitempty"` // in words
 	Paused   bool   `json:"paused"`
 	PausedBy string `json:"paused_by,omitempty"` // failure or operator
-	Note     string `json:"note,omitempty"`      // of one that is paused: why
+	Note     string `json:"note,omitempty"`      // of a paused schedule: the reason
 	Running  bool   `json:"running"`
 	// Next is when it is due; nil for one that is paused.
 	Next *time.Time   `json:"next,omitempty"`
@@ -131,8 +131,8 @@ func isLate(err error) bool {
 	return errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// pausedBy tells whose words a note is. The server writes one of these where a run failed; there is no
-// field that says it.
+// pausedBy reports who wrote a note. The server writes one of these texts when a run failed; there is no field for
+// it.
 func pausedBy(note string) string {
 	if strings.HasPrefix(note, "paused due to workflow ") || strings.HasPrefix(note, "paused, workflow ") {
 		return PausedByFailure
@@ -140,8 +140,8 @@ func pausedBy(note string) string {
 	return PausedByOperator
 }
 
-// Outcome completes what is known of a run: how it ended, and why where it failed. Of one that Temporal has
-// forgotten nothing is known.
+// Outcome completes the data of a run: how it ended, and why if it failed. Nothing is known of a run that Temporal
+// has forgotten.
 func (s Schedules) Outcome(ctx context.Context, run *ScheduleRun) error {
 	// the last of those that it continued as
 	described, err := s.Client.DescribeWorkflowExecution(ctx, run.WorkflowID, "")
@@ -275,14 +275,14 @@ func (s Schedules) Trigger(ctx context.Context, name string) (ScheduleRun, error
 	}
 }
 
-// maxBackfill bounds how many runs one backfill asks for.
+// maxBackfill bounds the runs of one backfill.
 const maxBackfill = 100
 
 // ErrBackfillTooLong means that a backfill would start more than maxBackfill runs.
 var ErrBackfillTooLong = fmt.Errorf("the schedule would have run more than %d times between these moments", maxBackfill)
 
-// Backfill has a schedule start the runs that it would have started after from and up to to, one after the
-// other, whether it is paused or not, and returns how many.
+// Backfill makes a schedule start the runs that it would have started between from and to, one after the other, even
+// if it is paused, and returns how many.
 func (s Schedules) Backfill(ctx context.Context, name string, from, to time.Time) (int, error) {
 	handle, _, err := s.described(ctx, name)
 	if err != nil {

@@ -132,7 +132,7 @@ func SessionWorking(ctx context.Context, c client.Client, ref api.SessionRef) (a
 	return out, nil
 }
 
-// RecordSession hands in a whole session that is over, and returns its episode. It returns a *schema.ValidationError
+// RecordSession records a whole session that has ended, and returns its episode. It returns a *schema.ValidationError
 // for a request that will never be accepted.
 func RecordSession(ctx context.Context, c client.Client, taskQueue string,
 	req api.RecordRequest) (api.SessionResult, error) {
@@ -170,7 +170,7 @@ func updateSession(ctx context.Context, c client.Client, taskQueue string, in ap
 			if WithoutAttributes(err, &options) {
 				continue
 			}
-			// Temporal refuses to ask a run whose workers fail or are too slow, and one that has many updates to
+			// Temporal refuses updates of a run whose workers fail or are too slow, or that has many updates to
 			// answer.
 			var unready *serviceerror.WorkflowNotReady
 			var busy *serviceerror.ResourceExhausted

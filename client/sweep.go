@@ -11,8 +11,8 @@ import (
 	"github.com/mneme/mneme/api"
 )
 
-// StartDecaySweep starts a sweep, or joins the one that is under way: one at a time for a tenant, and one for
-// all of them.
+// StartDecaySweep starts a sweep, or joins the open one: there is one at a time for a tenant, and one for all
+// tenants.
 func StartDecaySweep(
 	ctx context.Context,
 	c client.Client,
@@ -52,7 +52,7 @@ func startSweep(
 	return run, nil
 }
 
-// StartRetentionPurge starts a purge, or joins the one that is under way.
+// StartRetentionPurge starts a purge, or joins the open one.
 func StartRetentionPurge(
 	ctx context.Context,
 	c client.Client,
@@ -62,7 +62,7 @@ func StartRetentionPurge(
 	return startSweep(ctx, c, taskQueue, api.RetentionPurgeID, api.WorkflowRetentionPurge, in, "purge expired data")
 }
 
-// StartDrift starts a check, or joins the one that is under way.
+// StartDrift starts a check, or joins the open one.
 func StartDrift(ctx context.Context, c client.Client, taskQueue string, in api.DriftInput) (client.WorkflowRun, error) {
 	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       api.DriftWorkflowID(in.Index),
@@ -77,7 +77,7 @@ func StartDrift(ctx context.Context, c client.Client, taskQueue string, in api.D
 	return run, nil
 }
 
-// StartReindex starts a rebuild, or joins the one that is under way.
+// StartReindex starts a rebuild, or joins the open one.
 func StartReindex(
 	ctx context.Context,
 	c client.Client,

@@ -97,8 +97,8 @@ type Proposal struct {
 	Reason     string        `json:"reason"`
 	Warnings   []string      `json:"warnings,omitempty"`
 
-	// Change says that the fact changes what the target says, and what is to become of the target then.
-	// Empty where the decider does not tell: see EvaluateWrite. What a model tells is checked by Vouch.
+	// Change says that the fact changes what the target states, and what happens to the target then. It is empty if
+	// the decider does not say: see EvaluateWrite. Vouch checks a model's Change.
 	Change Change `json:"change,omitempty"`
 	// Own means that the speaker changes an own earlier statement.
 	Own bool `json:"own,omitempty"`

@@ -260,7 +260,7 @@ func toolsOf(steps []schema.Step) []string {
 	return out
 }
 
-// openStates are the states of a task that is under way: of one that is done there is nothing left to keep in mind.
+// openStates are the states of a task that is not finished: a finished task needs no working memory.
 var openStates = []schema.TaskState{schema.TaskPlanning, schema.TaskExecuting, schema.TaskBlocked, schema.TaskWaiting}
 
 // taskStates are the words for the state of a task.

@@ -46,11 +46,11 @@ type channel struct {
 	search   func(context.Context, *analysis) (channelHits, error)
 }
 
-// channelHits is what a channel found, and what ranking has to know of how it looked.
+// channelHits is what a channel found, with the data that ranking needs about the search.
 type channelHits struct {
 	hits    []search.Hit
-	weights []float64        // of the text plan's terms; the text channel's alone
-	trust   rank.VectorTrust // in the space that was searched; the vector channel's alone
+	weights []float64        // of the text plan's terms; only set by the text channel
+	trust   rank.VectorTrust // in the space that was searched; only set by the vector channel
 }
 
 // hitsByWords makes a channel of a search that uses the words of the query.
@@ -95,7 +95,7 @@ type analysis struct {
 	err      error
 }
 
-// analyse makes the question that channels ask with; it closes done in the end.
+// analyse prepares the question for the channels; it closes done in the end.
 func (q *query) analyse(ctx context.Context, words *analysis) {
 	defer close(words.done)
 	defer q.timed("analyse")()

@@ -63,7 +63,7 @@ func (q *query) relevance(
 		for _, clause := range asked {
 			e.Relevance = max(e.Relevance, rank.RelevanceOf(*e, clause, text))
 		}
-		for _, old := range replaced[e.ID] { // it is about what that was about
+		for _, old := range replaced[e.ID] { // the same subject
 			before := parsed.read(old, e.Speaker)
 			share := 1.0
 			if text.OnlyEnds() {

@@ -74,14 +74,14 @@ type Recaller struct {
 	Observe func(meta schema.RecallMeta, took time.Duration, err error)
 }
 
-// Recall returns what is known that helps with the query, best first. It fails on an invalid request
-// (*schema.ValidationError) or when Postgres cannot be asked; a failing channel only degrades it.
+// Recall returns memories that help with the query, best first. It fails on an invalid request
+// (*schema.ValidationError) or if Postgres is unavailable; a failing channel only degrades it.
 func (r *Recaller) Recall(ctx context.Context, req schema.RecallRequest) (schema.RecallResponse, error) {
 	return r.RecallAs(ctx, uuid.Must(uuid.NewV7()), req)
 }
 
-// RecallAs is Recall under a retrieval id of the caller's. A caller that may have to ask again, as an activity
-// does, asks under the same id: the access to what is returned is tracked once.
+// RecallAs is Recall under a retrieval id of the caller's. A caller that may repeat the call, as an activity does,
+// uses the same id: the access to the results is tracked once.
 func (r *Recaller) RecallAs(
 	ctx context.Context,
 	id uuid.UUID,
@@ -107,7 +107,7 @@ func (r *Recaller) recallAs(
 	if err := checkSwitches(req); err != nil {
 		return schema.RecallResponse{}, err
 	}
-	req.Tags = normalize.NormalizeTags(req.Tags) // the form in which they are stored
+	req.Tags = normalize.NormalizeTags(req.Tags) // the form in which tags are stored
 	start := r.now()
 	clearance := r.trustRules().Clear(req, r.TrustKey, start)
 	windows := timeexpr.Begun(timeexpr.ParseTimes(req.Query, start), start)
@@ -140,7 +140,7 @@ func (r *Recaller) recallAs(
 	return response, nil
 }
 
-// answer runs the phases of a recall one after the other. What one finds out for another is in what it returns.
+// answer runs the phases of a recall one after the other. Results that other phases need are in the return values.
 func (q *query) answer(ctx context.Context, start time.Time) (schema.RecallResponse, error) {
 	found, err := q.authorize(ctx, q.collect(ctx))
 	if err != nil {
@@ -188,7 +188,7 @@ func (r *Recaller) now() time.Time {
 	return time.Now()
 }
 
-// maxAskedBytes is how much of a query is read as a question: more of it is a text that one asks about.
+// maxAskedBytes is how much of a query is read as a question: a longer query is a text that the question is about.
 const maxAskedBytes = 2_000
 
 func firstBytes(s string, n int) string {
@@ -261,10 +261,10 @@ func idsOf(evidence []rank.Evidence) []uuid.UUID {
 	return ids
 }
 
-// assembled is what was read in full, and what it leaves of the token budget.
+// assembled is the rows that were read in full, and the rest of the token budget.
 type assembled struct {
 	results  []schema.RecallResult
-	payloads map[uuid.UUID]json.RawMessage // of results, where they are asked for
+	payloads map[uuid.UUID]json.RawMessage // of results, if requested
 	budget   int                           // tokens that texts may use; 0: no bound
 }
 

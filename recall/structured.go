@@ -11,7 +11,7 @@ import (
 	"github.com/mneme/mneme/store/search"
 )
 
-// Deadlines of the structured channels. Each is a help: what is late is left out.
+// Deadlines of the structured channels. Each is optional: late results are dropped.
 const (
 	hintsDeadline  = time.Second
 	claimsDeadline = time.Second
@@ -80,7 +80,7 @@ func (q *query) expansion() string {
 	return rank.ExpandQuery(q.keywords())
 }
 
-// primary lets the graph stand on a level with the flat channels, where the request asks for it.
+// primary gives the graph the same weight as the flat channels together, if the request asks for it.
 func (q *query) primary(evidence []rank.Evidence) []rank.Evidence {
 	if q.req.Traversal != schema.TraversalPrimary {
 		return evidence

@@ -77,7 +77,7 @@ const (
 	VisibilityGlobal  Visibility = "global"
 )
 
-// ReadPolicy says how far beyond its own memories an agent reads (document 002 "Hybrid Recall").
+// ReadPolicy is how far beyond its own memories an agent reads (document 002 "Hybrid Recall").
 type ReadPolicy string
 
 // The read policies. Isolated is the default: own memories only.
@@ -144,7 +144,7 @@ const (
 	ProposalApplied  ProposalState = "applied"
 	ProposalSkipped  ProposalState = "skipped"  // evaluated, nothing to write; the reason says why
 	ProposalBlocked  ProposalState = "blocked"  // not allowed by mode or rule; waits for review
-	ProposalStale    ProposalState = "stale"    // the ground it was decided on has changed; to be decided again
+	ProposalStale    ProposalState = "stale"    // its target or source has changed; it must be decided again
 	ProposalRejected ProposalState = "rejected" // a reviewer said no
 	ProposalExpired  ProposalState = "expired"  // no one reviewed it in time
 )
@@ -265,7 +265,7 @@ const (
 // docs/trust.md.
 type TrustContext struct {
 	Authenticated  bool        `json:"authenticated,omitempty"`
-	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // a ceiling on that of the request; empty: none
+	MaxSensitivity Sensitivity `json:"max_sensitivity,omitempty"` // limits that of the request; empty for no limit
 	Scopes         []string    `json:"scopes,omitempty"`          // may be read in addition to principal.scope
 	// In which the answer is shown; a policy may lower the limit for it.
 	Environment string `json:"environment,omitempty"`
@@ -286,7 +286,7 @@ type TrustMeta struct {
 	Authenticated  bool           `json:"authenticated"`
 	MaxSensitivity Sensitivity    `json:"max_sensitivity"` // content up to here is shown
 	Scopes         []string       `json:"scopes,omitempty"`
-	Problems       []TrustProblem `json:"problems,omitempty"` // what was claimed or asked for and not granted
+	Problems       []TrustProblem `json:"problems,omitempty"` // claims and requests that were not granted
 }
 
 // TrustProblem says why less was granted than was claimed or asked for.
@@ -294,14 +294,14 @@ type TrustProblem string
 
 // The problems of a trust context.
 const (
-	TrustUnproven        TrustProblem = "unproven"      // claimed without a token, where one is needed
+	TrustUnproven        TrustProblem = "unproven"      // claimed without a token, although one is needed
 	TrustTokenInvalid    TrustProblem = "token_invalid" // not signed with the key, or not a token
 	TrustTokenExpired    TrustProblem = "token_expired"
 	TrustTokenOther      TrustProblem = "token_other"     // signed for another principal
 	TrustTokenUnchecked  TrustProblem = "token_unchecked" // there is no key to check it with: it is accepted
-	TrustUnauthenticated TrustProblem = "unauthenticated" // more than medium was asked for, which needs authentication
+	TrustUnauthenticated TrustProblem = "unauthenticated" // more than medium was requested, which needs authentication
 	TrustEnvironment     TrustProblem = "environment"     // the policy lowers the limit in this environment
-	TrustCeiling         TrustProblem = "max_sensitivity" // more was asked for than the trust context allows
+	TrustCeiling         TrustProblem = "max_sensitivity" // more was requested than the trust context allows
 	TrustScopes          TrustProblem = "scopes"          // not every scope was granted
 )
 

@@ -21,7 +21,7 @@ const (
 	RetainRetrievals    RetentionDomain = "retrievals"     // what recalls returned, and the feedback on it
 	RetainIngest        RetentionDomain = "ingest"         // batches, their candidates and proposals
 	RetainForgetRuns    RetentionDomain = "forget_runs"    // what runs of Forget selected and did
-	RetainEvents        RetentionDomain = "events"         // the ledger of what came in
+	RetainEvents        RetentionDomain = "events"         // the ledger of events
 	RetainOperations    RetentionDomain = "operations"     // results of operations, by idempotency key
 	RetainArtifacts     RetentionDomain = "artifacts"      // artifacts that no memory refers to
 )
@@ -49,8 +49,7 @@ const (
 // Any is the tier or the typology of a retention policy that holds whatever it is.
 const Any = "any"
 
-// RetentionPolicy says how long a tenant keeps what has ended (document 003 D12, document 002 "Retention
-// Worker").
+// RetentionPolicy is how long a tenant keeps ended data (document 003 D12, document 002 "Retention Worker").
 type RetentionPolicy struct {
 	Domain   RetentionDomain `json:"domain"`
 	Tier     Tier            `json:"tier"`     // or Any
@@ -61,7 +60,7 @@ type RetentionPolicy struct {
 	// DecayExempt keeps memories of the class from being taken by decay, whatever their salience.
 	DecayExempt bool `json:"decay_exempt,omitempty"`
 
-	Default   bool       `json:"default"`           // no one has set another
+	Default   bool       `json:"default"`           // no policy was set
 	Version   int        `json:"version,omitempty"` // of a stored row; 0 for a default
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
 	UpdatedBy string     `json:"updated_by,omitempty"`
@@ -158,8 +157,8 @@ type SweepHold struct {
 	AnsweredAt *time.Time `json:"answered_at,omitempty"`
 }
 
-// needPoints reports what the points of a curve lack: read as zero, a share that is left out would be the
-// end of all salience. Points that could not be read are not checked further.
+// needPoints reports missing fields of a curve's points: read as zero, a missing share would end all salience. Points
+// with other problems are not checked further.
 func (d *decoder) needPoints(points *[]DecayPoint) {
 	const path = "lifecycle.decay.points"
 	if len(*points) > MaxDecayPoints {

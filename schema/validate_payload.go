@@ -44,8 +44,8 @@ func underPath(path string, err error) error {
 }
 
 // ValidatePayload checks the payload of a record before it is written: its size and nesting, its JSON Schema
-// (document 004 §15A), and what a schema cannot say. The payload has the names of the schema appendix, as in
-// MemoryRecord. Errors are a *ValidationError with paths such as payload.timeline[0].t.
+// (document 004 §15A), and rules that a schema cannot express. The payload has the names of the schema appendix, as
+// in MemoryRecord. Errors are a *ValidationError with paths such as payload.timeline[0].t.
 func ValidatePayload(t MemoryType, payload json.RawMessage) error {
 	var p check.Problems
 	if !t.Valid() {

@@ -83,7 +83,7 @@ func TestForgetQueryMustLookForAWord(t *testing.T) {
 }
 
 // A confirmed run continues where it stopped when its workflow is run again.
-func TestSelectForgetTellsWhereTheRunStands(t *testing.T) {
+func TestSelectForgetReturnsTheStateOfTheRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.memory("the first")

@@ -354,7 +354,7 @@ func TestModifyKeepsGroundsApart(t *testing.T) {
 }
 
 // Two hundred patches, and some conflict: each has its own result.
-func TestModifyManyOfWhichSomeConflict(t *testing.T) {
+func TestModifyManyWithSomeConflicts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var candidates []schema.Candidate
@@ -487,7 +487,7 @@ func TestTwoModifyAtOnce(t *testing.T) {
 }
 
 // Modifications, new memories and the pipeline run at once: no change is lost, and none waits forever.
-func TestModifyBesideTheOthers(t *testing.T) {
+func TestModifyConcurrentlyWithOtherOperations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const n = 12

@@ -595,7 +595,7 @@ func TestLinksAndPurgeAtOnce(t *testing.T) {
 }
 
 // What a run was let go ahead with is what it goes by: a policy that was set since has it begin again, and ask.
-func TestSweepsTakeNothingByRulesOfWhichNobodyWasAsked(t *testing.T) {
+func TestSweepsRemoveNothingByUnconfirmedRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.crowd(lifecycle.SweepFree + 10)

@@ -26,13 +26,13 @@ const (
 	// readyWithin bounds one check, so that a probe gets an answer even if a dependency hangs. It is shorter than the
 	// time-out that orchestrators usually give a probe.
 	readyWithin = 2 * time.Second
-	// readyFor is how long an answer holds: however many ask, the parts are asked this often.
+	// readyFor is how long an answer is cached, which limits how often the parts are checked.
 	readyFor = 3 * time.Second
-	// schedulesFor is how long what is known of schedules holds: asking is a query of a workflow each, and
-	// hours pass between their runs.
+	// schedulesFor is how long the states of schedules are cached: each check is a query of a workflow, and hours
+	// pass between the runs of schedules.
 	schedulesFor = 30 * time.Second
-	// schedulesGrace is how long nothing may be known of schedules at the beginning, and schedulesStale how old what
-	// is known may get: a server that is too busy to answer is not a failure of a schedule, but it hides one.
+	// schedulesGrace is how long the states of schedules may be unknown at the start, and schedulesStale how old they
+	// may get. A server that is too busy to answer is not a failure of a schedule, but it hides one.
 	schedulesGrace = time.Minute
 	schedulesStale = 5 * time.Minute
 )
@@ -166,7 +166,7 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 		}
 	}
 	switch {
-	case h.missed < 2: // once is nothing, also where looks are far apart
+	case h.missed < 2: // one miss is ignored, even if checks are far apart
 	case h.scheduled.IsZero() && now.Sub(h.begun) > schedulesGrace:
 		return []string{"whether a failure has paused a schedule could never be read"}
 	case !h.scheduled.IsZero() && now.Sub(h.scheduled) > schedulesStale:
@@ -178,9 +178,9 @@ func (h *health) lookAtTemporal(ctx context.Context) []string {
 
 func age(d time.Duration) string { return mneme.ShortDuration(d.Truncate(time.Second)) }
 
-// register adds the two endpoints. A rules file that could not be taken over does not make the worker
-// unready: it works on under the rules before, and every worker that reads the file would be unready at
-// once. /readyz names it.
+// register adds the two endpoints. An invalid rules file does not make the worker unready: the worker continues with
+// the previous rules, and otherwise every worker that reads the file would become unready at once. /readyz names the
+// problem.
 func (h *health) register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		if why := h.died.Load(); why != nil {

@@ -167,8 +167,8 @@ func run(ctx context.Context, log *slog.Logger) error {
 	}
 }
 
-// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it check at once. Without a
-// file SIGHUP means what it means to any program.
+// watch follows the rules file until ctx ends or stop is called; SIGHUP makes it check at once. Without a file SIGHUP
+// has its usual effect.
 func watch(ctx context.Context, policies *config.Policies, path string) (stop func()) {
 	if path == "" {
 		return func() {}

@@ -12,9 +12,8 @@ import (
 	"github.com/mneme/mneme/workflows/flow"
 )
 
-// DriftCheck compares the ids and versions of live memories with those of the index, from both sides, and
-// repairs what differs, round by round, until a round finds nothing. An index that was wiped is filled
-// again by that.
+// DriftCheck compares the ids and versions of live memories with those of the index, from both sides, and repairs
+// what differs, round by round, until a round finds nothing. This also fills an index that was wiped.
 func DriftCheck(ctx workflow.Context, in api.DriftInput) (api.DriftResult, error) {
 	var out api.DriftResult
 	shown := flow.Display{Lean: flow.Lean(ctx)}

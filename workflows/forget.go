@@ -20,12 +20,12 @@ var forgetting *activities.Forgetting
 // forgetBatchesPerRun is the number of batches after which a run continues as new.
 const forgetBatchesPerRun = 400
 
-// Forget selects what a request would forget, waits until it is confirmed, and forgets it in batches
-// (document 002 "Forget"). Nothing is changed before the confirmation, which comes by the update or
-// the signal of that name with the token that Store.ForgetToken makes: results and queries do not
-// carry it. The confirmation itself is in the history with its token, which is useless
-// any more. Unconfirmed, the run ends as expired. Cancelled, it stops between two batches: what is
-// forgotten by then stays forgotten, and the receipt counts the rest.
+// Forget selects memories by a request, waits until it is confirmed, and forgets them in batches (document 002
+// "Forget"). Nothing is changed before the confirmation, which comes by the update or the signal of that name with
+// the token that Store.ForgetToken makes: results and queries do not carry it. The confirmation is in the history
+// with its token, which is no longer useful then. Without a confirmation, the run ends as expired. If it is
+// cancelled, it stops between two batches: memories that are forgotten by then stay forgotten, and the receipt counts
+// the rest.
 //
 // With IfVersion, a memory at another version fails the run with ErrTypeVersion, and nothing is changed.
 //
@@ -273,8 +273,8 @@ func (run *forgetRun) batches(ctx workflow.Context) error {
 	}
 }
 
-// elsewhere removes what is forgotten from the vector index and, of what is erased, the workflow runs
-// that carried it. It returns the places that could not be reached.
+// elsewhere removes forgotten memories from the vector index and, for an erase, deletes the workflow runs that
+// carried the texts. It returns the places that could not be reached.
 func (run *forgetRun) elsewhere(ctx workflow.Context) (pending []string) {
 	if run.receipt.Forgotten == 0 {
 		return nil

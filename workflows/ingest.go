@@ -89,7 +89,7 @@ func ResumeIngest(ctx workflow.Context, in api.ResumeInput) (api.IngestResult, e
 // ingest is the state of one run.
 type ingest struct {
 	flow.Display
-	principal schema.Principal // of a replayed job the tenant alone
+	principal schema.Principal // for a replayed job only the tenant
 	progress  api.Progress
 	result    api.IngestResult
 	staged    bool // or failed to
@@ -167,7 +167,7 @@ func ranges(tenant string, batch uuid.UUID, from, to int) []schema.Range {
 // the others go on.
 func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 	if len(run.result.Deduped)+len(run.result.Recalled) == run.progress.Total {
-		return nil // nothing new
+		return nil // it has no new facts
 	}
 	for i, r := range all {
 		phase, err := run.process(ctx, r)
@@ -175,7 +175,7 @@ func (run *ingest) pipeline(ctx workflow.Context, all []schema.Range) error {
 			return run.abandon(ctx, all[i:], phase, err)
 		}
 		if err != nil {
-			if err := run.bury(ctx, r, phase, err); err != nil {
+			if err := run.markDead(ctx, r, phase, err); err != nil {
 				return err
 			}
 		}
@@ -201,7 +201,7 @@ func (run *ingest) process(ctx workflow.Context, r schema.Range) (phase string, 
 	run.result.Dead += extracted.Dead
 
 	decidedBefore, deadBefore := run.result.Decided, run.result.Dead // each round reports the range's totals
-	// how many candidates a search could be asked for: the next begins with as many
+	// how many candidates the last search was asked for: the next begins with as many
 	group := 0
 	for round := 1; round <= flow.MaxDecideRounds; round++ {
 		run.show(ctx, api.PhaseDecide)
@@ -324,20 +324,20 @@ func (run *ingest) abandon(ctx workflow.Context, left []schema.Range, phase stri
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	for _, r := range left {
-		if err := run.bury(ctx, r, phase, cause); err != nil {
+		if err := run.markDead(ctx, r, phase, cause); err != nil {
 			return err
 		}
 	}
 	return cause
 }
 
-// bury marks the open jobs of a range dead, so that operators find them and can replay them.
-func (run *ingest) bury(ctx workflow.Context, r schema.Range, phase string, cause error) error {
-	var buried activities.BuryResult
+// markDead marks the open jobs of a range dead, so that operators find them and can replay them.
+func (run *ingest) markDead(ctx workflow.Context, r schema.Range, phase string, cause error) error {
+	var marked activities.BuryResult
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx,
-		flow.StoreOptions("bury jobs: "+label(r), flow.InfrastructureAttempts)),
-		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &buried)
-	run.result.Dead += buried.Dead
+		flow.StoreOptions("mark jobs dead: "+label(r), flow.InfrastructureAttempts)),
+		jobs.BuryJobs, activities.CloseRequest{Range: r, Phase: phase, Reason: rootCause(cause)}).Get(ctx, &marked)
+	run.result.Dead += marked.Dead
 	if err != nil {
 		return fmt.Errorf("%s failed: %w; and its jobs could not be closed: %w", phase, cause, err)
 	}

@@ -76,9 +76,9 @@ func runOperation[R outcome](ctx workflow.Context, op operation) (R, error) {
 	return result, nil
 }
 
-// accept stages the request's body and returns the reference that activities take. It ends before a
-// cancellation is handled: a body that arrives after drop would stay. Of a request that is refused there is
-// nothing to drop, and the reference is empty.
+// accept stages the request's body and returns the reference that activities take. It ends before a cancellation is
+// handled, because a body that arrives after drop would stay. For a refused request there is nothing to drop, and the
+// reference is empty.
 func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef, error) {
 	ref := schema.OperationRef{Tenant: op.common.Principal.Tenant, ID: operationKey(ctx, op.common),
 		WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID}
@@ -114,8 +114,8 @@ func accept(ctx workflow.Context, op operation, check bool) (schema.OperationRef
 	return ref, nil
 }
 
-// drop deletes the body of a request that this run has not carried out and will not, whether it is
-// cancelled or has failed. What cannot be dropped is swept later.
+// drop deletes the body of a request that this run will not carry out, because it was cancelled or has failed. A body
+// that cannot be dropped is swept later.
 func drop(ctx workflow.Context, ref schema.OperationRef) {
 	ctx, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
@@ -138,8 +138,8 @@ func operationKey(ctx workflow.Context, op schema.Operation) string {
 	return info.WorkflowExecution.ID + "#" + info.FirstRunID
 }
 
-// indexChanged brings the index up to date. Its failure reverts nothing: the outbox keeps the change
-// and SyncIndex makes up for it.
+// indexChanged updates the index. Its failure reverts nothing: the outbox keeps the change and SyncIndex writes it
+// later.
 func indexChanged(ctx workflow.Context, tenant string, ids []string) {
 	if len(ids) == 0 {
 		return

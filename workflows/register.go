@@ -48,11 +48,11 @@ type Dependencies struct {
 	Callers     Callers               // who may call the Nexus service for which tenants
 	// Channels and stages that every recall has in addition to the usual ones (recall.IsSwitch).
 	With    []string
-	Without []string // and those that it has not
+	Without []string // and those that it does not have
 	// Of a tenant's memories that a sweep may take without being asked for; 0: lifecycle.SweepShare.
 	SweepShare float64
 	SweepBatch int    // rows that one transaction of a sweep touches; 0: sweeping.SweepBatchSize
-	NoPipeline bool   // nothing is drawn from what is handed in: it is stored, recalled and indexed
+	NoPipeline bool   // nothing is extracted from candidates: they are only stored, recalled and indexed
 	NoGraph    bool   // the entity graph is not written
 	TrustKey   []byte // that trust contexts are signed with; empty believes them
 

@@ -148,7 +148,7 @@ func (run *reindex) fill(ctx workflow.Context) error {
 	return nil
 }
 
-// goOn continues as a new run, which begins where this one is.
+// goOn continues as a new run with the present state.
 func (run *reindex) goOn(ctx workflow.Context) error {
 	next := run.in
 	next.Sofar = &run.ReindexProgress
@@ -191,8 +191,9 @@ func (run *reindex) verify(ctx workflow.Context) error {
 		indexing.GenerationRequest{Generation: run.Generation.ID}).Get(ctx, &run.Verified)
 }
 
-// switchOver has the new generation searched. It ends before a cancellation is handled: between the index and
-// Postgres, what is searched would be dropped. When it fails, the index goes back to what Postgres says.
+// switchOver makes the new generation the one that is searched. It ends before a cancellation is handled: between the
+// index and Postgres, the searched generation would be dropped. If it fails, the index is set back to the generation
+// that is active in Postgres.
 func (run *reindex) switchOver(ctx workflow.Context, generation indexing.GenerationRequest) error {
 	run.show(ctx, api.PhaseSwitch)
 	ctx, stop := workflow.NewDisconnectedContext(ctx)

@@ -144,7 +144,7 @@ func (run *review) details() string { return "**" + api.PhaseReview + "**: " + r
 // wait returns when a decision has come, or when proposals have expired and are discarded.
 func (run *review) wait(ctx workflow.Context) error {
 	next := run.progress.NextAt
-	if next == nil { // unreachable: what is open expires
+	if next == nil { // unreachable: open proposals expire
 		return workflow.Await(ctx, func() bool { return run.moved })
 	}
 	left := next.Sub(workflow.Now(ctx))
@@ -154,7 +154,7 @@ func (run *review) wait(ctx workflow.Context) error {
 			return err
 		}
 	}
-	// What it leaves when its time is over is still open, and over, when the run looks again.
+	// Proposals that it leaves when its time is over are still open and expired when the run checks again.
 	options := flow.EmbedOptions("expire undecided proposals", flow.ReviewAttempts)
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), reviewing.ExpireProposals,
 		activities.ExpireRequest{ReviewRef: run.ref, Before: *next}).Get(ctx, nil)

@@ -135,7 +135,7 @@ func (d *desk) run(t *testing.T, in api.ReviewInput) (api.ReviewProgress, error)
 	return p, d.GetWorkflowResult(&p)
 }
 
-func TestReviewGivesUpWhatNobodyDecides(t *testing.T) {
+func TestReviewDiscardsUndecidedProposals(t *testing.T) {
 	t.Parallel()
 	for window, in := range map[time.Duration]api.ReviewInput{flow.ReviewWindow: {},
 		time.Hour: {ExpiresAfterSeconds: 3600}} {

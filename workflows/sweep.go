@@ -23,8 +23,8 @@ const (
 	batchesPerRun   = 40_000
 )
 
-// runSweep has activities sweep until nothing is left of what was due when the run began. It may be cancelled
-// at any time: what is committed stays, and the next run does the rest.
+// runSweep runs activities until nothing is left of what was due when the run began. It may be cancelled at any time:
+// committed batches stay, and the next run does the rest.
 func runSweep(ctx workflow.Context, in api.SweepInput, what string, fn, self any) (api.SweepResult, error) {
 	shown := flow.Display{Lean: flow.Lean(ctx)}
 	if !shown.Lean {

@@ -14,7 +14,7 @@ import (
 // Advising is the path of advice for clients that speak only Temporal.
 type Advising struct{ Adviser *advising.Adviser }
 
-// AdviseRequest asks under a key that stays the same however often the question is asked again.
+// AdviseRequest asks under a key that stays the same for repeated questions.
 type AdviseRequest struct {
 	Key     string            `json:"key"`
 	Request api.AdviseRequest `json:"request"`

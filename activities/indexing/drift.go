@@ -46,7 +46,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 		if err != nil && !errors.Is(err, vector.ErrMissing) {
 			return out, step.Fail(err)
 		}
-		out.Cursor.Mend = !searched && g.State == vectorindex.GenerationActive
+		out.Cursor.Activate = !searched && g.State == vectorindex.GenerationActive
 	}
 	out.Done, err = a.eachPage(ctx, g, out.Cursor, in.MaxPages,
 		func(page []vectorindex.IndexState, next api.IndexCursor) error {
@@ -59,7 +59,7 @@ func (a *Indexing) CompareMemories(ctx context.Context, in api.CompareRequest) (
 			return nil
 		})
 	switch {
-	case err == nil && out.Done && out.Cursor.Mend:
+	case err == nil && out.Done && out.Cursor.Activate:
 		err = a.searchActive(ctx, true) // another may have become active since g was read
 	case in.Repair && out.Cursor.Tenant != "" && errors.Is(err, vector.ErrMissing):
 		activity.GetLogger(ctx).Warn("the index has lost a generation that was being compared", "generation", g.ID)
@@ -121,14 +121,14 @@ func (a *Indexing) nextPage(
 				if len(page) < OutboxPage {
 					after = uuid.Max
 				}
-				return page, &api.IndexCursor{Tenant: at.Tenant, After: after.String(), Mend: at.Mend}, nil
+				return page, &api.IndexCursor{Tenant: at.Tenant, After: after.String(), Activate: at.Activate}, nil
 			}
 		}
 		tenants, err := a.Store.MemoryTenants(ctx, at.Tenant, 1)
 		if err != nil || len(tenants) == 0 {
 			return nil, nil, err
 		}
-		at, after = api.IndexCursor{Tenant: tenants[0], Mend: at.Mend}, uuid.Nil
+		at, after = api.IndexCursor{Tenant: tenants[0], Activate: at.Activate}, uuid.Nil
 	}
 }
 
@@ -183,7 +183,7 @@ func (a *Indexing) compareMemories(
 	if !repair || len(differ) == 0 {
 		return drift, nil
 	}
-	if len(ahead) > 0 { // what Postgres says goes, even where it is older
+	if len(ahead) > 0 { // Postgres decides, even if it is older
 		if err := a.apply(ctx, g, tenant, vector.Changes{Deletes: ahead}); err != nil {
 			return drift, err
 		}
@@ -193,7 +193,7 @@ func (a *Indexing) compareMemories(
 	return drift, err
 }
 
-// lookup asks a generation for versions. One that the index has lost has none.
+// lookup asks a generation for versions. A lost generation has none.
 func (a *Indexing) lookup(
 	ctx context.Context,
 	g vector.Generation,
@@ -210,8 +210,8 @@ func (a *Indexing) lookup(
 	return versions, err
 }
 
-// refresh tells one generation of memories as Postgres has them now, and returns how many it told. What
-// the embedder refuses is left to the outbox, which puts it off where it can be seen.
+// refresh writes the current state of memories to one generation, and returns how many it wrote. Memories that the
+// embedder refuses are left to the outbox, which postpones them and reports it.
 func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant string, ids []uuid.UUID) (int, error) {
 	entries, err := a.Store.IndexEntries(ctx, tenant, g.Model, ids)
 	if err != nil {
@@ -228,13 +228,13 @@ func (a *Indexing) refresh(ctx context.Context, g vector.Generation, tenant stri
 	if _, err := a.Store.EnqueueOutbox(ctx, tenant, refused, step.Now(a.Now)); err != nil {
 		return 0, err
 	}
-	// A memory that has moved on in the meantime is asked for again.
+	// A memory that has changed in the meantime is requested again.
 	return done.upserted, a.Store.SettleOutbox(ctx, tenant, entries, step.Now(a.Now))
 }
 
-// ComparePoints looks for the points of a generation among the memories, and removes those of memories that
-// are not live when it is to repair. So it does with a point of a memory that is parked and has no vector of
-// its present text: whatever it was made of, it is searched by what is not said any more.
+// ComparePoints looks up the points of a generation among the memories. If repair is set, it removes points of
+// memories that are not live, and points of parked memories without a vector of their present text: such a point
+// would be found by an outdated text.
 func (a *Indexing) ComparePoints(ctx context.Context, in api.CompareRequest) (CompareResult, error) {
 	work, ctx := step.StartWork(ctx, CompareResult{Points: in.Points})
 	defer work.Stop()
@@ -319,7 +319,7 @@ func (a *Indexing) comparePoints(
 		return drift, err
 	}
 	drift.Repaired = drift.Dead
-	// one that has come back or moved on in the meantime is asked for again
+	// a memory that was recovered or changed in the meantime is requested again
 	gone := make([]vectorindex.OutboxEntry, len(dead))
 	for i, ref := range dead {
 		s := states[ref.MemoryID]

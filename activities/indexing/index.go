@@ -111,7 +111,7 @@ func (a *Indexing) DrainOutbox(ctx context.Context, in DrainRequest) (DrainResul
 		a.measure(ctx, &out)
 		if out.Lost = out.Lost || a.lost(ctx); out.Lost {
 			if failed != nil {
-				activity.GetLogger(ctx).Warn("outbox not drained", "error", failed) // the next run sees it again
+				activity.GetLogger(ctx).Warn("outbox not drained", "error", failed) // the next run tries again
 			}
 			out.Index, out.More, failed = a.Index.Name(), false, nil
 		}

@@ -30,13 +30,13 @@ type BeginReindexRequest struct {
 type BeginReindexResult struct {
 	Generation api.GenerationRef  `json:"generation"`
 	Replaces   *api.GenerationRef `json:"replaces,omitempty"`
-	Resumed    bool               `json:"resumed"` // one that an earlier run had begun
+	Resumed    bool               `json:"resumed"` // continues a generation that an earlier run began
 	Memories   int64              `json:"memories"`
 }
 
-// BeginReindex makes an empty generation next to the one that is searched. From the moment that it is
-// recorded, every change reaches both. One that an earlier run left half built is taken up again when it is
-// of the same model, and dropped when it is of another.
+// BeginReindex creates an empty generation in addition to the one that is searched. Once it is recorded, every change
+// reaches both. If an earlier run left an unfinished generation of the same model, it is continued; one of another
+// model is dropped.
 func (a *Indexing) BeginReindex(ctx context.Context, in BeginReindexRequest) (BeginReindexResult, error) {
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()
@@ -124,7 +124,7 @@ type FillRequest struct {
 type FillResult struct {
 	Memories int64           `json:"memories"` // that were checked
 	Embedded int64           `json:"embedded"` // of them had no vector of the model
-	Refused  int64           `json:"refused"`  // of them the embedder does not take: the outbox has them
+	Refused  int64           `json:"refused"`  // of them, refused by the embedder: the outbox has them
 	Cursor   api.IndexCursor `json:"cursor"`
 	Done     bool            `json:"done"`
 }
@@ -177,8 +177,8 @@ type rebuilt struct {
 	Parts int `json:"parts"`
 }
 
-// RebuildIndexes rebuilds what an index keeps of a generation in addition to its points. Only Postgres has
-// indexes of that kind. Run again, it continues after those that are built.
+// RebuildIndexes rebuilds what an index stores for a generation in addition to its points. Only Postgres has such
+// indexes. A retry continues after those that are built.
 func (a *Indexing) RebuildIndexes(ctx context.Context, in GenerationRequest) error {
 	work, ctx := step.StartWork(ctx, rebuilt{})
 	defer work.Stop()
@@ -252,7 +252,7 @@ func (a *Indexing) verify(ctx context.Context, g vector.Generation, tenant strin
 	var memories, points int64
 	err := step.RunLong(ctx, func() (err error) {
 		if memories, err = a.Store.CountEmbedded(ctx, tenant, g.Model); err == nil {
-			points, err = a.Index.Count(ctx, g, tenant) // which is another such statement where the index is Postgres
+			points, err = a.Index.Count(ctx, g, tenant) // another long statement if the index is in Postgres
 		}
 		return err
 	})
@@ -349,7 +349,7 @@ func (a *Indexing) searchActive(ctx context.Context, whole bool) error {
 			continue
 		}
 		if err := a.Index.Activate(ctx, known[0]); err != nil && !errors.Is(err, vector.ErrMissing) {
-			return err // what the index has lost, the drift check restores
+			return err // the drift check restores what the index has lost
 		}
 	}
 }

@@ -133,7 +133,7 @@ func (a *Learning) ListScopes(ctx context.Context, in ScopesRequest) (ScopesResu
 		if at.At = &page.Last; !page.More {
 			at = place{Passed: from.Tenant}
 		}
-		if len(out.Scopes) == 0 { // an attempt that is started again loses nothing
+		if len(out.Scopes) == 0 { // a retried attempt loses nothing
 			work.Note(at)
 		}
 	}
@@ -161,7 +161,7 @@ func (a *Learning) nextTenant(ctx context.Context, only, after string) (string, 
 type IndexRequest struct {
 	api.LearnScope
 	Full bool `json:"full,omitempty"` // from the first episode on
-	// Reopen has groups of this kind decided again, with Full.
+	// Reopen decides the groups of this kind again, with Full.
 	Reopen schema.MemoryType `json:"reopen,omitempty"`
 }
 

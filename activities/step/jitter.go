@@ -52,7 +52,7 @@ func Delayed(err error, key string, attempt int32) error {
 	}
 	//nolint:errorlint // the server sees the wrapper of a wrapped error
 	if own, ok := err.(*temporal.ApplicationError); ok {
-		// It has a type and no more: a statement at its limit, an attempt without progress.
+		// It has only a type: a statement at its limit, an attempt without progress.
 		return temporal.NewApplicationErrorWithOptions(own.Message(), own.Type(), temporal.ApplicationErrorOptions{
 			Cause: own.Unwrap(), Category: own.Category(), NextRetryDelay: lifecycle.RetryDelay(int(attempt), key)})
 	}

@@ -1,5 +1,5 @@
 // Package tidying has the activities of ResolveDuplicates, CompressEpisodes and UpdateFacts. An activity reads a few
-// pages of a scope, or decides on groups and writes what was decided. Only ids and counts go in and come out.
+// pages of a scope, or decides on groups and writes the decisions. Requests and results hold only ids and counts.
 package tidying
 
 import (
@@ -34,8 +34,8 @@ type Request struct {
 	WorkflowID string        `json:"workflow_id"`
 	Shadow     bool          `json:"shadow,omitempty"`
 	Full       bool          `json:"full,omitempty"`
-	From       tidying.Place `json:"from"`  // where the part before ended; zero: at the watermark
-	Until      time.Time     `json:"until"` // when the run began: what comes later is for the next run
+	From       tidying.Place `json:"from"`  // where the previous part ended; zero: at the watermark
+	Until      time.Time     `json:"until"` // when the run began; later changes are for the next run
 }
 
 // Page is what a part has read.
@@ -63,7 +63,7 @@ func (r Request) scope() tidying.Scope {
 	return tidying.Scope{Tenant: r.Tenant, Agent: r.Agent, Project: r.Project, Scope: r.Scope}
 }
 
-// writes is what a change is written with. Its key follows from the evidence, and from nothing else.
+// writes is the origin of a change. Its key depends only on the evidence.
 func (a *Tidying) writes(r Request, what string, ids []string) tidying.Writes {
 	hash := evidence.HashOf(ids)
 	return tidying.Writes{Key: what + ":" + hash, WorkflowID: r.WorkflowID, Evidence: hash, Now: step.Now(a.Now)}

@@ -59,7 +59,7 @@ type CheckTopicRequest struct {
 	Misread []schema.FieldError `json:"misread,omitempty"`
 }
 
-// CheckTopicResult is a topic's evidence set as it is now, compared with that of its answer.
+// CheckTopicResult is a topic's current evidence set, compared with that of its answer.
 type CheckTopicResult struct {
 	Refresh  bool   `json:"refresh"`
 	Changed  int    `json:"changed"`
@@ -147,7 +147,7 @@ type DraftTopicRequest struct {
 	TopicRef
 	Hash  string `json:"hash"`            // of the evidence set that was checked
 	Rules bool   `json:"rules,omitempty"` // the model could not be reached: the rules write it
-	Key   string `json:"key"`             // under which tokens are reserved, with the number of the attempt
+	Key   string `json:"key"`             // for the reservation of tokens, with the number of the attempt
 }
 
 // DraftTopicResult says what was drafted.
@@ -162,7 +162,7 @@ type DraftTopicResult struct {
 // byRules is the author of an extract.
 const byRules = "rules"
 
-// DraftTopic writes the answer of an evidence set and keeps it as the topic's draft. Where the evidence has changed
+// DraftTopic writes the answer of an evidence set and stores it as the topic's draft. If the evidence has changed
 // since it was checked, nothing is written and no model is asked. A model's answer that does not pass rules.Check is
 // replaced by the extract.
 func (a *Topics) DraftTopic(ctx context.Context, in DraftTopicRequest) (DraftTopicResult, error) {
@@ -199,7 +199,7 @@ func (a *Topics) draft(ctx context.Context, in DraftTopicRequest) (DraftTopicRes
 	}
 	refs := rules.Refs(evidence)
 	if rules.Hash(refs) != in.Hash {
-		return DraftTopicResult{Outcome: storetopics.Overtaken}, nil
+		return DraftTopicResult{Outcome: storetopics.Outdated}, nil
 	}
 	draft := storetopics.Draft{Tenant: in.Tenant, Topic: id, Filter: Filter(a.Recaller, topic), Evidence: refs,
 		WrittenBy: byRules, AsOf: asOf, Parts: rules.Extract(evidence)}

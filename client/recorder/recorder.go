@@ -21,8 +21,8 @@ import (
 // was added replays without it, and records nothing.
 const changeID = "mneme-recorder"
 
-// Recorder records one session. Its methods may be called on nil, which records nothing: so does a recorder that is off
-// or whose options are wrong. They do not block, except Flush and Close, and are for workflow code only.
+// Recorder records one session. A nil Recorder records nothing; neither does one that is off or has invalid options.
+// Methods do not block, except Flush and Close, and are for workflow code only.
 type Recorder struct {
 	ctx      workflow.Context // of the run, not cancelled with it
 	set      settings
@@ -32,13 +32,13 @@ type Recorder struct {
 	turn     int
 
 	open      []*Call        // calls whose result the interceptor waits for
-	waiting   []ledger.Event // not in the ledger yet; the first `sending` of them are under way
+	waiting   []ledger.Event // not in the ledger yet; the first `sending` of them are being delivered
 	sending   int
 	dropped   int // since the last event that was accepted
 	lost      int // in all
 	refusals  int // deliveries refused in a row
 	closed    bool
-	abandoned bool // nothing is delivered any more
+	abandoned bool // delivery has stopped
 }
 
 // Open opens the recorder of the running workflow. Call it once in a run. Before the run ends, call Close or, if the
@@ -113,8 +113,7 @@ func (r *Recorder) Turn(turn int) {
 // Started records that the work began, and what it is (run.started). Every agent of the tenant sees it.
 func (r *Recorder) Started(text string) { r.text(ledger.KindRunStarted, text, nil) }
 
-// Heard records what a user said or handed in (user.injected). Every agent of the tenant sees it, unless Options say
-// otherwise.
+// Heard records what a user said (user.injected). Every agent of the tenant sees it, unless Options limit that.
 func (r *Recorder) Heard(text string, artifacts ...string) {
 	r.text(ledger.KindUserInjected, text, artifacts)
 }

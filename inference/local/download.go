@@ -33,10 +33,10 @@ var wanted = []string{
 
 const defaultRevision = "main"
 
-// download returns the directory of the named model, fetching it once with the hub client that comes with
-// hugot. Files arrive in a directory next to it that is renamed when complete, so that a download cut off is
-// never taken for a model; what had arrived of whole files is kept for the next try. hugot's own DownloadModel
-// is not used: it drops the file that says how to pool.
+// download returns the directory of the named model, and downloads it once with the hub client that comes with hugot.
+// Files are written to a temporary directory that is renamed when complete, so that an interrupted download is never
+// used as a model; complete files are kept for the next try. hugot's own DownloadModel is not used: it drops the file
+// with the pooling.
 func download(ctx context.Context, c Config) (string, error) {
 	name, revision, _ := strings.Cut(c.Model, "@")
 	if revision == "" {

@@ -160,7 +160,7 @@ func (e *Embedder) embed(
 	return out, usage, nil
 }
 
-// batchSize returns how many of the next texts, the shortest first, go together: a number that the graph is
+// batchSize returns how many of the next texts, the shortest first, are run together: a number that the graph is
 // compiled for, so that nothing is padded.
 func batchSize(lists [][]int32, order []int) int {
 	for n := maxBatch; n > 1; n /= 2 {

@@ -12,7 +12,7 @@ import (
 	"regexp"
 )
 
-// Config says which model and how it is used. Empty fields follow the model's own files.
+// Config selects the model and how it is used. Empty fields follow the model's own files.
 type Config struct {
 	Dir string // the model's directory; see describe for its layout
 	// Published name, such as intfloat/e5-small-v2, with @revision if wanted; downloaded when Dir is empty.
@@ -24,7 +24,7 @@ type Config struct {
 
 	CacheDir string    // where downloads go; empty for mneme/models in the user's cache directory
 	Endpoint string    // the model hub; empty for the downloading library's default (HF_ENDPOINT)
-	Progress io.Writer // told how a download gets on; nil for no reports
+	Progress io.Writer // gets the progress of a download; nil for no reports
 }
 
 // names is the form of the names that Model gives.

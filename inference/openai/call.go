@@ -32,7 +32,7 @@ type responseFormat struct {
 	JSONSchema *namedSchema `json:"json_schema,omitempty"`
 }
 
-// namedSchema has the schema as it is written: models answer in the order of its properties.
+// namedSchema has the schema in its written form, because models answer in the order of its properties.
 type namedSchema struct {
 	Name   string          `json:"name"`
 	Strict bool            `json:"strict"`
@@ -60,7 +60,7 @@ type embeddingRequest struct {
 	Model          string   `json:"model"`
 	Input          []string `json:"input"`
 	EncodingFormat string   `json:"encoding_format"`
-	Dimensions     int      `json:"dimensions,omitempty"` // only where it is to shorten them
+	Dimensions     int      `json:"dimensions,omitempty"` // only if the endpoint has to shorten the vectors
 }
 
 type embeddings struct {

@@ -89,7 +89,7 @@ func (c *chat) Extract(ctx context.Context, src inference.Source) (memory.Extrac
 	return withoutExample(out, src), usage, nil
 }
 
-// Decide implements inference.Decider. Without neighbours it proposes to add and asks no one.
+// Decide implements inference.Decider. Without neighbours it proposes to add and calls no model.
 func (c *chat) Decide(
 	ctx context.Context,
 	fact memory.Fact,
@@ -126,7 +126,7 @@ type prompt struct {
 	user   string
 }
 
-// answer is what the model said. Its text is empty when it said nothing; warnings tell why.
+// answer is the model's answer. Its text is empty if there was none; warnings say why.
 type answer struct {
 	text     string
 	partial  bool // the endpoint stopped it

@@ -203,7 +203,7 @@ func readTriple(f fields) (memory.Triple, bool) {
 
 func readDecision(o object, w *warnings) (memory.Proposal, bool) {
 	if !o.whole {
-		return memory.Proposal{}, false // objects has said so
+		return memory.Proposal{}, false // objects has reported it
 	}
 	f, ok := readFields("answer", o.text, w)
 	if !ok {
@@ -224,8 +224,7 @@ func readDecision(o object, w *warnings) (memory.Proposal, bool) {
 			ok4
 }
 
-// readChange returns how sure a decision says its change is; empty when it does not say so in one of the two
-// words that it is offered.
+// readChange returns how certain a decision says its change is; empty unless it uses one of the two words offered.
 func readChange(f fields) memory.Change {
 	switch c := memory.Change(strings.ToLower(strings.TrimSpace(f.perhaps("change")))); c {
 	case memory.ChangeSupersede, memory.ChangeContest:

@@ -26,9 +26,9 @@ type reader struct {
 	s       speaker
 	trusted bool
 	ante    antecedent
-	cue     string // of a sentence that was nothing but a cue
+	cue     string // of a sentence that was only a cue
 	out     []found
-	last    int // how many facts there were before the last sentence
+	last    int // number of facts before the last sentence
 }
 
 // fromText reads prose.
@@ -75,7 +75,7 @@ func (r *reader) read(seg segment) {
 		}
 	}
 	if strings.HasSuffix(text, ":") || !statesWords(text) {
-		return // what "it" was stays what it was
+		return // "it" keeps its meaning
 	}
 	if !retracts && (isQuestion(text, l.rest) || !seg.item && isChatter(text, l.rest)) {
 		return

@@ -14,15 +14,15 @@ import (
 const (
 	maxFileBytes   = 1 << 30
 	maxHeaderBytes = 16 << 20
-	maxDimensions  = 2_000 // the vector index takes no more
+	maxDimensions  = 2_000 // the limit of the vector index
 )
 
 // table is a vector for each token: row(token) · weights[token].
 type table struct {
 	dimensions int
 	rows       []float32
-	weights    []float32 // of tokens; nil where all are 1
-	mapping    []int32   // from tokens to rows; nil where they are the same
+	weights    []float32 // of tokens; nil if all are 1
+	mapping    []int32   // from tokens to rows; nil if they are the same
 }
 
 // tensor is one entry of a safetensors file.

@@ -70,7 +70,7 @@ func TestForgetCommandTellsWhatSaysTheSame(t *testing.T) {
 
 	c.run("modify", source, "--pin", "--reason", "to keep").is(app.ExitOK)
 	o = c.run("forget", fact, "--everywhere", "--yes", "--reason", "asked for").is(app.ExitPartial)
-	require.Contains(t, o.out, "1 other memory says the same and was left alone: "+source+" (source)")
+	require.Contains(t, o.out, "1 other memory says the same and was not forgotten: "+source+" (source)")
 	c.run("modify", source, "--unpin", "--reason", "not to keep").is(app.ExitOK)
 	c.run("recover", fact, "--reason", "after all").is(app.ExitOK)
 

@@ -21,7 +21,7 @@ const (
 	MemoryIndexHosted  = "mem0"
 )
 
-// MemoryIndexSettings say by what the relevance of events is found where a context asks for an index.
+// MemoryIndexSettings set how the relevance of events is computed if a context asks for an index.
 type MemoryIndexSettings struct {
 	Kind   string // MNEME_MEMORY_INDEX
 	Hosted eventindex.HostedConfig

@@ -22,8 +22,8 @@ import (
 
 const (
 
-	// doctorPatience bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
-	doctorPatience = 5 * time.Second
+	// checkTimeout bounds one check, and --timeout does if it is shorter: what hangs must not hide the rest.
+	checkTimeout = 5 * time.Second
 	// doctorTenants is how many tenants are checked by those checks that go through tenants.
 	doctorTenants = 500
 )
@@ -42,7 +42,7 @@ const (
 type verdict struct {
 	Status CheckStatus `json:"status"`
 	Found  string      `json:"found"`
-	Do     string      `json:"do,omitempty"` // one command or one sentence; of what is not ok
+	Do     string      `json:"do,omitempty"` // one command or one sentence, if the check is not ok
 }
 
 func fine(format string, args ...any) verdict {
@@ -66,7 +66,7 @@ type Finding struct {
 
 // Diagnosis is what `doctor` prints.
 type Diagnosis struct {
-	OK     bool                `json:"ok"` // nothing failed, nothing warns
+	OK     bool                `json:"ok"` // no check failed or warned
 	Counts map[CheckStatus]int `json:"counts"`
 	Checks []Finding           `json:"checks"`
 }
@@ -77,7 +77,7 @@ type need int
 const (
 	needNothing  need = iota
 	needPostgres      // it answers
-	needSchema        // and has the migrations that this program knows
+	needSchema        // and has this program's migrations
 	needStore         // and can be used as the application's role
 	needTemporal      // it answers, and has the namespace
 	needBoth          // needStore and needTemporal
@@ -90,7 +90,7 @@ type check struct {
 	look func(*Doctor, context.Context) (verdict, error)
 }
 
-// DoctorChecks are in the order in which they are made and told: what others rest on comes first.
+// DoctorChecks are in the order in which they run and are reported: checks that others depend on come first.
 func DoctorChecks() []check {
 	return []check{
 		{"configuration", needNothing, (*Doctor).configuration},
@@ -136,7 +136,7 @@ func DoctorChecks() []check {
 	}
 }
 
-// Doctor makes the checks. A check may use what the checks before it found.
+// Doctor runs the checks. A check may use the results of earlier checks.
 type Doctor struct {
 	A     *app.App
 	Specs []mneme.ScheduleSpec // that the schedules are compared with
@@ -167,7 +167,7 @@ it are skipped. Each check takes %s at most.
 JSON is {"ok":…,"counts":{…},"checks":[{"check":…,"status":…,"found":…,"do":…,"took_ms":…}]}.
 
 Exit codes: 0 if all checks are ok; 5 if one warns; 1 if one fails; 4 if Postgres, its migrations, Temporal or
-the worker is missing.`, doctorPatience),
+the worker is missing.`, checkTimeout),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			specs, err := operate.ReadSchedules(a, file)
@@ -211,7 +211,7 @@ func (d *Doctor) Examine(ctx context.Context) Diagnosis {
 }
 
 // limit bounds one check.
-func (d *Doctor) limit() time.Duration { return min(max(doctorPatience, d.A.Probe), d.A.Timeout) }
+func (d *Doctor) limit() time.Duration { return min(max(checkTimeout, d.A.Probe), d.A.Timeout) }
 
 func (d *Doctor) check(ctx context.Context, c check) verdict {
 	ctx, cancel := context.WithTimeout(ctx, d.limit())

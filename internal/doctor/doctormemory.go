@@ -102,7 +102,7 @@ func (d *Doctor) whose(ctx context.Context, count func(context.Context, string) 
 		return nil
 	})
 	switch {
-	case len(names) > 0: // also when the time was up after them
+	case len(names) > 0: // even if the time was up after them
 		return ", such as " + listed(names)
 	case err == nil && more:
 		return fmt.Sprintf(", none of them of the first %d tenants by name", looked)
@@ -121,7 +121,7 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	}
 	const perTenant, few = 200, 3
 	looking, cancel := ctx, context.CancelFunc(func() {})
-	if deadline, ok := ctx.Deadline(); ok { // report what was seen by then
+	if deadline, ok := ctx.Deadline(); ok { // report the results by then
 		looking, cancel = context.WithTimeout(ctx, time.Until(deadline)*4/5)
 	}
 	defer cancel()
@@ -168,8 +168,8 @@ func (d *Doctor) JobsOrphaned(ctx context.Context) (verdict, error) {
 	return fine("none%s", among), nil
 }
 
-// eachTenant goes through tenants by name until there is none left, the bound is reached or the time is
-// nearly up, and returns how many it has checked.
+// eachTenant visits tenants by name until none is left, the bound is reached or the time is nearly up, and returns
+// how many it has checked.
 func (d *Doctor) eachTenant(
 	ctx context.Context,
 	fn func(context.Context, string) error,
@@ -183,7 +183,7 @@ func (d *Doctor) eachTenant(
 		}
 		for _, tenant := range tenants {
 			if deadline, ok := ctx.Deadline(); looked >= doctorTenants ||
-				ok && time.Until(deadline) < doctorPatience/5 {
+				ok && time.Until(deadline) < checkTimeout/5 {
 				return looked, true, nil
 			}
 			if err := fn(ctx, tenant); err != nil {
@@ -263,7 +263,8 @@ func (d *Doctor) indexGeneration(ctx context.Context) (verdict, error) {
 	return fine("%s", found), nil
 }
 
-// rebuildGrace is how long a rebuild may be without a run: it is being taken up, or its last step is under way.
+// rebuildGrace is how long a rebuild may be without a run: a new run is about to continue it, or its last step is
+// running.
 const rebuildGrace = 10 * time.Minute
 
 func (d *Doctor) indexRebuild(ctx context.Context) (verdict, error) {
@@ -320,8 +321,8 @@ func (d *Doctor) indexParked(ctx context.Context) (verdict, error) {
 	return fine("none"), nil
 }
 
-// indexDrift compares numbers: live memories, and points. What waits or is parked explains a difference of
-// that size. Equal numbers prove nothing: the schedule drift compares one by one.
+// indexDrift compares numbers: live memories, and points. Waiting or parked changes explain a difference of that
+// size. Equal numbers prove nothing: the schedule drift compares one by one.
 func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	active, _, err := d.generations(ctx)
 	if err != nil {
@@ -330,7 +331,7 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	if active == nil || d.index == nil {
 		return verdict{Status: CheckSkipped, Found: "there is no index to compare with"}, nil
 	}
-	counting, cancel := context.WithTimeout(ctx, doctorPatience*4/5)
+	counting, cancel := context.WithTimeout(ctx, checkTimeout*4/5)
 	defer cancel()
 	var live, points, apart int64
 	looked, more, err := d.eachTenant(counting, func(ctx context.Context, tenant string) error {
@@ -363,12 +364,12 @@ func (d *Doctor) indexDrift(ctx context.Context) (verdict, error) {
 	return fine("%d live memories, %d points%s", live, points, ofTenants(looked, more)), nil
 }
 
-// overdueIntervals is after how many intervals what is due should have been swept.
+// overdueIntervals is the number of intervals after which due memories should have been swept.
 const overdueIntervals = 2
 
-// decayOverdue looks for tenants with memories that were due long ago, by the interval of the schedule. A tenant
-// with an open question is left out: a sweep removes nothing before the answer, and sweep_holds reports it. A tenant
-// whose question was answered is listed for the next sweep, so the age of what is due is read for each.
+// decayOverdue looks for tenants with memories that were due long ago, judging by the interval of the schedule. A
+// tenant with an open question is skipped: a sweep removes nothing before the answer, and sweep_holds reports it. A
+// tenant whose question was answered is listed for the next sweep, so the age of its due memories is read for each.
 func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 	every := time.Hour
 	for _, s := range d.Specs {
@@ -376,7 +377,7 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 			every = s.Every
 		}
 	}
-	for _, s := range d.scheduled { // as it is, if it could be read
+	for _, s := range d.scheduled { // its current state, if it could be read
 		if s.Name == mneme.ScheduleDecay && !s.Missing {
 			every = s.Every
 		}
@@ -407,7 +408,7 @@ func (d *Doctor) decayOverdue(ctx context.Context) (verdict, error) {
 		if held[tenant] {
 			continue
 		}
-		if deadline, ok := ctx.Deadline(); len(late) > 0 && ok && time.Until(deadline) < doctorPatience/5 {
+		if deadline, ok := ctx.Deadline(); len(late) > 0 && ok && time.Until(deadline) < checkTimeout/5 {
 			atLeast = "at least "
 			break
 		}
@@ -443,8 +444,8 @@ func (d *Doctor) sweepHolds(ctx context.Context) (verdict, error) {
 		h.Tenant, h.WouldTake, h.Stored), nil
 }
 
-// retentionWindows looks for policies by which a deleted memory is purged while people think that they can
-// still take the deletion back (document 002 "Soft-Delete and Recovery").
+// retentionWindows looks for policies by which a deleted memory is purged while people think that they can still
+// recover it (document 002 "Soft-Delete and Recovery").
 func (d *Doctor) retentionWindows(ctx context.Context) (verdict, error) {
 	var short []string
 	looked, more, err := d.eachTenant(ctx, func(ctx context.Context, tenant string) error {

@@ -51,9 +51,9 @@ func (d *Doctor) searchAttributes(ctx context.Context) (verdict, error) {
 		"not registered: %s", listed(missing)), nil
 }
 
-// namespaceRetention compares how long Temporal keeps the histories of runs that have ended with how long a
-// deleted memory is kept. A purge takes a tombstone with its text after TombstoneWindow (document 002
-// "Retention Worker"); a history that is kept for longer still has the request that brought the text.
+// namespaceRetention compares how long Temporal keeps the histories of ended runs with how long a deleted memory is
+// kept. A purge removes a tombstone with its text after TombstoneWindow (document 002 "Retention Worker"); a history
+// that is kept longer still has the request that brought the text.
 func (d *Doctor) namespaceRetention(ctx context.Context) (verdict, error) {
 	described, err := d.Client.WorkflowService().DescribeNamespace(ctx,
 		&workflowservice.DescribeNamespaceRequest{Namespace: d.A.Cfg.Namespace})

@@ -1,6 +1,6 @@
-// Package telemetry says how the running system does: metrics for Prometheus and traces for OpenTelemetry
-// (document 004 §14, §15.10). Numbers, times and names of the program's own alone: what memories say, what
-// was asked, and ids of either are in no label and no attribute.
+// Package telemetry reports on the running system: metrics for Prometheus and traces for OpenTelemetry (document 004
+// §14, §15.10). Labels and attributes have only numbers, times and names from the program, never the content of
+// memories or questions, nor their ids.
 package telemetry
 
 import (
@@ -50,7 +50,7 @@ type Metrics struct {
 	learned  *prometheus.CounterVec
 }
 
-// NewMetrics makes the numbers of a process; version is that of the program.
+// NewMetrics returns the metrics of a process; version is that of the program.
 func NewMetrics(version string) (*Metrics, error) {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -171,7 +171,7 @@ func (m *Metrics) openSDK() error {
 	if err != nil {
 		return fmt.Errorf("metrics of the SDK: %w", err)
 	}
-	// OpenTelemetry's own buckets are for milliseconds, and the SDK counts in seconds.
+	// OpenTelemetry's default buckets are in milliseconds, and the SDK counts in seconds.
 	provider := metric.NewMeterProvider(metric.WithReader(exporter), metric.WithView(metric.NewView(
 		metric.Instrument{Kind: metric.InstrumentKindHistogram},
 		metric.Stream{Aggregation: metric.AggregationExplicitBucketHistogram{Boundaries: phaseBuckets}})))
@@ -182,14 +182,14 @@ func (m *Metrics) openSDK() error {
 	return nil
 }
 
-// Client makes a Temporal client, and the workers made from it, count what they do here.
+// Client makes a Temporal client, and the workers made from it, count their calls here.
 func (m *Metrics) Client(options *client.Options) error {
 	options.MetricsHandler = m.sdk
 	return nil
 }
 
-// Handler answers scrapes. A part that cannot be collected is left out; the rest is answered, and log, which
-// may be nil, says what is missing: the answer does not.
+// Handler answers scrapes. If a part cannot be collected, the rest is answered. The error goes to log, which may be
+// nil, and not into the answer.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	options := promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Registry: m.registry,
 		MaxRequestsInFlight: 8}

@@ -8,8 +8,8 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// beginningChars is how much of an oversized text is kept as the memory's own: what an extractor reads of any text,
-// the marker included.
+// beginningChars is how much of an oversized text is kept in the memory: as much as an extractor reads of any text,
+// including the marker.
 const beginningChars = normalize.MaxExtractInput - 64
 
 // Beginning is the content of a memory whose whole text is an artifact: the beginning of the text, cut after a

@@ -16,9 +16,8 @@ const (
 	minCutTokens = 32 // a text that is cut to less says nothing
 )
 
-// layerShares are the shares of an answer that the layers have for themselves, in their order. What a layer
-// leaves goes to the best of the rest, so that the shares bound starvation and nothing else: facts have
-// most, since they are what most questions ask for.
+// layerShares are the shares of an answer reserved for the layers, in their order. The unused part of a layer goes to
+// the best of the rest. Facts have most, because most questions ask for facts.
 var layerShares = map[schema.LayerName]float64{
 	schema.LayerWorking: 0.15, schema.LayerSemantic: 0.35, schema.LayerCompetence: 0.2, schema.LayerPlan: 0.1,
 	schema.LayerEpisodic: 0.2,

@@ -25,16 +25,16 @@ const (
 //
 //	fit × (selectBase + selectSuccess·success + selectRecency·recency)
 //
-// Fit is a factor: however often a procedure worked, where it does not apply it is worth nothing. What was
-// observed weighs three times as much as when.
+// Fit is a factor: a procedure that does not apply is worth nothing, however often it worked. The observed success
+// weighs three times as much as its recency.
 const (
 	selectBase    = 0.30
 	selectSuccess = 0.55
 	selectRecency = 0.15
 
-	// SelectThreshold is the confidence from which on one candidate is selected. What applies for sure
-	// reaches it with two successes and no failure; what worked twice in twelve never does, and neither
-	// does what is not known to apply at all, however often it worked elsewhere.
+	// SelectThreshold is the lowest confidence with which one candidate is selected. A candidate that certainly
+	// applies reaches it with two successes and no failure. One that worked twice in twelve never does, nor one that
+	// is not known to apply at all, however often it worked elsewhere.
 	SelectThreshold = 0.5
 	// clearMargin is the lead over the next candidate that takes nothing from confidence; a tie halves it.
 	clearMargin = 0.15

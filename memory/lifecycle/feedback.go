@@ -15,10 +15,10 @@ import (
 	"github.com/mneme/mneme/schema"
 )
 
-// verdictWeights are what a verdict counts for, of the profile's gain (document 004 §15.6: a record is
-// reinforced when it was retrieved and contributed to success, and penalised when it was retrieved and not
-// used, or went with failure). A failure undoes a success. That a memory was returned and did not help says less:
-// the fault may be the question's, and four of them weigh as much as a failure.
+// verdictWeights are the weights of verdicts, as shares of the profile's gain (document 004 §15.6: a record is
+// reinforced when it was retrieved and contributed to success, and penalised when it was retrieved and not used, or
+// contributed to failure). A failure undoes a success. An unused result says less, because the question may be at
+// fault: four of them weigh as much as a failure.
 var verdictWeights = map[schema.Verdict]float64{
 	schema.VerdictSucceeded: 1, schema.VerdictPartly: 0.5, schema.VerdictFailed: -1, schema.VerdictUnused: -0.25,
 }
@@ -207,8 +207,8 @@ func Reinforce(m Rated, v schema.Verdict, earlier *Said, now time.Time) (Reinfor
 	return out, err
 }
 
-// onCurve is the base, as of SalienceAt, with which the memory has the salience After on the curve that it is on;
-// false where it cannot have it: on its floor, or above 1.
+// onCurve is the base, as of SalienceAt, with which the memory has the salience After on its present curve; false if
+// that is impossible: on its floor, or above 1.
 func (m Rated) onCurve(r Reinforcement) (float64, bool) {
 	if r.After == r.Before {
 		return m.Salience, true

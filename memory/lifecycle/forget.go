@@ -46,8 +46,9 @@ type Forgettable struct {
 	ActionLinked            bool // it is at an end of one of ActionLinks
 }
 
-// TakesOthers reports whether a mode takes memories that another agent shares. What is shared may be forgotten by
-// anyone who sees it, since that can be taken back. What cannot be taken back is for its own agent alone.
+// TakesOthers reports whether a mode applies to memories that another agent shares. Everyone who sees a shared memory
+// may forget it softly, because that can be undone. Modes that cannot be undone apply only to the agent's own
+// memories.
 func TakesOthers(mode schema.ForgetMode) bool { return mode == schema.ForgetSoft }
 
 // DeletesRows reports whether a mode deletes rows. Such a mode does not change rows that must stay for audit

@@ -17,8 +17,8 @@ const (
 	// RetrievalWindow is how late feedback may come. The documents name none; what a recall led to is
 	// known within days, and a month is as long as a deletion can be taken back.
 	RetrievalWindow = 30 * 24 * time.Hour
-	// IngestWindow is how long the pipeline's own rows are kept: long after a review has expired and a dead job
-	// can be replayed. What was learned from them has its provenance and relations.
+	// IngestWindow is how long the pipeline's own rows are kept: long after reviews have expired and dead jobs can no
+	// longer be replayed. Facts learned from them have their own provenance and relations.
 	IngestWindow = 90 * 24 * time.Hour
 	// OperationWindow is how long an idempotency key is remembered at least: see RetentionRules.Keys.
 	OperationWindow = 90 * 24 * time.Hour
@@ -247,8 +247,8 @@ var PurgeSteps = []schema.PurgeStep{
 	PurgeSweepRuns,
 }
 
-// AsksFirst reports whether what a step takes is what a run must not take too much of, and by which question:
-// the others take what these have marked, or what is not needed any more.
+// AsksFirst reports whether the volume of a step is limited, and by which question. Other steps remove only marked
+// rows, or rows that are no longer needed.
 func AsksFirst(s schema.PurgeStep) (question schema.Sweep, asks bool) {
 	switch s {
 	case PurgeExpire:

@@ -43,7 +43,7 @@ type SweepVerdict struct {
 	NextDue  *time.Time // when to check a memory that stays; nil: not before it changes
 }
 
-// KeptFor is after how long a sweep looks again at what a policy exempts: policies change.
+// KeptFor is the time after which a sweep checks exempted memories again: policies change.
 const KeptFor = 30 * 24 * time.Hour
 
 // KeptPolicy is the deletion policy of memories that decay leaves as they are.
@@ -58,11 +58,11 @@ func StaysWhileValid(d schema.RetentionDomain, tier schema.Tier, typology schema
 // Domain is the domain of the retention policies that apply to a memory.
 func (m Decayed) Domain() schema.RetentionDomain { return MemoryDomain(m.World) }
 
-// JudgeDue says what becomes of a memory that fell due (document 004 §11: what is below the threshold may be
+// JudgeDue decides what happens to a memory that is due (document 004 §11: memories below the threshold may be
 // removed; document 003 D10 and D12). In order:
 //
-//   - a pinned one never falls due, and one that is not due any more is left until it is;
-//   - what its class's policy exempts stays; facts of a world stay as long as they are valid;
+//   - a pinned memory is never due, and one that is no longer due is left until it is;
+//   - a memory that its class's policy exempts stays; facts of a world stay as long as they are valid;
 //   - deletion policy never: it stays; manual_only: only a person deletes it, so it is archived;
 //   - auto_prune: it is pruned, unless it is load-bearing for an action, of a world, or of a class that
 //     archives: then it is archived.

@@ -63,7 +63,7 @@ func Knows(reason string) bool {
 	return isSkipped || isBlocked || isHeld || reason == proposals.ReasonLowFactConfidence
 }
 
-// Fact gives in one line the outcome of a fact. Of one that is withheld it quotes nothing.
+// Fact returns the outcome of a fact in one line. It does not quote a withheld fact.
 func Fact(f schema.FactOutcome) string {
 	line := fact(f)
 	if f.Withheld {

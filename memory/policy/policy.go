@@ -86,7 +86,7 @@ const (
 // Who decided a field, as Decision.By names it; a rule is "rule:" and its name.
 const (
 	ByClassifier = "classifier" // read from the words, or said by an extractor
-	ByCandidate  = "candidate"  // what was handed in says so itself, or what a fact was drawn from
+	ByCandidate  = "candidate"  // the candidate itself, or the candidate of a fact
 	ByDetector   = "detector"   // sensitive.Detect
 	ByDefault    = "default"
 	byRule       = "rule:"
@@ -162,20 +162,19 @@ func (p *Policy) Apply(cl memory.Classification, in Input) (memory.Classificatio
 
 // Explain applies the rules to a classification and says what happened.
 //
-// Rules are tried from the top. A rule sees the classification as the rules above it left it, and the
-// first rule that sets a field wins for that field, over whatever the candidate, the classifier and
-// the detectors say. Tags are different: every rule that matches adds its own, and where there are
-// more than schema.MaxTags the last of the memory's own give way.
+// Rules are tried from the top. A rule sees the classification as changed by earlier rules, and the first rule that
+// sets a field decides it, overriding the candidate, the classifier and the detectors. Tags are different: every
+// matching rule adds its own, and if there are more than schema.MaxTags, the last of the memory's own are dropped.
 //
-// What follows from a field follows an override too, unless a rule sets it: the decay and the deletion
-// policy of another type, and of a pinned memory. Three things hold against any rule:
+// Dependent fields follow an override too, unless a rule sets them: the decay and the deletion policy of another
+// type, and of a pinned memory. Three things override any rule:
 //
 //   - a pinned memory has importance 1 (document 002 "Importance and Tags")
 //   - a type can be given to a candidate only; a fact is semantic, and a record has the payload of its type
 //   - a derived memory is trusted no more than its sources
 //
-// No rule can name another tenant or agent, and tier and typology follow the type, so that an episode
-// is never persistent. A rule whose condition cannot be evaluated counts as not matching.
+// No rule can name another tenant or agent, and tier and typology follow the type, so that an episode is never
+// persistent. A rule whose condition cannot be evaluated counts as not matching.
 func (p *Policy) Explain(cl memory.Classification, in Input) Explanation {
 	in.Visibility, in.Principal = cmp.Or(in.Visibility, schema.VisibilityPrivate), in.Principal.Owner()
 	e := Explanation{Policy: p.Hash(), Matched: []string{}, Problems: []RuleProblem{}}

@@ -19,8 +19,8 @@ import (
 // Trust limits (document 004 §13 and §15.9).
 const (
 
-	// UnprovenLimit is what is shown at most to callers who are not authenticated. The RFC leaves the line to the
-	// implementation: medium is what recall has always shown without being asked.
+	// UnprovenLimit is the limit for callers who are not authenticated. The RFC leaves it to the implementation:
+	// medium is the default limit of recall.
 	UnprovenLimit = schema.SensitivityMedium
 	// MaxTrustLifetime bounds how long a signed trust context is good for: it cannot be called back.
 	MaxTrustLifetime = 30 * 24 * time.Hour
@@ -230,9 +230,9 @@ func SignTrust(key []byte, p schema.Principal, t schema.TrustContext, expires ti
 	return trustPrefix + encoding.EncodeToString(body) + "." + encoding.EncodeToString(trustMAC(key, body)), nil
 }
 
-// ReadTrust checks a token's signature and time, and returns what it says. It returns ErrTrustMalformed,
-// also for one that another key has signed, or ErrTrustExpired. The MAC comes first, in constant time, so
-// that the answer says nothing about a forged token.
+// ReadTrust checks a token's signature and time, and returns its contents. It returns ErrTrustMalformed, also for a
+// token that another key has signed, or ErrTrustExpired. The MAC is checked first, in constant time, so that the
+// answer reveals nothing about a forged token.
 func ReadTrust(key []byte, token string, now time.Time) (SignedTrust, error) {
 	encoded, ok := strings.CutPrefix(token, trustPrefix)
 	body, mac, parts := strings.Cut(encoded, ".")

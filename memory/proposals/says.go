@@ -37,7 +37,7 @@ func (s Statement) hasTriple() bool {
 	return !s.Claim.IsZero() && s.Claim.Predicate != schema.PredicateStates
 }
 
-// SaysSame reports whether two memories say the same, so that to forget one and keep the other forgets
+// SaysSame reports whether two memories say the same, so that forgetting one and keeping the other would forget
 // nothing:
 //
 //   - They have the same triple: subject, predicate and object. With one subject and predicate and
@@ -48,8 +48,8 @@ func (s Statement) hasTriple() bool {
 //   - They give the same attribute of the same subject the same value (package frame): "My home is in
 //     Lyon." says what "I live in Lyon." says.
 //
-// Memories that hold on disjoint grounds say different things. Procedures, plans and working memory say
-// the same only where they are equal: their texts are summaries.
+// Memories that hold on disjoint grounds say different things. Procedures, plans and working memory say the same only
+// if they are equal: their texts are summaries.
 func SaysSame(a, b Statement) bool {
 	if !textual(a.Type) || !textual(b.Type) {
 		return a.Type == b.Type && memory.SameContent(a.Hash, b.Hash)
@@ -142,9 +142,9 @@ func Says(asked Statement, tie Tie, other Statement) bool {
 	}
 }
 
-// Reached is the tie to what was asked for of a memory that was found from another: from has the tie by, and same
-// says that it says nothing but what from says. Ok is false where the search does not go that way: what else was
-// drawn from a source is not what was asked for, and neither is what else a summary was made from.
+// Reached is the tie to the request of a memory that was found from another one: from has the tie by, and same means
+// that it says nothing more than from. Ok is false if the search must not go that way: other facts extracted from a
+// source were not asked for, nor were other sources of a summary.
 func Reached(by, from Tie, same bool) (tie Tie, ok bool) {
 	switch {
 	case by == TieSame || from == TieSame && by == TieDerived && same:

@@ -112,22 +112,21 @@ type Verdict struct {
 	Change memory.Change
 }
 
-// EvaluateWrite says whether a checked proposal about fact may be applied under policy. The target is
-// the neighbour that an update or delete names, nil otherwise.
+// EvaluateWrite decides whether a checked proposal about fact may be applied under policy. The target is the
+// neighbour that an update or delete names, nil otherwise.
 //
-// The first reason found is reported, and reasons come in this order, so that whatever the mode the
-// verdict tells what would have become of the proposal in controlled mode:
+// It reports the first reason found. Reasons come in this order, so that in any mode the verdict shows the result in
+// controlled mode:
 //
-//  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable
-//     action or target, a retraction that would be added: what does not hold is not a memory.
-//  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not
-//     allowed; fact and target contradict each other by their words; revision would not replace the
-//     target by the fact (document 004 §7 and §12, KeepsItsPlace). The last two hold even where updates
-//     and deletes are allowed: replacing a memory by its opposite is what a person should see, and so
-//     is replacing what policy or evidence speak for. A proposal that says how sure its change is
-//     (Proposal.Change) is not held back for the two reasons in the middle where the policy applies
-//     such changes: it deletes nothing, and the words that contradict are what it was found by.
-//  3. Blocked by the mode: shadow or frozen. Without it the proposal would have been applied.
+//  1. Skipped, nothing to write: low confidence, empty content, a decision of none, an unusable action or target, a
+//     retraction that would be added: a statement that does not hold is not a memory.
+//  2. Blocked by a rule, updates and deletes only: the target is pinned; updates and deletes are not allowed; fact
+//     and target contradict each other by their words; revision would not replace the target by the fact (document
+//     004 §7 and §12, KeepsItsPlace). The last two apply even if updates and deletes are allowed: a person should
+//     see when a memory is replaced by its opposite, or when policy or evidence support the memory. A proposal that
+//     says how certain its change is (Proposal.Change) is not blocked for the two reasons in the middle if the
+//     policy applies such changes: it deletes nothing, and it was found by the contradicting words.
+//  3. Blocked by the mode: shadow or frozen. In controlled mode the proposal would have been applied.
 func EvaluateWrite(policy WritePolicy, fact memory.Fact, p memory.Proposal, target *memory.Neighbor) Verdict {
 	if reason := skipReason(policy, fact, p, target); reason != "" {
 		return Verdict{State: schema.ProposalSkipped, Reason: reason}

@@ -26,14 +26,13 @@ const (
 	duplicateWindow = 24 * time.Hour
 )
 
-// CollapseDuplicates drops what repeats a result above it in nearly the same words. Ranked evidence
-// keeps its order, and what was not read (has no text in contents) its place.
+// CollapseDuplicates drops results that repeat a higher one in nearly the same words. Ranked evidence keeps its
+// order, and unread evidence (without text in contents) its place.
 //
-// Dropped is only what loses nothing. The lower of two goes when it has no word that the upper lacks; the
-// words that the upper has besides hold no number, name, negation or condition; the words stand in nearly
-// the same order; and both are of one type and one speaker, of one status and, unless they are semantic,
-// of one day. So "Ana has 3 cats" and "Ana has 4 cats" stay two results, and so do "Ana beat Bo" and "Bo
-// beat Ana".
+// A result is dropped only if nothing is lost. The lower of two is dropped if it has no word that the upper lacks;
+// the additional words of the upper contain no number, name, negation or condition; the words are in nearly the same
+// order; and both are of one type and one speaker, of one status and, unless they are semantic, of one day. So "Ana
+// has 3 cats" and "Ana has 4 cats" stay two results, and so do "Ana beat Bo" and "Bo beat Ana".
 func CollapseDuplicates(ranked []Evidence, contents map[uuid.UUID]string) []Evidence {
 	out := make([]Evidence, 0, len(ranked))
 	var kept []*shingled

@@ -18,10 +18,9 @@ const (
 	StageSpeaker       = "speaker"
 )
 
-// Constants of context. What is said next to a hit is often what the question is about, in other words:
-// an answer rarely repeats the words of its question. Measured on the evaluation conversations, where
-// the three stages together lift recall@10 by some 15 points (docs/recall.md); other weights, from half
-// to double, move it by about one.
+// Constants of context. A question is often about a turn next to a hit, in other words: an answer rarely repeats the
+// words of its question. Measured on the evaluation conversations, where the three stages together raise recall@10 by
+// about 15 points (docs/recall.md); other weights, from half to double, change it by about one.
 const (
 	// MaxAnchors is how many of the best candidates lend evidence to their neighbours.
 	MaxAnchors = 60
@@ -29,7 +28,7 @@ const (
 	NeighbourRadius = 4
 
 	neighbourReach = 0.8  // evidence at distance d counts by neighbourReach / 2^d: 0.4, 0.2, 0.1, 0.05
-	answerBoost    = 1.5  // by which it counts more for the turn right after one that asks
+	answerBoost    = 1.5  // factor for the turn right after one that asks
 	sessionWeight  = 0.15 // of the session's coverage, squared
 	selfContained  = 370  // bytes, from which a memory needs the less context the longer it is
 	otherSpeaker   = 0.7  // by which a turn counts when the question names another speaker
@@ -47,8 +46,8 @@ type Turn struct {
 	Features
 }
 
-// Anchors returns those of the best of the ranked candidates that may stand in a session, with their places. Of
-// several in one place, as a source and the facts drawn from it are, the best is taken.
+// Anchors returns those of the best of the ranked candidates that may be in a session, with their places. If several
+// have one place, such as a source and the facts extracted from it, the best is taken.
 func Anchors(ranked []Evidence) []Anchor {
 	out := make([]Anchor, 0, MaxAnchors)
 	taken := make(map[uuid.UUID]bool, MaxAnchors)

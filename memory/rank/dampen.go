@@ -55,9 +55,9 @@ func SharesWord(a, b string) bool {
 	return slices.ContainsFunc(normalize.Words(b, "'"), func(word string) bool { return in[word] })
 }
 
-// DampenHubs takes three tenths off memories that link to hubs alone. lowest holds, for each memory that
-// links to entities, the lowest degree among them; hub is the degree from which an entity counts as one,
-// 0 when there are none.
+// DampenHubs takes three tenths off memories that link only to hubs. lowest has, for each memory that links to
+// entities, the lowest degree among them; hub is the degree from which an entity counts as a hub, 0 if there are
+// none.
 func DampenHubs(evidence []Evidence, lowest map[uuid.UUID]int64, hub int64) []Evidence {
 	out := slices.Clone(evidence)
 	for i := range out {

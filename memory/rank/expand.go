@@ -22,10 +22,10 @@ const (
 	minRarity       = 0.7 // of a word that others may stand for
 )
 
-// ExpandQuery returns, separated by spaces, the words that a memory may hold in place of a query's: the
-// other forms of an irregular verb, which stemming does not bring together, and for a few general words
-// the particular ones that people use (document 002 Phase 1, "class-to-instance gaps"). It is for full
-// text and hints: vectors and models see the query as it is. Empty when there is nothing to add.
+// ExpandQuery returns, separated by spaces, words that a memory may have instead of a query's: the other forms of an
+// irregular verb, which stemming does not join, and for a few general words the particular ones that people use
+// (document 002 Phase 1, "class-to-instance gaps"). It is for full text and hints: vectors and models get the query
+// unchanged. It is empty if there is nothing to add.
 func ExpandQuery(query string) string {
 	said := normalize.Words(query[:min(len(query), 16<<10)], "")
 	said = said[:min(len(said), maxExpandedOver)]

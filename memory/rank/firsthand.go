@@ -28,8 +28,8 @@ func IsAssistant(speaker, agent string) bool {
 var toldVerbs = []string{"recommended", "suggested", "said", "told", "gave", "mentioned", "advised", "explained",
 	"helped", "provided", "proposed", "outlined", "offered", "shared", "described", "listed", "wrote", "showed"}
 
-// AsksAssistant reports whether a query asks for what the assistant said, or for a summary, in which both have a part:
-// "what did you recommend", "your advice", "summarize".
+// AsksAssistant reports whether a query asks for the assistant's words, or for a summary, which includes both
+// speakers: "what did you recommend", "your advice", "summarize".
 func AsksAssistant(query string) bool {
 	words := normalize.Words(query, "")
 	for i, w := range words {

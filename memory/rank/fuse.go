@@ -17,8 +17,8 @@ const StageFuse = "fuse"
 // minimum of 0.1 is for scores divided by the best of the batch.
 const minRelativeScore = 0.1
 
-// VectorTrust says how far an embedding space is trusted in comparison with full text, each in [0,1]. A space either
-// sees words, and its scores are blended with those of full text, or meanings, and they are evidence of their own.
+// VectorTrust is how far an embedding space is trusted in comparison with full text, each in [0,1]. A space either
+// sees words, and its scores are blended with those of full text, or meanings, and they are independent evidence.
 type VectorTrust struct {
 	Blend float64 // α where both channels found a memory: α·vector + (1−α)·text
 	Alone float64 // by which a vector score counts where full text found nothing
@@ -217,10 +217,10 @@ func repeatedBy(e, fact Evidence) bool {
 	return fact.Source == e.ID || slices.Contains(fact.Others, e.ID) || strings.EqualFold(e.Speaker, fact.Speaker)
 }
 
-// TrustIn returns how far a model's space is believed. Feature hashing sees words, as full text does,
-// but not how rare they are: it bridges misspellings and inflections and otherwise follows (measured in
-// docs/reference/benchmarks.md). A trained model adds what full text cannot see. Its weight is the one that helped on
-// one of the development sets with two models and harmed on none (docs/embeddings.md).
+// TrustIn returns how far a model's space is trusted. Feature hashing sees words, as full text does, but not how rare
+// they are: it finds misspellings and inflections and otherwise follows full text (measured in
+// docs/reference/benchmarks.md). A trained model adds meaning, which full text lacks. Its weight helped on one of the
+// development sets with two models and harmed neither set (docs/embeddings.md).
 func TrustIn(model string) VectorTrust {
 	if model == HashModel {
 		return VectorTrust{Blend: 0.1, Alone: 0.25}

@@ -46,9 +46,9 @@ type pair struct {
 	probability  float64
 }
 
-// Latest compares the best of the ranked candidates as answers to what is asked. Where a later one took the
-// place of an earlier one, it takes it in the ranking too, and the earlier is marked with it; where the
-// question asks for the past, the earlier comes first. Links of revisions count as such pairs. Nothing is
+// Latest compares the best of the ranked candidates as answers to the question. If a later statement replaced an
+// earlier one, it takes the earlier one's place in the ranking, and the earlier one is marked with it; if the
+// question is about the past, the earlier one comes first. Links of revisions count as such pairs. Nothing is
 // dropped.
 func Latest(ranked []Evidence, said map[uuid.UUID]Quote, asked []frame.Question) []Evidence {
 	out := ranked

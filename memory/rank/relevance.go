@@ -21,11 +21,11 @@ const (
 	MaxRelevanceBytes = 1_500
 )
 
-// EndShare is how much of the relevance of what it ended counts for a memory that only says so: what took its
-// place is the better answer.
+// EndShare is the share of its relevance with which a memory counts that only says that something ended: its
+// replacement is the better answer.
 const EndShare = 0.8
 
-// outdatedShare is how much of its relevance counts for a memory that does not hold any more, or only in part.
+// outdatedShare is the share of its relevance with which a memory counts that no longer holds, or only in part.
 var outdatedShare = map[schema.Currentness]float64{schema.CurrentnessMixed: 0.85, schema.CurrentnessSuperseded: 0.65}
 
 // RelevanceOf is the relevance of a candidate: that of its text, or that of a hint or claim if it is higher.
@@ -90,9 +90,9 @@ func PreferRelevant(ranked []Evidence, blend float64) []Evidence {
 	return out
 }
 
-// EnoughRelevance leaves out what is not relevant enough. With a minimum each candidate has to reach it.
-// Without one the best has to reach the floor, and the others keep their places: what they lack in
-// relevance their scores tell. It reports whether nothing is known.
+// EnoughRelevance drops candidates that are not relevant enough. With a minimum each candidate has to reach it.
+// Without one the best has to reach the floor, and the others keep their places, because their scores show their
+// lower relevance. It reports whether nothing is known.
 func EnoughRelevance(ranked []Evidence, floor float64, least *float64) (kept []Evidence, unknown bool) {
 	best := 0.0
 	for _, e := range ranked {

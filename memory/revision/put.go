@@ -377,8 +377,8 @@ func follow(instead map[string]string, id string) string {
 	return id
 }
 
-// settleTrust carries trust and sensitivity along derivations within the request, until nothing changes: trust only
-// falls and sensitivity only rises, so that it ends, also where derivations form a circle.
+// settleTrust propagates trust and sensitivity along derivations within the request, until nothing changes. Trust
+// only falls and sensitivity only rises, so that it ends even if derivations form a circle.
 func (p *putPlan) settleTrust() {
 	written := map[string]*PutVerdict{}
 	for i := range p.verdicts {
@@ -408,7 +408,7 @@ func (p *putPlan) settleTrust() {
 	}
 }
 
-// worthOf is what a source of the same request, or one that it replaces, imposes on what is derived from it.
+// worthOf is the limit that a source in the same request, or one that it replaces, puts on memories derived from it.
 func (p *putPlan) worthOf(written map[string]*PutVerdict, edge schema.Relation) (float64, schema.Sensitivity, bool) {
 	if edge.Predicate != RelationDerivedFrom {
 		return 0, "", false

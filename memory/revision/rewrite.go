@@ -22,7 +22,7 @@ func (e *RewriteError) Error() string { return e.Problem }
 
 func notRewritten(problem string) error { return &RewriteError{problem} }
 
-// What keeps a sentence from being rewritten.
+// Reasons why a sentence cannot be rewritten.
 const (
 	problemAbsent   = "the value that changes does not occur in the memory's sentence"
 	problemSeveral  = "the value that changes occurs more than once in the memory's sentence"
@@ -34,7 +34,7 @@ const (
 	problemType   = "values are replaced within the sentences of semantic memories only"
 )
 
-// Remedy is what to do where a sentence is not rewritten, for people and programs alike.
+// Remedy is the advice if a sentence cannot be rewritten, for people and programs.
 const Remedy = "give the whole sentence as content, or name the text that it replaces (replace)"
 
 // RewrittenRecord completes the record of a revision that has the subject and the predicate of its first target and
@@ -60,7 +60,8 @@ func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema
 	}
 	from, to := memory.PayloadOf[schema.SemanticPayload](target), memory.PayloadOf[schema.SemanticPayload](record)
 	value, isText := plainValue(to.Object)
-	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates { // by any speaker
+	// The subject of a statement is its speaker, who does not matter here.
+	if from.Predicate == schema.PredicateStates && to.Predicate == schema.PredicateStates {
 		return restated(record, target, value, isText, replace)
 	}
 	if normalize.Lower(from.Subject) != normalize.Lower(to.Subject) || from.Predicate != to.Predicate {
@@ -77,7 +78,7 @@ func RewrittenRecord(record, target schema.MemoryRecord, replace string) (schema
 	if !isText || !wasText {
 		return record, notRewritten(problemNoText)
 	}
-	if replace == "" && SameObject(old, value) { // another ground, or other numbers: the same words
+	if replace == "" && SameObject(old, value) { // only the ground or the numbers differ: the words are the same
 		record.Content = sentence.Storage
 		return record, nil
 	}
@@ -93,7 +94,7 @@ func unlessReplacing(record schema.MemoryRecord, replace, problem string) (schem
 	return record, nil
 }
 
-// maxValueWords is how many words a value has that is taken for one and not for a sentence.
+// maxValueWords is the most words of a value; longer texts are sentences.
 const maxValueWords = 3
 
 // restated is RewrittenRecord for a target that is a sentence.
@@ -132,7 +133,7 @@ func restated(
 	return record, nil
 }
 
-// plainValue returns a JSON value as a sentence would have it, and whether a sentence can have it.
+// plainValue returns a JSON value as text in a sentence, and whether that is possible.
 func plainValue(value json.RawMessage) (string, bool) {
 	text := strings.TrimSpace(string(value))
 	if text == "" || text == "null" || text[0] == '{' || text[0] == '[' {

@@ -13,8 +13,8 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 )
 
-// How the room of a payload (schema.MaxPayloadBytes) is divided, in bytes. The environment has its own bound, and
-// what is left covers estimates that were too low.
+// How the size of a payload (schema.MaxPayloadBytes) is divided, in bytes. The environment has its own bound, and the
+// rest covers estimates that were too low.
 const (
 	timelineBytes = 140_000
 	graphBytes    = 100_000
@@ -86,8 +86,8 @@ func NewAccumulator(stream string) *Accumulator {
 }
 
 // Close makes the episode of a whole session at once. Events that the ledger has numbered may come in any order and
-// more than once; those without a number among them are left out. If none has a number, they are numbered as they come,
-// each id once.
+// more than once; events without a number among them are ignored. If none has a number, they are numbered in the
+// given order, each id once.
 func Close(stream string, events []ledger.Event, why Closing) (Episode, bool) {
 	a := NewAccumulator(stream)
 	for _, e := range inOrder(events) {

@@ -110,7 +110,7 @@ func (t *timeline) fit(budget int) ([]entry, int) {
 	return out, leftOut
 }
 
-// with joins what was left out with what was left out directly after it. It changes neither.
+// with joins two adjacent groups of omitted events. It changes neither.
 func (o *omitted) with(next *omitted) *omitted {
 	if o == nil || next == nil {
 		if o == nil {
@@ -146,7 +146,7 @@ func events(entries []entry) []schema.TimelineEvent {
 	return out
 }
 
-// summary counts what was left out by kind, the most frequent first.
+// summary counts omitted events by kind, the most frequent first.
 func (o *omitted) summary() string {
 	kinds := slices.SortedFunc(maps.Keys(o.kinds), func(a, b string) int {
 		if o.kinds[a] != o.kinds[b] {

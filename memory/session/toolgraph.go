@@ -72,9 +72,9 @@ type origin struct {
 	results int
 }
 
-// NewGraph returns an empty graph that keeps at most about budget bytes of calls, or all calls if budget is 0. Of more
-// calls, the first, the last and those that failed are kept before those with dependencies and the rest (see
-// Accumulator). An edge to a call that is not kept is not kept either.
+// NewGraph returns an empty graph that keeps at most about budget bytes of calls, or all calls if budget is 0. The
+// first, the last and failed calls are kept before those with dependencies, and these before the rest (see
+// Accumulator). An edge to a dropped call is dropped too.
 func NewGraph(budget int) *Graph {
 	return &Graph{byID: map[string]*call{}, budget: budget,
 		origins: newIndex[*origin](maxIndexed), said: newIndex[struct{}](maxIndexed)}

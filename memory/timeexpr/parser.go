@@ -340,8 +340,8 @@ func (p *timeParser) counted(i int) (TimeWindow, int) {
 	return windowFrom(start, 0, 0, 1, WindowDay), n + 1
 }
 
-// dated reads a month with a day or a year next to it: "7 May 2023", "7th of May", "May 7th, 2023", "May
-// 2023"; a month alone where it can be nothing else; a holiday; a season or quarter with its year.
+// dated reads a month with a day or a year next to it: "7 May 2023", "7th of May", "May 7th, 2023", "May 2023"; a
+// month alone if the word has no other meaning; a holiday; a season or quarter with its year.
 func (p *timeParser) dated(i int) (TimeWindow, int) {
 	if day, ok := dayOfMonth(p.word(i)); ok {
 		at := i + 1

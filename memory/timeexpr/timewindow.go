@@ -9,13 +9,13 @@ import (
 	"github.com/mneme/mneme/memory/rank"
 )
 
-// StageTime is the stage in which memories of another time than the query names count for less. The
-// channel ChannelTime finds those of that time.
+// StageTime is the stage that lowers memories of another time than the query names. The channel ChannelTime finds
+// memories of that time.
 const StageTime = "timeliness"
 
-// Constants of time. People talk of things after they happened: what was said shortly after the window is
-// likelier to be about it than what was said long after, and before it no one knew. Measured on the
-// evaluation conversations, where the stage is worth about one point of recall@10 (docs/reference/benchmarks.md).
+// Constants of time. People talk about events after they happened: a statement shortly after the window is more
+// likely to be about it than a later one, and an earlier one is not. Measured on the evaluation conversations, where
+// the stage is worth about one point of recall@10 (docs/reference/benchmarks.md).
 const (
 	outsideWindow  = 1 / 1.3  // factor for what is of another time
 	afterWindow    = 1 / 1.15 // factor for what is of shortly after

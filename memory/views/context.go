@@ -54,7 +54,7 @@ type Request struct {
 	BudgetTokens int // by layers.EstimateTokens; 0 or less: no bound
 }
 
-// Seen is what a hook for EXTRA is given: what the viewer sees, and nothing else.
+// Seen is the input of a hook for EXTRA: only what the viewer sees.
 type Seen struct {
 	Viewer  Viewer
 	Now     Now
@@ -228,8 +228,8 @@ func (b *builder) eventText(e ledger.Event) string {
 	return join(": ", b.source(e)+", "+e.Kind, said(e))
 }
 
-// source says when an event was and whose it is. What a user said and what the world did is not the agent's doing, even
-// where it is the agent's event.
+// source says when an event was and whose it is. A user's words and the world's events are not the agent's doing,
+// even if the event is the agent's.
 func (b *builder) source(e ledger.Event) string {
 	when := fmt.Sprintf("turn %d", e.Turn)
 	switch {

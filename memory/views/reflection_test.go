@@ -72,7 +72,7 @@ func TestTwoHundredTurnsFitAWindowOfEight(t *testing.T) {
 
 // What a reflection covers is no longer eligible for salience, but for the latest events, and comes back when the
 // reflection is erased.
-func TestAReflectionStandsForWhatItCovers(t *testing.T) {
+func TestAReflectionReplacesTheEventsItCovers(t *testing.T) {
 	t.Parallel()
 	events := []ledger.Event{
 		say(1, "baker", "agent.spoke", "one"), say(2, "baker", "agent.spoke", "two"),

@@ -13,7 +13,8 @@ import (
 // {dir} is the directory of the file that an error names.
 var catalogue = []string{"gofmt -w .", "go mod tidy", "go mod vendor", "go generate {dir}"}
 
-// allowed begin the commands that the agent follows when they are advised. What a memory says is not run as it is.
+// allowed are the beginnings of the commands that the agent runs when they are advised. It never runs a memory's text
+// unchecked.
 var allowed = []string{"gofmt -w ", "go mod tidy", "go mod vendor", "go generate "}
 
 var (
@@ -29,7 +30,7 @@ func fileOf(complaint string) string {
 	return "go.mod"
 }
 
-// commands are those of the catalogue for a complaint. What did not help before comes last.
+// commands are those of the catalogue for a complaint, with those that did not help before last.
 func commands(complaint string, didNotHelp []api.DidNotHelp) []string {
 	var first, last []string
 	for _, command := range catalogue {

@@ -32,8 +32,8 @@ func ValidateEvents(events []Event) error {
 	return p.Err()
 }
 
-// VisibilityOf returns who may see an event: what it says itself or, where it says nothing, everyone for the open kinds
-// and its own agent for all others.
+// VisibilityOf returns who may see an event: its own setting or, by default, everyone for the open kinds and its own
+// agent for all others.
 func VisibilityOf(e Event, open []string) schema.Visibility {
 	switch {
 	case e.Visibility != "":

@@ -72,8 +72,8 @@ func (s *Admin) OpenJobs(ctx context.Context, tenant string, before time.Time, l
 	return out, nil
 }
 
-// MarkJobDead marks one open job dead that no run works on any more, so that it can be replayed. It returns
-// ErrNotFound where the tenant has no such job that is open.
+// MarkJobDead marks one open job dead whose run no longer exists, so that it can be replayed. It returns ErrNotFound
+// if the tenant has no such open job.
 func (s *Admin) MarkJobDead(ctx context.Context, tenant string, id uuid.UUID, reason string, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		var candidate, memoryID uuid.UUID

@@ -229,8 +229,8 @@ func (m sampled) now(at time.Time) float64 {
 	return d.Salience(m.Salience, at.Sub(m.SalienceAt))
 }
 
-// TenantMetrics reads a tenant's numbers as of a time, in one round trip. What it costs goes with what the
-// tenant did in the last seven days, not with what it holds.
+// TenantMetrics reads a tenant's numbers as of a time, in one round trip. Its cost depends on the tenant's activity
+// in the last seven days, not on its number of memories.
 func (s *Admin) TenantMetrics(ctx context.Context, tenant string, at time.Time) (TenantMetrics, error) {
 	if tenant == "" {
 		return TenantMetrics{}, pg.ErrNoTenant

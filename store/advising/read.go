@@ -170,8 +170,7 @@ const (
 	advicePruned = 20
 )
 
-// SaveAdvice keeps what was advised, so that it can be reported how it went. Given again under an id, it changes
-// nothing.
+// SaveAdvice stores advice, so that its outcome can be reported. A repeated call with the same id changes nothing.
 func (a *Advising) SaveAdvice(ctx context.Context, in Advice, now time.Time) error {
 	offered, err := json.Marshal(in.Offered)
 	if err != nil {

@@ -138,9 +138,9 @@ var saveSQL = map[string]string{
 		UPDATE solution_outcomes SET stats = @stats, updated_at = @now WHERE tenant = @tenant AND memory_id = @id`,
 }
 
-// lockOutcomes locks the outcomes of what was offered and is still there, in the order of ids, and says where they are.
-// A procedure or a plan that no run of learning knows has them in solution_outcomes, from its first report on; they
-// begin with those of the advice.
+// lockOutcomes locks the outcomes of the offered memories that still exist, in the order of ids, and returns their
+// places. A procedure or a plan that no run of learning knows has its outcomes in solution_outcomes, from its first
+// report on; they begin with those of the advice.
 func lockOutcomes(ctx context.Context, tx pgx.Tx, f pg.Filter, offered []Offer, now time.Time) ([]advice.Candidate,
 	map[string]string, error) {
 	if len(offered) == 0 { // and no array in JSON

@@ -130,8 +130,8 @@ func (c *Change) LockRows(ctx context.Context, p schema.Principal, ids []uuid.UU
 	return c.rows(ctx, p, pg.ChangeGrants(p), ids, forUpdate)
 }
 
-// LockReadable is LockRows for a change that does not concern what the memories say. It also locks those that a
-// user may read and not change.
+// LockReadable is LockRows for a change that does not touch the content of memories. It also locks memories that a
+// user may read but not change.
 func (c *Change) LockReadable(ctx context.Context, p schema.Principal,
 	ids []uuid.UUID) (map[uuid.UUID]MemoryRow, error) {
 	return c.rows(ctx, p, pg.ReadGrants(p), ids, forUpdate)

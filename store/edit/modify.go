@@ -33,12 +33,12 @@ type ModifyInput struct {
 	Now        time.Time
 }
 
-// Modify applies patches, each on its own, in one transaction: a patch that is refused leaves its
-// memory as it was, and the others are applied (document 002 "Modify"). Every patch of a memory that
-// the principal may see leaves a history row, unless there was nothing to change.
+// Modify applies patches independently in one transaction: a refused patch does not change its memory, and the others
+// are applied (document 002 "Modify"). Every patch of a memory that the principal may see leaves a history row,
+// unless there was nothing to change.
 //
-// Patches are applied in their order, so that a content which an earlier patch takes is a duplicate
-// for a later one, and a content that it replaces is free.
+// Patches are applied in order, so that a content that an earlier patch sets is a duplicate for a later one, and a
+// content that it replaces is free.
 func (s *Editing) Modify(ctx context.Context, in ModifyInput) (schema.ModifyResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindModify, in.Now,
 		func(c *commit.Change) (schema.ModifyResult, error) {
@@ -150,9 +150,8 @@ func (m *modifying) patch(ctx context.Context, id uuid.UUID, at int) (schema.Pat
 	return out, nil
 }
 
-// newContent adds to set what a new content changes in the row. It returns the live memory that has
-// the content already, or else what is to follow once the row is changed: the embedding, the claim and
-// the evidence.
+// newContent adds to set the columns that a new content changes. It returns the live memory that already has the
+// content, or else the work that follows the update of the row: the embedding, the claim and the evidence.
 func (m *modifying) newContent(ctx context.Context, row commit.MemoryRow, p schema.Patch, text normalize.Normalized,
 	e *pg.Embedding, set map[string]any) (uuid.UUID, func(), error) {
 	ref := revision.EditRef(m.in.Request.By(), p.Reason, m.Now)

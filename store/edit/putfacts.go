@@ -250,8 +250,8 @@ func (p *putting) readLinks(ctx context.Context, put *revision.Put) error {
 	return nil
 }
 
-// chained lists the memories whose chains matter: those that records name as their older or newer, the records
-// themselves, and what may stand for a record. It is empty where no record names any.
+// chained lists the memories whose chains matter: those that records name as their predecessor or successor, the
+// records themselves, and memories that may represent a record. It is empty if no record names any.
 func chained(records []revision.PutRecord) ([]uuid.UUID, error) {
 	var names, others []string
 	for i := range records {

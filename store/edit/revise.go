@@ -34,20 +34,20 @@ type ReviseInput struct {
 	Now       time.Time
 }
 
-// Kept is what a memory takes over from those that it takes the place of.
+// Kept is what a memory takes over from the memories that it replaces.
 type Kept struct {
 	Confidence float64
 	Tags       []string
 }
 
-// Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the
-// targets, the record, relations, provenance, history, text statistics and the outbox change together
-// or not at all. A refusal is a status, and then nothing was written but that result.
+// Revise carries out a revision in one transaction (document 004 §7, §12, §15.1 and §15.7): the targets, the record,
+// relations, provenance, history, text statistics and the outbox change together or not at all. A refusal is a
+// status; then only that result was written.
 //
-// The record belongs to the owner of the targets, or to the principal where they have several. It is as visible as
-// the least visible target unless it or a rule names a visibility, and as sensitive as the most sensitive one
-// whatever it names. What belongs to another agent is revised in the open only: its owner sees what takes its place,
-// and nothing is added to its owner's private memories. See revision.Plan for what each action does.
+// The record belongs to the owner of the targets, or to the principal if they have several owners. It is as visible
+// as the least visible target unless it or a rule sets a visibility, and at least as sensitive as the most sensitive
+// target. A revision of another agent's memory must be visible to its owner: the owner sees the replacement, and
+// nothing is added to the owner's private memories. See revision.Plan for the actions.
 func (s *Editing) Revise(ctx context.Context, in ReviseInput) (schema.ReviseResult, error) {
 	return once(ctx, s, in.Operation, pipeline.KindRevise, in.Now,
 		func(c *commit.Change) (schema.ReviseResult, error) {

@@ -92,8 +92,8 @@ func (h *Hosted) Index(ctx context.Context, events []ledger.Event) error {
 	return nil
 }
 
-// Search returns what the service finds among the agent's events. Those that Index was not last given are left out; to
-// make up for them, it is asked for as many as the service has.
+// Search returns the agent's events that the service finds. Events that were not in the last call of Index are
+// dropped; to make up for them, it requests as many results as the service has.
 func (h *Hosted) Search(ctx context.Context, query string, k int) ([]views.Hit, error) {
 	there, err := h.list(ctx)
 	if err != nil {

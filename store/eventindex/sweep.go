@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/events"
 )
 
-// Sweeper removes from a hosted service what the ledger has no more: events that were erased, the beliefs that went
-// with them, and events that were purged.
+// Sweeper removes events from a hosted service that the ledger no longer has: erased events, the beliefs that were
+// erased with them, and purged events.
 type Sweeper struct {
 	HostedConfig
 	Events *events.Events

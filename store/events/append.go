@@ -120,7 +120,7 @@ func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended
 		if rows[i], err = rowOf(&in.Events[i], in); err != nil {
 			return nil, err
 		}
-		if class := checked[i].Sensitivity; class != "" { // its digest is that of what was handed in
+		if class := checked[i].Sensitivity; class != "" { // the digest is that of the event as it was received
 			rows[i].Sensitivity = class
 		}
 	}
@@ -170,8 +170,9 @@ func rowOf(e *ledger.Event, in AppendInput) (Row, error) {
 		nil
 }
 
-// Empty empties the events with these ids: their payloads go, their skeletons stay. Beliefs that rest on nothing but
-// erased events are emptied with them. It returns how many it emptied; one that is empty already does not count.
+// Empty empties the events with these ids: their payloads are removed, the rest of the rows stays. Beliefs whose
+// evidence is only erased events are emptied with them. It returns how many it emptied, not counting those that were
+// empty already.
 func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now time.Time) (n int, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		return c.Tx.QueryRow(ctx, `SELECT mneme_empty_events($1)`, ids).Scan(&n)
@@ -182,8 +183,8 @@ func (s *Events) Empty(ctx context.Context, tenant string, ids []string, now tim
 	return n, nil
 }
 
-// KeepPartitions makes the partitions of the months to come, and drops those of months that ended before a time and
-// hold nothing any more. It returns how many it made and dropped.
+// KeepPartitions creates the partitions of coming months, and drops empty ones of months that ended before a time. It
+// returns how many it created and dropped.
 func (s *Events) KeepPartitions(ctx context.Context, now, before time.Time) (made, dropped int, err error) {
 	ctx = pg.WithClass(ctx, pg.ClassPipeline)
 	err = s.Pool.QueryRow(ctx, `SELECT mneme_make_event_partitions($1), mneme_drop_event_partitions($2)`, now, before).

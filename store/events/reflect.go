@@ -20,8 +20,8 @@ import (
 type ReflectInput struct {
 	Tenant string
 	Viewer views.Viewer // whose belief it is
-	// Event says where the belief goes. Its payload is set from Reflection, and its class is raised to that of the
-	// evidence.
+	// Event has the stream and the visibility of the belief. Its payload is set from Reflection, and its class is
+	// raised to that of the evidence.
 	Event      ledger.Event
 	Reflection ledger.Reflection
 	Open       []string // see AppendInput

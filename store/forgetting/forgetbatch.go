@@ -65,8 +65,8 @@ type Forgetting struct {
 	live []uuid.UUID // those of them that were live
 	stop []string
 
-	// Sources says that what was proposed from the memories goes from their own history as well. Otherwise that
-	// history is removed separately, or keeps its words until its window is over.
+	// Sources also removes proposals made from the memories from their own history. Otherwise that history is removed
+	// separately, or keeps its words until its window is over.
 	Sources bool
 }
 

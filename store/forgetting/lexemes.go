@@ -11,9 +11,9 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// SweepLexemes removes the lexemes that no live memory holds any more: a word may be as private as what
-// it was in. Rows are locked in the order in which writers lock them, sweepPage at most at a time, so
-// that writers do not wait for all of a large vocabulary.
+// SweepLexemes removes the lexemes that no live memory has any more: a word may be as private as the text it was in.
+// Rows are locked in the order in which writers lock them, sweepPage at most at a time, so that writers do not wait
+// for all of a large vocabulary.
 func (s *Forgetter) SweepLexemes(ctx context.Context, tenant string, now time.Time) (int, error) {
 	ctx = pg.WithClass(ctx, pg.ClassLong)
 	removed := 0

@@ -21,7 +21,7 @@ import (
 // Limits of the search for what says the same as a selection.
 const (
 	echoPage = 2000 // memories from which one statement searches
-	// Up to so many memories are also searched for by their words and among what has a source with them: for a
+	// Limit of the number of memories that are also searched for by their words and by common sources: meant for a
 	// few that a person named, not for thousands that a filter found.
 	nearSearched = 100
 	nearLimit    = 200 // candidates for each memory of such a search
@@ -196,8 +196,8 @@ func (s *echoSearch) from(ctx context.Context, frontier []echo, near bool) ([]ec
 	return out, nil
 }
 
-// connected reads what is connected with memories of the frontier and is not known yet, by id. With near it also
-// searches by their words and among what has a source with them.
+// connected reads the memories connected with the frontier that are not known yet, by id. With near it also searches
+// by their words and by common sources.
 func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[uuid.UUID]proposals.Statement,
 	near bool) ([]connectedRow, error) {
 	query := connectedMemories
@@ -226,8 +226,8 @@ func (s *echoSearch) connected(ctx context.Context, frontier []echo, seeds map[u
 	return pgx.CollectRows(rows, pgx.RowToStructByName[connectedRow])
 }
 
-// closerEcho returns the closer of two echoes that are one memory, found in two ways. A source is shown as one and
-// stays one: what else was drawn from it is not what was asked for, even where it says nothing more.
+// closerEcho returns the closer of two echoes for one memory that was found in two ways. A source stays a source,
+// even if it says nothing more: other facts extracted from it were not asked for.
 func closerEcho(a, b echo) echo {
 	switch {
 	case a.tie == proposals.TieSource || b.tie == proposals.TieSource:

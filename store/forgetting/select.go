@@ -268,8 +268,8 @@ func selectsTooMany() error {
 		Problem: fmt.Sprintf("selects more than %d memories: narrow it", schema.MaxForgetSelected)}}}
 }
 
-// countDerived counts what was derived, over any number of steps, from the selected and is not
-// selected: it stays, and may say the same. What else was drawn from a source that was taken does not count.
+// countDerived counts unselected memories that were derived, over any number of steps, from the selected ones: they
+// stay, and may say the same. Other facts extracted from a selected source do not count.
 func countDerived(ctx context.Context, c *commit.Change, run uuid.UUID, p schema.Principal) (n int, err error) {
 	err = c.Tx.QueryRow(ctx, `
 		WITH RECURSIVE reached(id) AS (

@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// selectItems writes down what a request's selector selects and returns how many memories there are: one more than
-// schema.MaxForgetSelected where there are too many.
+// selectItems stores the selection of a request and returns how many memories it has: one more than
+// schema.MaxForgetSelected if there are too many.
 func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) (int, error) {
 	text, err := conditionsOfText(ctx, c, req.Selector.Query)
 	if err != nil {
@@ -33,9 +33,9 @@ func leftToForget(mode schema.ForgetMode) string {
 	return "m.erased_at IS NULL"
 }
 
-// selectItemsSQL renders the statement that writes down what a selector selects: of what it names by id
-// whatever the asker may change, else what the shared filter reaches of the agent's own. Its arguments are numbered,
-// because pg.Filter renders a part of it.
+// selectItemsSQL renders the statement that stores a selection: of memories named by id, all that the asker may
+// change; otherwise the agent's own memories that match the shared filter. Its arguments are numbered, because
+// pg.Filter renders a part of it.
 func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions) (string, []any) {
 	sel, owner := req.Selector, req.Principal
 	var p pg.Params

@@ -34,7 +34,7 @@ type unlinked struct {
 	Claims   int
 }
 
-// Rows is how many of the memories' own rows are gone.
+// Rows is how many of the memories' own rows were removed.
 func (u unlinked) Rows() int { return u.Said + u.Mentions + u.Claims }
 
 // Statements of Unlink, for the memories @memories, at most @limit of their rows (NULL: all). Rows that memories share

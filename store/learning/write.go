@@ -61,8 +61,8 @@ type Draft struct {
 	Deltas   []Delta
 }
 
-// SaveDraft keeps what was decided until it is written. A draft without deltas closes the group. It reports false, and
-// keeps nothing, where an episode that the draft rests on has gone since it was read.
+// SaveDraft stores a decision until it is written. A draft without deltas closes the group. It returns false and
+// stores nothing if an episode of the draft has been removed since it was read.
 func (s *Learning) SaveDraft(ctx context.Context, sc Scope, d Draft, now time.Time) (kept bool, err error) {
 	deltas, err := json.Marshal(d.Deltas)
 	if err != nil {
@@ -252,7 +252,8 @@ func (w *writing) delta(ctx context.Context, d Delta, there []uuid.UUID) error {
 	return nil
 }
 
-// principal is who owns what a delta adds, and how visible it is: what one agent alone vouches for is that agent's.
+// principal returns the owner and the visibility of a delta's new memories: if only one agent is the evidence, they
+// are that agent's.
 func (w *writing) principal(d Delta) (schema.Principal, schema.Visibility) {
 	sc := w.in.Scope
 	p := schema.Principal{Tenant: sc.Tenant, Agent: sc.Agent, Project: sc.Project, Scope: sc.Scope}

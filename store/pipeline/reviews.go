@@ -16,9 +16,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// wasReviewed are proposals p that have been through a review: the condition of the index proposals_reviewed.
-// Those that wait for one are pg.WaitsForReview. What shadow and frozen modes held back was never meant to be
-// applied.
+// wasReviewed selects proposals p that have been through a review: the condition of the index proposals_reviewed.
+// Those that wait for one are pg.WaitsForReview. Proposals of shadow and frozen modes were never meant to be applied.
 const wasReviewed = `p.reviewed_at IS NOT NULL`
 
 // reviewTables joins to a proposal p its batch b, its candidate c, its source s and its target t.

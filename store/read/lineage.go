@@ -23,9 +23,9 @@ const (
 	MaxLineageNodes     = 500
 )
 
-// Lineage is where a memory comes from and what became of it: what it was derived from, what was
-// derived from it, its revisions both ways, what it contradicts and supports (document 004 §12 and
-// §15.7). It is a graph, from which the tree below its root can be drawn.
+// Lineage is the origin of a memory and what followed from it: what it was derived from, what was derived from it,
+// its revisions both ways, what it contradicts and supports (document 004 §12 and §15.7). It is a graph, from which
+// the tree below its root can be drawn.
 type Lineage struct {
 	Root  string        `json:"root"`
 	Nodes []LineageNode `json:"nodes"` // the root first, then by distance

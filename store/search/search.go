@@ -184,9 +184,8 @@ func (s *Search) SearchVector(ctx context.Context, f pg.Filter, e pg.Embedding, 
 	return out, nil
 }
 
-// Authorize returns those of the ids that the filter admits, with what may be known of them without
-// reading their content. It is the boundary between ids and content: nothing that reads content may see
-// an id that did not pass here.
+// Authorize returns those of the ids that the filter admits, with the data that may be known without reading their
+// content. It is the boundary between ids and content: code that reads content may only see ids that passed here.
 func (s *Search) Authorize(ctx context.Context, f pg.Filter, ids []uuid.UUID) (map[uuid.UUID]rank.Features, error) {
 	args := pg.Args{"ids": ids}
 	query := `

@@ -181,12 +181,12 @@ const (
 	predecessorsMost = 200
 )
 
-// Predecessors returns what the given memories superseded, and what that superseded in turn, each with its
-// successor: at most 200, the nearest first. The filter must let superseded memories in; a chain ends at one
+// Predecessors returns the memories that the given ones superseded, and those that these superseded in turn, each
+// with its successor: at most 200, the nearest first. The filter must admit superseded memories; a chain ends at one
 // that it does not admit.
 //
-// It is how superseded memories come into a recall: no search index holds them, and a chain from what was found costs
-// a few index probes.
+// This is how superseded memories come into a recall: no search index has them, and following a chain costs a few
+// index probes.
 func (s *Search) Predecessors(ctx context.Context, f pg.Filter, ids []uuid.UUID) ([]Succession, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "ids": ids, "deep": predecessorsDeep, "most": predecessorsMost}
 	query := `

@@ -49,11 +49,11 @@ type Closed struct {
 
 const closedColumns = `e.first_seq, e.last_seq, e.events, e.memory_id, e.outcome, e.closed, e.closed_at`
 
-// CloseSession makes an episode of what the agent saw since the session was opened, drops the state of the work, and
-// marks the session as closed, in one transaction. The episode ends with the event with which the agent ended the
-// session or, without one, with the newest event of the stream. What comes later belongs to the next episode.
+// CloseSession makes an episode of what the agent saw since the session was opened, deletes the state of the work,
+// and marks the session as closed, in one transaction. The episode ends with the event with which the agent ended the
+// session or, without one, with the newest event of the stream. Later events belong to the next episode.
 //
-// A session that was closed before, and one in which nothing happened since then, answers with that closing.
+// For a session that was closed before and has no new events, it returns that closing.
 func (s *Sessions) CloseSession(ctx context.Context, in CloseInput) (Closed, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (out Closed, err error) {
 		err = commit.Write(ctx, s.DB, in.Key.Principal.Tenant, in.Now, func(c *commit.Change) error {

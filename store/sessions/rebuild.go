@@ -43,7 +43,7 @@ type Compared struct {
 	Stream  string
 	Fields  []string // that differ; "record" for one that is missing
 	Rebuilt bool
-	Kept    string // why it is left as it is, where it is: one of the reasons of schema/ledger
+	Kept    string // why it is not replaced: one of the reasons of schema/ledger; empty if it is
 }
 
 // RebuildPage is one page of sessions.
@@ -53,9 +53,9 @@ type RebuildPage struct {
 	More     bool
 }
 
-// RebuildSessions compares the state of the work of open sessions, and the records of closed ones, with what the
-// ledger gives, and makes again what differs unless it is only to compare. Each is one transaction. What a person
-// changed, what was forgotten, and what the ledger does not have any more is left as it is.
+// RebuildSessions compares the state of the work of open sessions, and the records of closed ones, with the ledger
+// and, unless the request only verifies, rebuilds what differs. Each is one transaction. Records that a person
+// changed, that were forgotten, or whose events the ledger no longer has are not changed.
 func (s *Sessions) RebuildSessions(ctx context.Context, in RebuildInput) (RebuildPage, error) {
 	limit := max(1, min(in.Limit, MaxPage))
 	var ids []uuid.UUID

@@ -124,8 +124,8 @@ func sameArtifacts(was schema.EpisodicPayload, now *schema.EpisodicPayload) {
 	}
 }
 
-// removeStored removes a record that is made again in the same transaction. It reports false, and removes nothing,
-// where other memories or the entity graph refer to the record: what they say would go with it, and is not in the
+// removeStored removes a record that is created again in the same transaction. It returns false and removes nothing
+// if other memories or the entity graph refer to the record: these references would be lost, and are not in the
 // ledger.
 func removeStored(ctx context.Context, c *commit.Change, id uuid.UUID) (bool, error) {
 	args := pg.Args{"tenant": c.Tenant, "id": id}

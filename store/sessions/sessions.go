@@ -101,8 +101,8 @@ func (s *Sessions) OpenSession(ctx context.Context, key Key, now time.Time) (Sta
 	return s.change(ctx, key, now, func(context.Context, *commit.Change, *State) error { return nil })
 }
 
-// TakeIn takes in the events of a session's stream up to its end, or up to the event with which the agent ended the
-// session. It opens the session if need be.
+// TakeIn processes the events of a session's stream up to its end, or up to the event with which the agent ended the
+// session. It opens the session if necessary.
 func (s *Sessions) TakeIn(ctx context.Context, key Key, now time.Time) (State, error) {
 	return s.change(ctx, key, now, func(ctx context.Context, c *commit.Change, st *State) error {
 		return takeIn(ctx, c, key, st)

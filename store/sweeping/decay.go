@@ -41,7 +41,7 @@ type DecayBatch struct {
 	More     bool             `json:"more"` // there may be more after Next
 }
 
-// decayVolumes counts what would be taken of what is live: what has fallen due, less what stays though it is due.
+// decayVolumes counts how many live memories a sweep would remove: those that are due, except those that stay.
 func decayVolumes(ctx context.Context, c *commit.Change, rules lifecycle.RetentionRules,
 	share float64) ([]volume, error) {
 	t := volume{Question: schema.SweepDecay}
@@ -347,7 +347,8 @@ func (d *decaying) takeAway(j *judged, statement string, event schema.HistoryEve
 	d.Uncounted = append(d.Uncounted, j.ids...)
 }
 
-// keep notes when to look again at what stays. Of what is kept although it is due, history says why.
+// keep records when memories that stay are checked again. For memories that stay although they are due, history
+// records why.
 func (d *decaying) keep(kept, notDue *judged) {
 	for _, j := range []*judged{kept, notDue} {
 		if len(j.ids) > 0 {

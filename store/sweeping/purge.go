@@ -23,7 +23,7 @@ type PurgeInput struct {
 	Step   schema.PurgeStep
 	After  schema.HistoryCursor // where the batch before ended; zero at the start, and for steps without a cursor
 	Limit  int                  // rows
-	At     time.Time            // what is over by then; the run's own time, and never later than Now
+	At     time.Time            // data expired by then; the run's own time, and never later than Now
 	Now    time.Time
 }
 
@@ -135,9 +135,9 @@ func (p *purging) policy(d schema.RetentionDomain) schema.RetentionPolicy {
 	return p.rules.For(d, schema.Any, schema.Any)
 }
 
-// aged removes what has been there for longer than a policy keeps it. The statement's arguments are @tenant, @before,
-// which is the time before which a row is over, and @limit. It need not use all of them: a function reads the tenant of
-// the transaction. It returns how many rows it removed.
+// aged removes rows that are older than a policy keeps them. The statement's arguments are @tenant, @before, the time
+// before which a row is expired, and @limit. It need not use all of them: a function reads the tenant of the
+// transaction. It returns how many rows it removed.
 func (p *purging) aged(ctx context.Context, policy schema.RetentionPolicy, remove string) error {
 	before, ends := lifecycle.ExpiredBefore(policy, p.in.At)
 	if !ends {

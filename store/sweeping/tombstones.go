@@ -16,8 +16,8 @@ import (
 // actorRetention is the actor that history names where a window was over.
 const actorRetention = "retention"
 
-// expire marks the tombstones whose window is over: the following steps remove those that go, and those that stay are
-// archived without limit, with a history row.
+// expire marks the tombstones whose window is over: the following steps delete the marked ones; those that stay are
+// archived permanently, with a history row.
 func (p *purging) expire(ctx context.Context) error {
 	w := windowsOf(p.rules, p.in.At)
 	if len(w.before) == 0 {
@@ -203,9 +203,10 @@ func (p *purging) embeddings(ctx context.Context) error {
 	return nil
 }
 
-// tombstones deletes the memories that nothing holds any more. Before that, in parts, it empties the pipeline's
-// copies of their texts and removes the rows that belong to a memory: a source may have brought a hundred facts, and
-// a fact may have been repeated a hundred thousand times. History keeps what it says until its own window is over.
+// tombstones deletes the memories that have no dependent rows any more. Before that, in parts, it empties the
+// pipeline's copies of their texts and removes the rows that belong to a memory: a source may have brought a hundred
+// facts, and a fact may have been repeated a hundred thousand times. History keeps its texts until its own window is
+// over.
 func (p *purging) tombstones(ctx context.Context) error {
 	ids, err := p.marked(ctx, "NOT "+hasLinks+" AND NOT "+hasEmbeddings, "")
 	if err != nil || len(ids) == 0 {

@@ -175,8 +175,8 @@ const (
 	SummaryDropped SummaryStatus = "dropped" // an episode has changed, was forgotten, or has a summary
 )
 
-// KeepSummary writes a summary as a semantic record that is derived from its episodes, and hastens their decay. It
-// writes nothing where one of them is not what was read any more.
+// KeepSummary writes a summary as a semantic record that is derived from its episodes, and shortens their half-life.
+// It writes nothing if one of them has changed since it was read.
 func (t *Tidying) KeepSummary(ctx context.Context, in SummaryInput) (SummaryStatus, error) {
 	out, err := pg.RetryOnConflict(ctx, func() (schema.PutResult, error) {
 		return pipeline.RunOnce(ctx, t.DB, in.operation(in.Scope.Tenant), pipeline.KindPut, in.Now,

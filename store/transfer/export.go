@@ -360,8 +360,8 @@ type storedArtifact struct {
 	Sum []byte
 }
 
-// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or that nothing refers to
-// and a selected agent or user holds. One at a time: they may be large.
+// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or one without references
+// that a selected agent or user holds. It reads one at a time, because they may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	if after == nil {
 		after = []byte{}

@@ -296,7 +296,7 @@ func updated(ctx context.Context, step string, res *qd.PointsOperationResponse, 
 	return nil
 }
 
-// qdrantError says what went wrong by its kind alone: a server's message may quote what it was sent.
+// qdrantError reports only the kind of an error, because a server's message may quote the request.
 func qdrantError(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/mneme/mneme/store/vectorindex"
 )
 
-// Generation is one build of an index. An index may hold several at once: one that is searched, one that
-// is being built, one that waits to be dropped.
+// Generation is one build of an index. An index may have several at the same time: one that is searched, one that is
+// being built, one that waits to be dropped.
 type Generation = vectorindex.Generation
 
 // Point is one memory as an index sees it: a vector and what it may be filtered by, no content.
@@ -44,8 +44,7 @@ type Changes struct {
 
 // Index finds memories by vector. Implementations are safe for concurrent use.
 //
-// Errors are temporary unless they are ErrMissing or ErrMismatch. They carry nothing of what was asked or
-// stored.
+// Errors are temporary unless they are ErrMissing or ErrMismatch. They never contain requested or stored data.
 type Index interface {
 	// Name identifies the index in metrics, in workflow ids and in its generations.
 	Name() string

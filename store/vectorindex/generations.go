@@ -218,8 +218,8 @@ func (s *VectorIndex) buildVectorIndex(
 	return made, nil
 }
 
-// ErrNotIndexable means that an embedding model has a name or a number of dimensions that Postgres has no
-// index for. Its vectors are searched one by one.
+// ErrNotIndexable means that Postgres has no index for an embedding model's name or number of dimensions. Its vectors
+// are searched one by one.
 var ErrNotIndexable = errors.New("the embedding model cannot be indexed")
 
 // MemoryTenants lists tenants that have memories, by name, at most limit of them, after the given one.

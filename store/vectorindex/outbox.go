@@ -54,9 +54,8 @@ type OutboxEntry struct {
 // outboxDue is the condition that a change has to be written now.
 const outboxDue = `parked_at IS NULL AND (retry_at IS NULL OR retry_at <= now())`
 
-// Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. Those that have failed come
-// again when they are due, and those that are parked do not. When only is not empty, it reads the changes of those
-// memories only.
+// Outbox reads up to limit pending changes of the tenant, oldest first, folded by memory. Failed changes are returned
+// again when they are due, parked ones are not. If only is not empty, it reads the changes of those memories only.
 func (s *VectorIndex) Outbox(ctx context.Context, tenant string, model inference.EmbeddingModel, only []uuid.UUID,
 	limit int) ([]OutboxEntry, error) {
 	args := pg.Args{"tenant": tenant, "limit": limit}
@@ -160,9 +159,9 @@ const entryColumns = `
 			coalesce(m.content_hash, '') AS hash,
 			e.embedding`
 
-// SettleOutbox removes the changes that the index now knows: those up to each entry's Seq. Later changes stay. A memory
-// that changed after it was read, and whose change another writer has settled, is queued again: of two writers at the
-// same time, the one with the older version may come last.
+// SettleOutbox removes the changes that the index now has: those up to each entry's Seq. Later changes stay. A memory
+// that changed after it was read, and whose change another writer has settled, is queued again: of two concurrent
+// writers, the one with the older version may finish last.
 func (s *VectorIndex) SettleOutbox(ctx context.Context, tenant string, entries []OutboxEntry, now time.Time) error {
 	err := pg.RetryChange(ctx, func() error { return s.settleOutbox(ctx, tenant, entries, now) })
 	if err != nil {
@@ -216,8 +215,8 @@ func (s *VectorIndex) KeepEmbeddings(ctx context.Context, tenant string, model i
 	return nil
 }
 
-// keepEmbeddings stores vectors only while the content is still what was embedded. It locks the memory; otherwise one
-// that is being erased could get its vector back.
+// keepEmbeddings stores vectors only if the content is still the embedded one. It locks the memory; otherwise a
+// memory that is being erased could get its vector back.
 func keepEmbeddings(c *commit.Change, model inference.EmbeddingModel, entries []OutboxEntry,
 	embedded map[uuid.UUID][]float32) {
 	for _, e := range entries {

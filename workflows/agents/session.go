@@ -94,19 +94,19 @@ type sessionRun struct {
 
 	queue    []*handedIn
 	closers  []*closing
-	told     int64 // what is handed in is in the ledger up to this number, or was said to be
+	told     int64 // the ledger has the session's events up to this number, or a caller said so
 	refused  int   // events that came by signal and cannot be kept
 	appended int   // events that this run appended or took in
 
 	idleFrom time.Time
 	idle     bool
-	renew    bool // a caller asked for a new history
+	renew    bool // a caller requested a new history
 
-	known bool // a caller handed in events that the ledger already has
+	known bool // a caller sent events that the ledger already has
 
-	unreflected int // events that the agent has seen since it was last asked to reflect
+	unreflected int // events that the agent has seen since the last request to reflect
 
-	failed error // with which the run ends
+	failed error // the error of the run
 
 	signals struct{ append, appended, close, renew workflow.ReceiveChannel }
 	result  api.SessionResult // of the last episode
@@ -198,7 +198,7 @@ func (run *sessionRun) closeUpdate(ctx workflow.Context, in api.CloseRequest) (a
 	return c.result, c.err
 }
 
-// watchIdle notes when nothing has happened for long. One timer serves for all events that come while it runs.
+// watchIdle records when nothing has happened for long. One timer serves all events that come while it runs.
 func (run *sessionRun) watchIdle(ctx workflow.Context) {
 	for {
 		left := run.in.Settings.Idle() - workflow.Now(ctx).Sub(run.idleFrom)
@@ -277,7 +277,7 @@ const changeCloseAgain = "close-again"
 // episode. Otherwise the run would stay open for the whole idle time.
 func (run *sessionRun) closeAgain(ctx workflow.Context) {
 	if !run.known || run.mustAppend() {
-		return // what is still to be appended may be new
+		return // waiting events may be new
 	}
 	run.known = false
 	if run.state.Events == 0 &&
@@ -321,7 +321,7 @@ func (run *sessionRun) took(ctx workflow.Context, st sessions.State) {
 	run.working.State, run.working.LastUpdated = st.Task, st.LastUpdated
 	run.state.Working = nil
 	if st.Ended == 0 {
-		run.told = min(run.told, st.LastSeq) // the ledger has no more
+		run.told = min(run.told, st.LastSeq) // the ledger has no more events
 	}
 	run.Display.Show(ctx, run.phase, fmt.Sprintf("%d events, up to %d of the stream", st.Events, st.LastSeq))
 }
@@ -399,8 +399,8 @@ func (run *sessionRun) persist(ctx workflow.Context, call func(workflow.Context)
 	}
 }
 
-// reflect starts the reflection of the agent, when it has seen enough, and awaits its start only. A reflection that is
-// under way is as good: the agent is asked again with the next events.
+// reflect starts the reflection of the agent, when it has seen enough events, and waits for its start only. An open
+// reflection is enough: the next events request another.
 func (run *sessionRun) reflect(ctx workflow.Context) {
 	threshold := run.in.Settings.ReflectionThreshold
 	if threshold <= 0 || run.unreflected < threshold {
@@ -470,8 +470,8 @@ func (run *sessionRun) over(ctx workflow.Context) (bool, error) {
 	return false, run.open(ctx)
 }
 
-// settled reports whether everybody is answered and nothing is left. It does not yield after it has looked: the run can
-// end, and the server then gives what comes later to another run.
+// settled reports whether all callers are answered and nothing is left. It must not yield after its last check: the
+// run can then end, and the server gives later events to another run.
 func (run *sessionRun) settled(ctx workflow.Context) bool {
 	run.receive()
 	if len(run.queue)+len(run.closers) > 0 || run.told > run.state.LastSeq {

@@ -96,7 +96,7 @@ func overall(attempts int32, attempt, wait time.Duration) time.Duration {
 	return time.Duration(attempts) * (attempt + wait)
 }
 
-// ModelOptions are for a range of model calls, which returns before its time is over.
+// ModelOptions are for a range of model calls, which returns before it times out.
 func ModelOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    stepTimeout,
@@ -145,8 +145,8 @@ func LinkOptions(summary string) workflow.ActivityOptions {
 	}
 }
 
-// RecallOptions are for a recall, whose channels have deadlines of their own, well below ten seconds together. It runs
-// as a local activity, so that the question is in the history only once and the answer needs no second round trip.
+// RecallOptions are for a recall. Its channels have their own deadlines, together far below ten seconds. It runs as a
+// local activity, so that the question is in the history only once and the answer needs no second round trip.
 var RecallOptions = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    10 * time.Second,
 	ScheduleToCloseTimeout: mneme.RecallTimeout - 10*time.Second,

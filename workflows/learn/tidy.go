@@ -135,8 +135,9 @@ func tidied(what string, out api.LearnResult) string {
 		out.Read, out.Added, out.Updated, out.Replaced, out.Contested, out.Dropped, refused)
 }
 
-// ResolveDuplicates merges the records of a scope that say the same (document 004 §15.7, duplicate resolution): those
-// that changed since the last run are compared with all. What is merged away is superseded by what is kept.
+// ResolveDuplicates merges the records of a scope that say the same (document 004 §15.7, duplicate resolution): it
+// compares the records that changed since the last run with all records. The record that is kept supersedes the
+// others.
 func ResolveDuplicates(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	return runTidy(ctx, in, api.WorkflowResolveDuplicates, "resolve duplicates", tidier.FindDuplicates,
 		tidier.ResolveDuplicates, ResolveDuplicates)
@@ -149,9 +150,8 @@ func CompressEpisodes(ctx workflow.Context, in api.LearnInput) (api.LearnResult,
 		tidier.CompressThreads, CompressEpisodes)
 }
 
-// UpdateFacts compares what the newest episodes of a scope say with the facts that are held (document 004 §15.7,
-// semantic update): what recurs is reinforced, becomes a fact, replaces one, holds under other conditions, or is
-// contested.
+// UpdateFacts compares the newest episodes of a scope with the stored facts (document 004 §15.7, semantic update): a
+// recurring statement reinforces a fact, becomes a fact, replaces one, holds under other conditions, or contests one.
 func UpdateFacts(ctx workflow.Context, in api.LearnInput) (api.LearnResult, error) {
 	return runTidy(ctx, in, api.WorkflowUpdateFacts, "update facts", tidier.FindStatements, tidier.UpdateFacts,
 		UpdateFacts)

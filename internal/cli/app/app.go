@@ -29,8 +29,8 @@ type App struct {
 	In          io.Reader
 	Out, ErrOut io.Writer
 
-	Cfg      config.Config       // its principal is what the flags say
-	trust    schema.TrustContext // what the flags say
+	Cfg      config.Config       // its principal comes from the flags
+	trust    schema.TrustContext // the trust context from the flags
 	CfgErr   error
 	Json     bool
 	Timeout  time.Duration
@@ -44,8 +44,8 @@ type App struct {
 
 	Store    *store.Store
 	Temporal client.Client
-	Closers  []func()          // of what else was opened
-	traces   *telemetry.Traces // nil unless OpenTelemetry's variables ask for traces
+	Closers  []func()          // for other things that were opened
+	traces   *telemetry.Traces // nil unless OpenTelemetry's variables enable traces
 }
 
 // Prepare checks what holds for every command that does something.
@@ -53,7 +53,7 @@ func (a *App) Prepare(cmd *cobra.Command) (err error) {
 	if cmd.Name() == "version" {
 		return nil
 	}
-	if a.CfgErr != nil && cmd.Name() != DoctorName { // which says what is wrong with it, with what else is
+	if a.CfgErr != nil && cmd.Name() != DoctorName { // doctor reports the error together with other problems
 		return WithCode(ExitUsage, a.CfgErr)
 	}
 	if a.Timeout <= 0 {
@@ -139,8 +139,8 @@ func (a *App) OpenTemporal(ctx context.Context) (client.Client, error) {
 	return c, nil
 }
 
-// UnknownTenant says that nothing was ever handed in for the tenant, as where its name is misspelt; it is empty
-// otherwise. A new tenant's first question is not an error, so that the exit code stays 0.
+// UnknownTenant returns a note if nothing was ever stored for the tenant, for example because its name is misspelt;
+// otherwise it is empty. A new tenant's first question is not an error, so the exit code stays 0.
 func (a *App) UnknownTenant(ctx context.Context) (string, error) {
 	st, err := a.OpenStore(ctx)
 	if err != nil {
@@ -192,7 +192,7 @@ func (a *App) Follow(ctx context.Context, run client.WorkflowRun, result any) er
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
-	defer watch.Wait() // it must not write to what the caller reads by then
+	defer watch.Wait() // it must not write to what the caller reads then
 	defer cancel(nil)
 	watch.Go(func() {
 		tick := time.NewTicker(watchEvery)
@@ -242,8 +242,8 @@ func heldUp(ctx context.Context, c client.Client, run client.WorkflowRun) string
 	return ""
 }
 
-// RunURL is the address of a run in Temporal's UI; empty when the UI's address is not known.
-// Without a run id it is that of the latest run.
+// RunURL is the address of a run in Temporal's UI, or "" if the UI's address is not known. Without a run id it is
+// that of the latest run.
 func (a *App) RunURL(workflowID, runID string) string {
 	if a.Cfg.TemporalUI == "" {
 		return ""

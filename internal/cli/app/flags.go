@@ -102,7 +102,7 @@ func (f *FilterFlags) Request(flags *pflag.FlagSet, p schema.Principal) (schema.
 		Pinned: Optional(flags, "pinned", f.pinned), ImportanceMin: f.importanceMin,
 		MaxSensitivity: schema.Sensitivity(f.MaxSensitivity)}
 	for _, t := range f.types {
-		if t == "plan" { // what one version of the RFC calls it
+		if t == "plan" { // the name in one version of the RFC
 			t = string(schema.TypePlanGraph)
 		}
 		r.Types = append(r.Types, schema.MemoryType(t))
@@ -164,7 +164,7 @@ func (f *FilterFlags) Filter(flags *pflag.FlagSet, cfg config.Config, c policy.C
 	if err := r.Validate(); err != nil {
 		return pg.Filter{}, err
 	}
-	r.Tags = normalize.NormalizeTags(r.Tags) // as they are stored
+	r.Tags = normalize.NormalizeTags(r.Tags) // the form in which tags are stored
 	out := pg.FilterOf(r, c, time.Now(), nil)
 	out.DailyDecay = cfg.ImportanceDecay
 	return out, nil

@@ -40,8 +40,8 @@ func SetHelp(root *cobra.Command) {
 	root.AddCommand(topic)
 }
 
-// flagError says what a flag takes where its value cannot be read. pflag's own words name the function of
-// Go's library that could not.
+// flagError says which values a flag accepts if its value cannot be parsed. pflag's message only names the Go
+// function that failed.
 func flagError(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {

@@ -28,7 +28,7 @@ func (a *App) RegisterTrust(flags *pflag.FlagSet) {
 		"signed trust context, for a deployment with a trust key (MNEME_TRUST_TOKEN)")
 }
 
-// TrustContext is what the flags say, nil when they say nothing.
+// TrustContext is the trust context from the flags, nil if none is set.
 func (a *App) TrustContext() *schema.TrustContext {
 	t := a.trust
 	if !t.Authenticated && len(t.Scopes) == 0 && t.Environment == "" && t.Token == "" {

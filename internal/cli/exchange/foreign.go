@@ -26,7 +26,7 @@ type foreign struct {
 	record  schema.MemoryRecord
 	leftOut []string          // names of fields
 	names   map[string]string // names of the record's fields in the other system; if nil, the record's own
-	user    string            // whose memory it is, where the other system says so
+	user    string            // the owner, if the other system names one
 }
 
 // place puts the memory into the scope of its user, unless the request names a scope for all of the file.
@@ -68,7 +68,7 @@ func (m foreign) named(err error) error {
 			f.Field = "(memory)"
 		}
 		if m.names != nil {
-			if f.Field == "type" { // the mapping gives it: it cannot be what is wrong
+			if f.Field == "type" { // the mapping sets the type: the error is elsewhere
 				continue
 			}
 			f.Field = cmp.Or(m.names[f.Field], f.Field)
@@ -291,14 +291,14 @@ func ImportedID(system, id string, at time.Time) string {
 	return out.String()
 }
 
-// recordOf makes a record of members that have the names of the record's own JSON.
+// recordOf decodes a record from fields that have the names of the record's JSON.
 func recordOf(members map[string]any) (schema.MemoryRecord, error) {
 	encoded, err := json.Marshal(members)
 	if err != nil {
 		return schema.MemoryRecord{}, errors.New("cannot be written as JSON")
 	}
 	var m schema.MemoryRecord
-	return m, json.Unmarshal(encoded, &m) // what is wrong is reported by validation
+	return m, json.Unmarshal(encoded, &m) // validation reports invalid fields
 }
 
 // object decodes one memory, keeping numbers as they are written.
@@ -318,8 +318,8 @@ func textOf(members map[string]any, name string) string {
 	return s
 }
 
-// ForeignTime reads the ways in which other systems write times: RFC 3339, with or without a zone, or a
-// date. Without a zone it is UTC.
+// ForeignTime parses the time formats of other systems: RFC 3339, with or without a zone, or a date. Without a zone
+// it is UTC.
 func ForeignTime(s string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999",
 		"2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999", time.DateOnly} {

@@ -126,10 +126,10 @@ type ImportReport struct {
 	Total        int        `json:"total"` // candidates read, bad lines included
 	Added        int        `json:"added"`
 	Deduplicated int        `json:"deduplicated"`
-	Recalled     int        `json:"recalled"` // came out of recall and are not learned again
+	Recalled     int        `json:"recalled"` // results of recall, which are not learned again
 	Failed       int        `json:"failed"`
 	Batches      int        `json:"batches"`
-	Resumed      int        `json:"resumed_batches"` // handed in by an earlier import
+	Resumed      int        `json:"resumed_batches"` // imported by an earlier import
 	Facts        *factCount `json:"facts,omitempty"` // with --wait
 	DeadJobs     *int       `json:"dead_jobs,omitempty"`
 
@@ -404,7 +404,7 @@ func (im *importer) acknowledged(b Batch, started mneme.Started, resumed bool) {
 	deduped, recalled := len(started.Ack.Deduped), len(started.Ack.Recalled)
 	if resumed {
 		r.Resumed++
-		deduped = n - recalled // nothing of it is new
+		deduped = n - recalled // none of them is new
 	}
 	r.Batches++
 	r.Total += n

@@ -23,8 +23,8 @@ var MembraneFields = []string{"id", "type", "sensitivity", "confidence", "salien
 	"tags", "created_at", "updated_at", "lifecycle", "provenance",
 	"relations", "payload", "audit_log"}
 
-// readMembrane makes a record of one that Membrane exported: the shape of document 004 §15A with an audit
-// log, and with additions of Membrane's own.
+// readMembrane converts a record that Membrane exported: the shape of document 004 §15A with an audit log and
+// additions of Membrane.
 func readMembrane(data json.RawMessage) (foreign, error) {
 	in, err := object(data)
 	if err != nil {
@@ -40,7 +40,7 @@ func readMembrane(data json.RawMessage) (foreign, error) {
 		}
 	}
 	if salience, ok := in["salience"].(json.Number); ok {
-		if f, err := salience.Float64(); err == nil && f > 1 { // there it has no bound
+		if f, err := salience.Float64(); err == nil && f > 1 { // Membrane's salience has no bound
 			in["salience"] = 1
 		}
 	}
@@ -71,7 +71,7 @@ func membraneRelations(in map[string]any) {
 	for _, v := range list {
 		r, ok := v.(map[string]any)
 		if !ok {
-			kept = append(kept, v) // validation says what is wrong with it
+			kept = append(kept, v) // validation reports it
 			continue
 		}
 		predicate := textOf(r, "predicate")

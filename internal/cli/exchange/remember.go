@@ -95,20 +95,21 @@ func (f *CandidateFlags) Candidate(a *app.App, flags *pflag.FlagSet, args []stri
 
 // Remembered is what `remember` prints.
 type Remembered struct {
-	WorkflowID string                `json:"workflow_id"`
-	RunID      string                `json:"run_id"`
-	BatchID    string                `json:"batch_id"`
-	MemoryIDs  []string              `json:"memory_ids"`
-	Deduped    bool                  `json:"deduped"`
-	Recalled   bool                  `json:"recalled,omitempty"` // it came out of recall and is not learned again
-	Message    string                `json:"message"`            // the outcome, in words
-	Withheld   bool                  `json:"withheld,omitempty"` // too sensitive to be shown by default
-	Detected   []string              `json:"detected,omitempty"` // kinds of what was found in it, such as api_key
-	URL        string                `json:"url,omitempty"`      // of the run in Temporal's UI
-	Facts      *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
-	Entities   *schema.LinkCounts    `json:"linked,omitempty"`   // likewise
-	Deferred   []string              `json:"deferred,omitempty"` // phases that failed and are made up for later
-	DeadJobs   []schema.Job          `json:"dead_jobs,omitempty"`
+	WorkflowID string   `json:"workflow_id"`
+	RunID      string   `json:"run_id"`
+	BatchID    string   `json:"batch_id"`
+	MemoryIDs  []string `json:"memory_ids"`
+	Deduped    bool     `json:"deduped"`
+	Recalled   bool     `json:"recalled,omitempty"` // it is a result of recall and is not learned again
+	Message    string   `json:"message"`            // the outcome, in words
+	Withheld   bool     `json:"withheld,omitempty"` // too sensitive to be shown by default
+	// kinds of sensitive data found in it, such as api_key
+	Detected []string              `json:"detected,omitempty"`
+	URL      string                `json:"url,omitempty"`      // of the run in Temporal's UI
+	Facts    *[]schema.FactOutcome `json:"facts,omitempty"`    // with --wait
+	Entities *schema.LinkCounts    `json:"linked,omitempty"`   // likewise
+	Deferred []string              `json:"deferred,omitempty"` // phases that failed and are made up for later
+	DeadJobs []schema.Job          `json:"dead_jobs,omitempty"`
 }
 
 func NewRemember(a *app.App) *cobra.Command {
@@ -164,7 +165,7 @@ func remember(ctx context.Context, a *app.App, req schema.IngestRequest, wait bo
 	if err := req.Validate(); err != nil {
 		return ForFlags(err)
 	}
-	if wait { // rather now than after the memory is handed in
+	if wait { // before the memory is stored
 		if _, err := a.OpenStore(ctx); err != nil {
 			return err
 		}
@@ -224,8 +225,8 @@ func outcomeOf(ctx context.Context, a *app.App, started mneme.Started, out *Reme
 	return err
 }
 
-// accepted says what is known of a candidate without the run: how it is classified, and so what recall
-// withholds. The rules are those of the command line's own policy file.
+// accepted fills in what is known of a candidate without the run: its classification, and so whether recall withholds
+// it. It uses the rules in the command line's policy file.
 func accepted(a *app.App, req schema.IngestRequest, out *Remembered) {
 	rules, err := a.PolicyInForce()
 	if err != nil { // the memory is stored even so; detectors need no rules

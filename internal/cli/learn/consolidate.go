@@ -85,7 +85,7 @@ func (c consolidated) text(t *app.Text, shadow bool) {
 	}
 }
 
-// counts says what a run did, without what it did not.
+// counts prints the counts of a run that are not zero.
 func counts(r api.LearnResult) string {
 	var parts []string
 	for _, n := range []struct {

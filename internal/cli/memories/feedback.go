@@ -16,7 +16,7 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// FedBack is what `feedback` prints.
+// FedBack is the output of `feedback`.
 type FedBack struct {
 	schema.FeedbackResult
 	app.OperationRun
@@ -86,7 +86,7 @@ for one memory, and with 5 if some of several were refused.`,
 	return cmd
 }
 
-// says reports whether the flags say anything.
+// says reports whether any flag is set.
 func (f *feedbackFlags) says(flags *pflag.FlagSet) bool {
 	for _, name := range []string{"used", "partly", "failed", "unused", "others-unused",
 		"outcome", "reason", "operation-id"} {
@@ -145,7 +145,7 @@ func showRetrieved(a *app.App, cmd *cobra.Command, retrieval string) error {
 	})
 }
 
-// problem is the error that the command ends with.
+// problem is the error that the command returns.
 func (f FedBack) problem() error {
 	refused := f.Refused()
 	switch {

@@ -48,7 +48,7 @@ func (f *forgetFlags) request(p schema.Principal, ids []string) (schema.ForgetRe
 	// Without the flag, other memories with the same content are shown and not changed, even with erase.
 	r.Selector.OnlyNamed = r.Mode == schema.ForgetErase && !f.everywhere
 	for _, t := range f.types {
-		if t == "plan" { // what one version of the RFC calls it
+		if t == "plan" { // the name in one version of the RFC
 			t = string(schema.TypePlanGraph)
 		}
 		r.Selector.Types = append(r.Selector.Types, schema.MemoryType(t))
@@ -196,7 +196,8 @@ type Sampled struct {
 	Type    schema.MemoryType `json:"type"`
 	Pinned  bool              `json:"pinned,omitempty"`
 	Content string            `json:"content"`
-	Tie     string            `json:"tie,omitempty"` // of what says the same: source, restatement or derived
+	// of memories with the same content: source, restatement or derived
+	Tie string `json:"tie,omitempty"`
 	// AlsoSays is how many other things its text says.
 	AlsoSays int `json:"also_says,omitempty"`
 }
@@ -209,7 +210,7 @@ type Forgotten struct {
 	Memories   []Sampled            `json:"memories,omitempty"` // of a run that waits
 	// Memories with the same content: selected with --everywhere, otherwise only listed.
 	SaysSame []Sampled             `json:"says_same,omitempty"`
-	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of one that has ended
+	Receipt  *schema.ForgetReceipt `json:"receipt,omitempty"` // of a run that has ended
 }
 
 // forget takes a request to its preview and, where it may, to its end.
@@ -399,7 +400,7 @@ func followForget(
 			}
 			status, err := a.Store.ForgetStatus(watching, a.Cfg.Principal, id)
 			if err != nil {
-				continue // the run tells what is wrong, if something is
+				continue // the run reports problems
 			}
 			if bar == nil {
 				bar = a.Counting(status.Total, "forgetting")
@@ -434,8 +435,8 @@ func refusedForget(err error) error {
 	return err
 }
 
-// forgetProblem is the error that a command ends with, by the outcome of its run. Named is how many
-// memories were named one by one.
+// forgetProblem is the error that a command returns for the outcome of its run. Named is how many memories were named
+// by id.
 func forgetProblem(r schema.ForgetReceipt, named int) error {
 	left := r.Processed() - r.Forgotten
 	switch {

@@ -134,8 +134,8 @@ func record(t *app.Text, m schema.MemoryRecord, rate float64) {
 	}
 }
 
-// Standing is the state of a memory for people. The status of a record says whether it is true; one that is
-// gone is shown as gone first.
+// Standing is the state of a memory for people. The status of a record says whether it is true; a deleted record is
+// shown as deleted first.
 func Standing(m schema.MemoryRecord) string {
 	gone := ""
 	switch {
@@ -331,7 +331,7 @@ func ofFact(h schema.HistoryEntry) string {
 	return fmt.Sprintf("fact %d, proposal %s", *of.Ordinal+1, of.Proposal)
 }
 
-// worth says what a memory is worth now. What is stored holds as of a moment, and fades from there.
+// worth returns the present importance of a memory. The stored value is as of a moment, and fades from there.
 func worth(m schema.MemoryRecord, now time.Time, rate float64) string {
 	salience := m.Salience
 	if !m.Lifecycle.Pinned {

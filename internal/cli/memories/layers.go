@@ -61,7 +61,7 @@ func inLayers(response schema.RecallResponse) (found, extra []schema.RecallResul
 	return found, extra
 }
 
-// payloads prints the structured payloads of results, where they were asked for.
+// payloads prints the structured payloads of results, if requested.
 func payloads(t *app.Text, found []schema.RecallResult) {
 	for _, r := range found {
 		switch {
@@ -88,7 +88,7 @@ func layersLine(t *app.Text, layers []schema.Layer) {
 	t.Line("layers: %s (about %d tokens)", strings.Join(parts, ", "), tokens)
 }
 
-// selections prints what was chosen for the task, and why, or what would decide.
+// selections prints what was selected for the task, and why, or the context that would decide.
 func selections(t *app.Text, all []schema.Selection) {
 	for _, s := range all {
 		t.Line("")

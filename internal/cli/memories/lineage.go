@@ -78,7 +78,7 @@ const maxLabel = 72
 type lineageGraph struct {
 	read.Lineage
 	nodes map[string]read.LineageNode
-	shown map[string]bool // the memories of the tree whose branches have been drawn
+	shown map[string]bool // memories of the tree whose branches have been drawn
 }
 
 func graphOf(l read.Lineage) lineageGraph {
@@ -89,12 +89,11 @@ func graphOf(l read.Lineage) lineageGraph {
 	return g
 }
 
-// wayNames say what a branch is to the memory that it hangs on; relations of a writer's own are named
-// by their predicate.
+// wayNames name the relation of a branch to its parent; relations defined by a writer are named by their predicate.
 var wayNames = map[read.Way]string{read.WaySource: "derived from", read.WayDerived: "gave rise to",
 	read.WayOlder: "supersedes", read.WayNewer: "superseded by"}
 
-// LineageTree draws the tree below the root. A memory that is in it twice is drawn in full only once.
+// LineageTree draws the tree below the root. A memory that occurs twice is drawn in full only once.
 func LineageTree(t *app.Text, l read.Lineage) {
 	g := graphOf(l)
 	root := g.nodes[l.Root]

@@ -236,7 +236,7 @@ func modify(ctx context.Context, a *app.App, op schema.Operation, patches []sche
 	return app.WithCode(app.ExitConflict, errors.New("refused: "+patchNote(out.Results[0])))
 }
 
-// modifyPart carries one run out and adds what it did.
+// modifyPart carries out one run and adds its results to out.
 func modifyPart(ctx context.Context, a *app.App, req schema.ModifyRequest, out *Modified) error {
 	var result schema.ModifyResult
 	run, err := app.CarryOut(ctx, a, mneme.StartModify, req, &result)

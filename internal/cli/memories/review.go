@@ -155,7 +155,7 @@ func newReviewShow(a *app.App) *cobra.Command {
 // ShownReview is what `review show` prints.
 type ShownReview struct {
 	schema.ReviewItem
-	Stands *schema.Side `json:"stands,omitempty"` // the memory that makes the claim of a proposal which has no target
+	Stands *schema.Side `json:"stands,omitempty"` // the memory with the claim of a proposal without a target
 }
 
 // claimHolder is what a waiting proposal without a target would replace.
@@ -315,7 +315,7 @@ func pastOf(d schema.Decision) string {
 	return "rejected"
 }
 
-// decidedStatus is what a decision that is carried out leads to.
+// decidedStatus is the status after a decision was carried out.
 func decidedStatus(d schema.Decision) string {
 	if d == schema.DecisionApprove {
 		return string(schema.ReviewApplied)

@@ -125,7 +125,7 @@ the version that is current when the command begins.`,
 	return cmd
 }
 
-// revise reads what the flags leave out, and carries the revision out.
+// revise completes the request, and carries out the revision.
 func revise(
 	ctx context.Context,
 	a *app.App,
@@ -155,7 +155,7 @@ func revise(
 	if err := f.combine(flags); err != nil {
 		return err
 	}
-	var first schema.MemoryRecord // as it is, where it is needed
+	var first schema.MemoryRecord // its current state, if needed
 	for i, t := range targets {
 		if t.version == 0 || i == 0 && f.copies(flags) {
 			m, err := storedRecord(ctx, a, t.id)
@@ -220,7 +220,7 @@ func storedRecord(ctx context.Context, a *app.App, id uuid.UUID) (schema.MemoryR
 	}
 	ctx, cancel := a.Within(ctx)
 	defer cancel()
-	return st.Get(ctx, a.Cfg.Principal, id, policy.UpTo(schema.SensitivityHyper)) // what is made of it is as sensitive
+	return st.Get(ctx, a.Cfg.Principal, id, policy.UpTo(schema.SensitivityHyper)) // the new record is as sensitive
 }
 
 // newRecord is the record that the flags name or describe, nil where they do neither.
@@ -269,7 +269,7 @@ func readRecord(a *app.App, path string) (*schema.MemoryRecord, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, app.Invalid("record", "is not valid JSON")
 	}
-	return &m, nil // what is wrong with it, validation says
+	return &m, nil // validation reports invalid fields
 }
 
 // revised returns the target with another object or text, as a new record.
@@ -344,7 +344,7 @@ func objectOf(s string) json.RawMessage {
 	return app.JsonOf(s)
 }
 
-// validityOf is a validity from flags, nil where they say nothing.
+// validityOf returns the validity from the flags, nil if none is set.
 func validityOf(field, conditions, from, until string) (*schema.Validity, error) {
 	var v schema.Validity
 	if conditions != "" {

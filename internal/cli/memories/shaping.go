@@ -38,7 +38,7 @@ func (f *shapingFlags) apply(flags *pflag.FlagSet, req *schema.RecallRequest) {
 	req.MinScore = app.Optional(flags, "min-score", f.minScore)
 }
 
-// explanations prints how each score came about, where that was asked for: a block a result.
+// explanations prints how each score was computed, if requested: one block for each result.
 func explanations(t *app.Text, found []schema.RecallResult) {
 	for i, r := range found {
 		if len(r.Explain) == 0 {

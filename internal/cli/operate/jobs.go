@@ -187,7 +187,7 @@ endpoint. If it is interrupted, run it again: jobs already replayed are no longe
 				}
 				ids = append(ids, id.String())
 			}
-			// those that are dead now, so that a job that dies again is not replayed without end
+			// read first, so that a job that fails again is not replayed endlessly
 			for after := ""; all; {
 				limited, cancel := a.Within(ctx)
 				found, err := st.Jobs(limited, tenant,
@@ -265,7 +265,7 @@ func retriedText(t *app.Text, items []Retried) {
 	t.Table("JOB WORKFLOW OUTCOME", rows)
 }
 
-// JobGrace is how long a job may be without a run that has it: its run has just ended, or is to begin.
+// JobGrace is how long a job may be without a run: its run has just ended, or is about to start.
 const JobGrace = 5 * time.Minute
 
 // orphaned reports whether a job is open and no run would continue it.

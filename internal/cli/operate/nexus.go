@@ -32,10 +32,10 @@ type NexusEndpoint struct {
 	Service    string     `json:"service"`
 	Operations []string   `json:"operations"`
 	Polling    bool       `json:"polling"`        // a worker takes its calls
-	Seen       *time.Time `json:"seen,omitempty"` // when one last asked for them
+	Seen       *time.Time `json:"seen,omitempty"` // last poll for them
 }
 
-// endpointName is what the server takes for one.
+// endpointName matches the names that the server accepts.
 var endpointName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*[a-zA-Z0-9]$`)
 
 func endpointFlag(cmd *cobra.Command) *string {

@@ -121,7 +121,7 @@ func followReindex(ctx context.Context, a *app.App, c client.Client, run client.
 			var p api.ReindexProgress
 			answer, err := c.QueryWorkflow(watching, run.GetID(), "", api.QueryProgress)
 			if err != nil || answer.Get(&p) != nil {
-				continue // no worker has it right now; follow says so
+				continue // no worker has it right now; follow reports that
 			}
 			bar.ChangeMax64(max(1, p.Memories))
 			bar.Describe(p.Phase)

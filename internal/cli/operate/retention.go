@@ -70,7 +70,7 @@ func inForce(rules lifecycle.RetentionRules) []schema.RetentionPolicy {
 	}
 	for _, domain := range schema.RetentionDomains {
 		if domain == schema.RetainOperations {
-			add(rules.Keys()) // as long as the longest of what they protect
+			add(rules.Keys()) // keys are kept as long as the longest of the data they protect
 			continue
 		}
 		add(lifecycle.DefaultRetention(domain, schema.Any, schema.Any))

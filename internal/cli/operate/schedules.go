@@ -251,7 +251,7 @@ func newSchedulesResume(a *app.App) *cobra.Command {
 		Long: `Resume a schedule. The next run does everything that came due in the meantime:
 ` + "`mneme schedules trigger NAME`" + ` does not wait for it.`,
 	}, func(ctx context.Context, s mneme.Schedules, name string) (any, func(*app.Text), error) {
-		note := "" // of the defaults; a file of one's own says its own when it is applied next
+		note := "" // only for the defaults; a custom file applies its own when it is applied next
 		for _, spec := range mneme.DefaultSchedules() {
 			if spec.Name == name {
 				note = spec.Note

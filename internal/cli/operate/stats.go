@@ -34,7 +34,7 @@ type TenantStats struct {
 	Disputed    int64                       `json:"proposals_that_contradict"`
 	Due         int64                       `json:"decay_due"`
 	OldestDue   *time.Time                  `json:"decay_due_since,omitempty"`
-	Swept       map[string]map[string]int64 `json:"swept_1d"` // by sweep and what was done
+	Swept       map[string]map[string]int64 `json:"swept_1d"` // by sweep and outcome
 	DeadJobs    int64                       `json:"dead_jobs"`
 	Recall      admin.RecallLatency         `json:"recall"`
 	Tokens      []admin.TokenSpend          `json:"tokens_1d"`
@@ -148,7 +148,7 @@ func revisions(of map[schema.AuditAction]int64) int64 {
 		of[schema.AuditResolve]
 }
 
-// gone are the changes after which a memory is not recalled any more.
+// gone counts the changes after which a memory is not recalled any more.
 func gone(changes map[schema.AuditAction]int64) int64 {
 	return changes[schema.AuditDelete] + changes[schema.AuditArchive] + changes[schema.AuditErase]
 }

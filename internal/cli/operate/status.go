@@ -43,9 +43,9 @@ type temporalStatus struct {
 
 type workerStatus struct {
 	Polling   bool       `json:"polling"`           // one takes work
-	Answers   bool       `json:"answers,omitempty"` // one has just answered
+	Answers   bool       `json:"answers,omitempty"` // a worker has just answered
 	TaskQueue string     `json:"task_queue"`
-	Seen      *time.Time `json:"seen,omitempty"` // when one last asked for work
+	Seen      *time.Time `json:"seen,omitempty"` // last poll for work
 }
 
 func NewStatus(a *app.App) *cobra.Command {

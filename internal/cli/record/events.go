@@ -89,8 +89,8 @@ func (r AppendResult) text(t *app.Text) {
 	t.Line("%d events appended, %d existed already", added, len(r.Events)-added)
 }
 
-// eachPageOf reads events from JSON lines and calls fn with up to ledger.MaxAppend of them. What they leave out is that
-// of base.
+// eachPageOf reads events from JSON lines and calls fn with up to ledger.MaxAppend of them. Missing fields are taken
+// from base.
 func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) error) error {
 	lines := bufio.NewScanner(input)
 	lines.Buffer(make([]byte, 64<<10), 2*ledger.MaxPayloadBytes)

@@ -83,7 +83,7 @@ command ends when they are in the ledger.`,
 	return cmd
 }
 
-// sessionPageBytes is how much of what events say one request carries.
+// sessionPageBytes is how many bytes of event payloads one request carries.
 const sessionPageBytes = 1 << 20
 
 // eachSessionPage reads events of a session, and calls fn with as many as one request takes.

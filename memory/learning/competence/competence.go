@@ -51,7 +51,7 @@ type Delta struct {
 	Confidence float64
 	Stats      evidence.Stats
 	Outcomes   []evidence.Outcome // that the evidence shows
-	// Agents say for whom the procedure may be: what one agent alone vouches for is for that agent alone.
+	// Agents are the agents that are evidence. If there is only one, the procedure is for that agent only.
 	Agents      []string
 	Evidence    []string // ids of episodes
 	Hash        string   // of the evidence

@@ -71,9 +71,9 @@ type Summary struct {
 	Sensitivity schema.Sensitivity
 }
 
-// Summarise writes the summary of a batch: for each episode its day, its outcome, what was asked for and what the
-// failures and the endings say, and then what names and numbers are missing yet. Episodes that do not fit are left out
-// as a whole.
+// Summarise writes the summary of a batch: for each episode its day, its outcome, the request, and the texts of
+// failures and endings, and then names and numbers that are still missing. Episodes that do not fit are omitted as a
+// whole.
 func Summarise(batch []Episode) (Summary, bool) {
 	out := Summary{Sensitivity: schema.SensitivityLow}
 	var b strings.Builder

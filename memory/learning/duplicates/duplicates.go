@@ -161,8 +161,8 @@ func Groups(records []Record) [][]int {
 	return out
 }
 
-// Merge is the plan by which duplicates become one. Nothing is lost: what is merged away is superseded by what is kept,
-// which is derived from it.
+// Merge is the plan by which duplicates become one. Nothing is lost: the record that is kept supersedes the others
+// and is derived from them.
 type Merge struct {
 	Keep        string   // the record that stays
 	Away        []string // the others, oldest first

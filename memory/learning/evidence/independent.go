@@ -33,7 +33,7 @@ const (
 type Count struct {
 	Independent []int // places of the observations that count
 	Witnessed   int
-	Agents      []string       // who vouches: what one agent alone vouches for is for that agent alone
+	Agents      []string       // agents that are evidence; if there is only one, the solution is for that agent only
 	LeftOut     map[string]int // by reason
 }
 

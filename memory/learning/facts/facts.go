@@ -249,8 +249,8 @@ func (s *statement) recurs() bool {
 	return len(s.sessions) >= leastSessions && (own || len(s.sources) >= leastSources)
 }
 
-// Updates returns what the observations change, in the order in which the statements were first made. A statement is
-// compared with what is held and with the strongest of those that it cannot hold together with.
+// Updates returns the changes that follow from the observations, in the order in which the statements were first
+// made. A statement is compared with the stored facts and with the strongest of the statements that it contradicts.
 func (l *Learner) Updates() []Update {
 	var out []Update
 	done := map[string]bool{} // facts that have a change

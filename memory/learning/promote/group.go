@@ -9,8 +9,8 @@ import (
 	"github.com/mneme/mneme/memory/learning/trace"
 )
 
-// Limits of what a group keeps. Of more attempts it keeps the newest half, and of the older every second again and
-// again.
+// Limits of a group. Of more attempts it keeps the newest half, and repeatedly drops every second one of the older
+// half.
 const (
 	keptSuccesses = 60
 	keptFailures  = 60

@@ -58,8 +58,9 @@ type Signature struct {
 	Line string `json:"line,omitempty"`
 }
 
-// OfError returns the signature of what a tool or a user reported. Of a text of several lines it takes the one that
-// says most about the cause: not a warning, a stack frame, or the summary of a program that called the failing one.
+// OfError returns the signature of an error report of a tool or a user. Of a text of several lines it takes the line
+// that says most about the cause: not a warning, a stack frame, or the summary of a program that called the failing
+// one.
 func OfError(text string) Signature {
 	line := causeLine(text)
 	if line == "" {
@@ -155,8 +156,8 @@ func (s Signature) begins(o Signature) bool {
 		strings.HasPrefix(o.Words[last], s.Words[last])
 }
 
-// Similarity says how much two signatures have in common, in [0,1]. It is 1 for the same problem, 0 where both have
-// codes and share none, and at most a half where one denies what the other says.
+// Similarity is how much two signatures have in common, in [0,1]. It is 1 for the same problem, 0 if both have codes
+// and share none, and at most a half if one negates the other.
 func Similarity(a, b Signature) float64 {
 	switch {
 	case a.IsZero() || b.IsZero():

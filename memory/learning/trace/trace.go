@@ -135,8 +135,8 @@ func (a Attempt) Done() []Step {
 	return slices.DeleteFunc(slices.Clone(a.Steps), func(s Step) bool { return s.Failed })
 }
 
-// Repair is the attempt without the call that checked it: the call that had failed, run again at the end. It reports
-// whether there was one. An attempt of nothing else is left as it is.
+// Repair returns the attempt without the call that checked it: the call that had failed, run again at the end. It
+// reports whether there was one. An attempt that has only that call is returned unchanged.
 func (a Attempt) Repair() (Attempt, bool) {
 	last := len(a.Steps) - 1
 	if !a.Checked || last < 1 || a.Situation.Failed == nil || !sameCall(a.Steps[last], *a.Situation.Failed) ||

@@ -65,9 +65,9 @@ func (s Subject) Size() int {
 	return size
 }
 
-// Check refuses a description as a whole if it leaves out a step, has one more, has them in another order or with
-// another tool, is empty or too long, has a number, a parameter, a path or a name that the subject does not have, says
-// no where the step does not, or has a secret. The error quotes nothing.
+// Check refuses a description as a whole if it omits, adds or reorders a step, has another tool, is empty or too
+// long, has a number, a parameter, a path or a name that the subject does not have, adds a negation, or has a secret.
+// The error quotes nothing.
 func Check(d Description, s Subject) (Description, error) {
 	if len(d.Steps) != len(s.Steps) {
 		return Description{}, fmt.Errorf("it has %d steps instead of %d", len(d.Steps), len(s.Steps))

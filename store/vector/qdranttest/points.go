@@ -51,8 +51,7 @@ func keyOf(id *qd.PointId) (string, error) {
 	}
 }
 
-// update applies a change now, after those that were acknowledged before, or has it applied soon when no caller
-// waits. The lock is held.
+// update applies a change now, after the acknowledged ones, or soon if no caller waits. The lock is held.
 func (s points) update(c *collection, wait bool, apply func()) *qd.PointsOperationResponse {
 	s.operations++
 	result := &qd.UpdateResult{OperationId: new(s.operations), Status: qd.UpdateStatus_Acknowledged}

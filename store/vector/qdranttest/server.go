@@ -142,7 +142,7 @@ func (s *Server) Stop() {
 	}
 }
 
-// Restart starts a stopped server on its port again, with what it held or empty.
+// Restart starts a stopped server on its port again, with its former data or empty.
 func (s *Server) Restart(t testing.TB, keep bool) {
 	t.Helper()
 	if !keep {
