@@ -17,7 +17,7 @@ func GetStart(taskQueue string, req schema.GetRequest) client.StartWorkflowOptio
 	return readStart(taskQueue, api.GetWorkflowID(req), api.KindGet, req.Principal)
 }
 
-// StartGet starts a Get run, or joins the one that is reading the same. It returns a *schema.ValidationError for a
+// StartGet starts a Get run, or joins the open run of the same request. It returns a *schema.ValidationError for a
 // request that will never be accepted; Outcome waits for the records.
 func StartGet(
 	ctx context.Context,
@@ -35,12 +35,12 @@ func StartGet(
 	return run, nil
 }
 
-// ContextStart is how a run of Context is started.
+// ContextStart returns the options of a Context run.
 func ContextStart(taskQueue string, req ledger.ContextRequest) client.StartWorkflowOptions {
 	return readStart(taskQueue, api.ContextWorkflowID(req), api.KindContext, req.Principal)
 }
 
-// StartContext starts a Context run, or joins the one that is reading the same. It returns a *schema.ValidationError
+// StartContext starts a Context run, or joins the open run of the same request. It returns a *schema.ValidationError
 // for a request that will never be accepted; Outcome waits for the context.
 func StartContext(
 	ctx context.Context,
@@ -76,8 +76,8 @@ func readStart(taskQueue, id, kind string, p schema.Principal) client.StartWorkf
 	}
 }
 
-// StartRecall starts a Recall run, or joins the one that is answering the same question. It returns a
-// *schema.ValidationError for a request that will never be accepted; Outcome waits for the answer.
+// StartRecall starts a Recall run, or joins the open run of the same question. It returns a *schema.ValidationError
+// for a request that will never be accepted; Outcome waits for the answer.
 func StartRecall(
 	ctx context.Context,
 	c client.Client,

@@ -69,10 +69,10 @@ func (q *query) searchTime(ctx context.Context) ([]search.Hit, error) {
 	return q.Store.SearchTime(ctx, q.filter, q.windows, q.width())
 }
 
-// keywords is what full text and hints look for; vectors and models see the query itself.
+// keywords is the text that full text and hints search for; vectors and models get the query.
 func (q *query) keywords() string { return cmp.Or(q.req.KeywordQuery, q.req.Query) }
 
-// expansion is what full text and hints look for besides.
+// expansion is the additional words for full text and hints.
 func (q *query) expansion() string {
 	if q.off(rank.StageExpand) {
 		return ""

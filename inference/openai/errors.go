@@ -110,7 +110,7 @@ func (no refusal) about(words ...string) bool {
 	return false
 }
 
-// errorOf says what an endpoint's refusal means.
+// errorOf converts an endpoint's refusal to an error.
 func (e endpoint) errorOf(no refusal) error {
 	reason := "status " + strconv.Itoa(no.status)
 	for _, label := range no.labels {
@@ -129,8 +129,8 @@ func (e endpoint) errorOf(no refusal) error {
 	}
 }
 
-// permanent reports whether the same request would be refused again: every 4xx but those about time
-// and order. Payment (402) and quota are the operator's to cure, not a retry's.
+// permanent reports whether the same request would be refused again: every 4xx except those about time and order. An
+// operator must solve payment (402) and quota problems; a retry does not.
 func permanent(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusLocked,

@@ -28,7 +28,7 @@ func Summary(text string) (string, error) {
 	return strings.Join(strings.Fields(strings.Map(printable, said)), " "), nil
 }
 
-// printable makes a blank of a control character.
+// printable replaces a control character by a blank.
 func printable(r rune) rune {
 	if r < ' ' || r == 0x7F {
 		return ' '

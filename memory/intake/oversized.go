@@ -32,8 +32,8 @@ func Beginning(content, address string) string {
 	return strings.TrimRight(strings.ToValidUTF8(text, ""), " \n") + " [truncated " + sum[:min(len(sum), 12)] + "]"
 }
 
-// Abridge makes of a candidate whose whole text is kept as an artifact the one that is staged: it begins as the text
-// does, refers to it, and is as sensitive as all of it.
+// Abridge returns the candidate that is staged for one whose whole text is an artifact: it has the beginning of the
+// text, refers to the artifact, and is as sensitive as the whole text.
 func Abridge(c schema.Candidate, address string) schema.Candidate {
 	level := memory.Classification{Sensitivity: schema.SensitivityLow}
 	if c.Sensitivity.Valid() {

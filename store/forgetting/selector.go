@@ -54,7 +54,7 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	}
 	where += asked.Narrowed("m", &p)
 	if len(sel.Tags) > 0 && len(asked.Tags) == 0 {
-		where += ` AND FALSE` // tags that normalize to none select nothing, and not everything
+		where += ` AND FALSE` // tags that normalize to nothing must select no memory, not all
 	}
 	if sel.SourceKind != "" {
 		// A candidate's id is the id of the memory that it became. Its kind outlives it.
@@ -72,9 +72,9 @@ func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions
 	}
 	limit, rank, from := schema.MaxForgetSelected+1, `0::float4`, `memories m`
 	if sel.Query != "" {
-		// The index finds what matches in any language; the memory's own then decides, as a condition: a memory that
-		// merely ranks is not one to forget. The view is read apart from memories (OFFSET 0): the tenant's policy on
-		// them would spread to it, and keep the index from being used.
+		// The index finds matches in any language; then the condition checks the memory's own language, because a
+		// memory that only ranks must not be forgotten. The view is read separately from memories (OFFSET 0):
+		// otherwise the tenant's row-level policy would apply to it and prevent the use of the index.
 		parts := make([]string, len(text.queries))
 		for i, query := range text.queries {
 			parts[i] = p.Add(query) + `::text::tsquery`
@@ -135,7 +135,8 @@ var textConfigs = []string{"pg_catalog.english", "pg_catalog.german", "pg_catalo
 // textConditions are what a query asks for in full text.
 type textConditions struct {
 	configs []string // those in which there is a word to look for
-	queries []string // what the query becomes in them, each once: equal ones would make the planner expect more rows
+	// the query in each of them, without repetitions: equal queries would make the planner expect more rows
+	queries []string
 }
 
 // conditionsOfText reads a query in every language. If only excluded words are left of it, as of "-zebra" or of a

@@ -21,10 +21,11 @@ import (
 // EraseResult is what `events erase` prints.
 type EraseResult struct {
 	Erased   int      `json:"erased"`
-	Runs     int      `json:"runs,omitempty"`     // that carried or showed the events, and were deleted
+	Runs     int      `json:"runs,omitempty"`     // deleted runs that carried or showed the events
 	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
 	Episodes []string `json:"episodes,omitempty"` // records that repeat the events and were not erased
-	// Unreached says that Temporal did not answer: runs of Context may still show the events. No session carried them.
+	// Unreached means that Temporal did not answer: runs of Context may still show the events. No session carried
+	// them.
 	Unreached bool `json:"unreached,omitempty"`
 	// Receipt is the receipt of erased records that repeated the events, if these were to be erased too.
 	Receipt *schema.ForgetReceipt `json:"receipt,omitempty"`
@@ -122,7 +123,7 @@ func (f *eraseFlags) eraseEpisodes(ctx context.Context, a *app.App, ids []string
 	return out, err
 }
 
-// confirm lets the run go ahead, unless it needs no confirmation.
+// confirm confirms the run, unless it needs no confirmation.
 func (f *eraseFlags) confirm(ctx context.Context, a *app.App, c client.Client, run client.WorkflowRun) error {
 	preview, err := mneme.ForgetPreview(ctx, c, run)
 	if err != nil || preview.State != schema.ForgetPreviewed {

@@ -19,7 +19,7 @@ const (
 	MaxShow = 12  // steps of a procedure that a model is asked about
 )
 
-// Subject is a procedure as a model is shown it.
+// Subject is a procedure in the form that a model gets.
 type Subject struct {
 	Problem    string   `json:"problem"`              // the error or the task that it is for
 	Conditions string   `json:"conditions,omitempty"` // where it helps, as JSON
@@ -40,7 +40,7 @@ type Description struct {
 	Steps []Step
 }
 
-// Of is the subject that a procedure is, if a model can say anything about it.
+// Of returns the subject of a procedure, if a model can describe it.
 func Of(p schema.CompetencePayload) (Subject, bool) {
 	if len(p.Recipe) == 0 || len(p.Recipe) > MaxShow || len(p.Triggers) == 0 {
 		return Subject{}, false
@@ -111,7 +111,7 @@ func Apply(d Description, p schema.CompetencePayload) schema.CompetencePayload {
 	return p
 }
 
-// Slug is a name as procedures have it: words in lower case, joined by low lines.
+// Slug returns a name in the form of procedures' names: words in lower case, joined by underscores.
 func Slug(name string) string {
 	return normalize.FirstChars(strings.Join(normalize.Words(name, ""), "_"), schema.MaxNameLength)
 }
@@ -123,7 +123,7 @@ func CheckSummary(summary string, sources []string) error {
 	return err
 }
 
-// noOutcome takes out the words of package compress that say no without turning anything round.
+// noOutcome removes words of package compress that look like negations but are not.
 var noOutcome = strings.NewReplacer("ended without an outcome", "ended")
 
 var (
