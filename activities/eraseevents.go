@@ -66,8 +66,8 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids
-	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes from a hosted memory index what
-	// the ledger has no more.
+	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes from a memory index outside
+	// of Postgres what the ledger has no more.
 	Shown bool `json:"shown,omitempty"`
 	// The attempts after which a session that does not renew its history is cancelled, and terminated. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
@@ -77,7 +77,7 @@ type ForgetSessionsRequest struct {
 // ForgetSessionsResult counts the runs that were deleted.
 type ForgetSessionsResult struct {
 	Deleted int  `json:"deleted"`
-	Indexed int  `json:"indexed,omitempty"` // events that were removed from a hosted memory index
+	Indexed int  `json:"indexed,omitempty"` // events that were removed from a memory index outside of Postgres
 	More    bool `json:"more,omitempty"`    // the time of the attempt was over
 }
 
@@ -121,8 +121,8 @@ func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsReques
 	return out, nil
 }
 
-// sweepMemoryIndex removes from a hosted memory index what the ledger has no more. It fails, and the step is tried
-// again, as long as the service does not answer.
+// sweepMemoryIndex removes from a memory index outside of Postgres what the ledger has no more. It fails, and the step
+// is tried again, as long as the index does not answer.
 func (a *Forgetting) sweepMemoryIndex(ctx context.Context, tenant string) (int, error) {
 	if a.SweepMemoryIndex == nil {
 		return 0, nil

@@ -38,7 +38,8 @@ type Forgetting struct {
 	// already.
 	Approve func(ctx context.Context, c client.Client, workflowID, actor string,
 		token func(runID string) (string, error)) error
-	// SweepMemoryIndex removes from a hosted memory index what the ledger has no more; nil: there is no such index.
+	// SweepMemoryIndex removes from a memory index outside of Postgres what the ledger has no more; nil: there is no
+	// such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
 	Now              func() time.Time
 }

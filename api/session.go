@@ -167,7 +167,7 @@ type EraseEventsResult struct {
 	Erased   int      `json:"erased"`             // events that were emptied now
 	Sessions int      `json:"sessions"`           // whose histories were deleted
 	Runs     int      `json:"runs"`               // that were deleted
-	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
+	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside of Postgres
 	Episodes []string `json:"episodes,omitempty"` // ids of records that tell of the events and are left
 	// Receipts say what was erased with Everywhere, one for each agent that had such records.
 	Receipts []schema.ForgetReceipt `json:"receipts,omitempty"`

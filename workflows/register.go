@@ -64,7 +64,8 @@ type Dependencies struct {
 	ImportanceDecay float64 // the share of its importance that a memory keeps a day (recall.Recaller.DailyDecay)
 
 	MemoryIndex func(tenant, agent string) views.MemoryIndex // of events, for salience; nil: relevance is by words
-	// SweepMemoryIndex removes from a hosted index what the tenant's ledger has no more; nil: there is no such index.
+	// SweepMemoryIndex removes from a memory index outside of Postgres what the tenant's ledger has no more; nil: there
+	// is no such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
 	// WipeMemoryIndex empties the tenant's index outside Postgres, when all that is derived is dropped; nil: there is none.
 	WipeMemoryIndex func(ctx context.Context, tenant string) (int, error)

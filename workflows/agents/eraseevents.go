@@ -18,7 +18,8 @@ var erasing *activities.Forgetting
 
 // EraseEvents empties events of the ledger for good, and deletes the histories of the sessions that may have carried
 // them and of the runs of Context, Recall and Get that may have shown them. A session that is under way goes on with
-// a new history. A hosted memory index loses them, too. The histories of other programs are theirs.
+// a new history. A memory index outside of Postgres, in Qdrant or hosted, loses them, too. The histories of other
+// programs are theirs.
 func EraseEvents(ctx workflow.Context, req api.EraseEventsRequest) (api.EraseEventsResult, error) {
 	show := flow.Display{Lean: true}
 	show.Begin(ctx, api.PhaseForget, fmt.Sprintf("%d events", len(req.IDs)), schema.Principal{Tenant: req.Tenant})

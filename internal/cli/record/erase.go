@@ -22,7 +22,7 @@ import (
 type EraseResult struct {
 	Erased   int      `json:"erased"`
 	Runs     int      `json:"runs,omitempty"`     // that carried or showed the events, and were deleted
-	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
+	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from an index outside of Postgres
 	Episodes []string `json:"episodes,omitempty"` // records that tell of the events, and are left
 	// Unreached says that Temporal did not answer: runs of Context may still show the events. No session carried them.
 	Unreached bool `json:"unreached,omitempty"`
@@ -42,7 +42,8 @@ func newErase(a *app.App) *cobra.Command {
 		Short: "Empty events permanently: their payloads are removed, their numbers stay",
 		Long: `Empty events permanently: their payloads are removed, their numbers stay. The histories in Temporal of
 the sessions that took the events in are deleted too, and those of the tenant's runs that read contexts and memories. A
-hosted memory index loses the events. Without Temporal the command empties the events, says so, and can be given again.
+memory index in Qdrant or of a hosted service loses the events. Without Temporal the command empties the events, says
+so, and can be given again.
 
 Episodes that tell of the events are listed. With --everywhere they are erased as "mneme erase --everywhere" does, with
 what was drawn from them, and the receipt is printed. Episodes of other agents stay: give --agent. The other events of
@@ -145,7 +146,7 @@ func (r EraseResult) text(t *app.Text) {
 		t.Line("%d runs that carried or showed them deleted", r.Runs)
 	}
 	if r.Indexed > 0 {
-		t.Line("%d events removed from the hosted memory index", r.Indexed)
+		t.Line("%d events removed from the memory index", r.Indexed)
 	}
 	if r.Unreached {
 		t.Line("Temporal was not reached: contexts that showed them are in its histories until the command " +
