@@ -77,6 +77,7 @@ type Dependencies struct {
 
 	// ReflectionVisibility is the most that others see of a belief; empty: every agent of the tenant.
 	ReflectionVisibility schema.Visibility
+	GlobalKinds          []string             // of events that every agent sees (views.OpenKinds)
 	ObserveReflection    func(outcome string) // is told of every reflection (reflecting.Reflecting); may be nil
 
 	// ObserveLearned, which may be nil, is told what became of changes that runs of learning decided on.
@@ -160,7 +161,7 @@ func Register(w worker.Registry, d Dependencies) {
 		RenewReview: mneme.RenewReview, Approve: mneme.ApproveForget, SweepMemoryIndex: d.SweepMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
-		Now: d.Now})
+		GlobalKinds: d.GlobalKinds, Now: d.Now})
 	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		WipeIndex: d.WipeMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
