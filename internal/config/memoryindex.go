@@ -67,8 +67,8 @@ func (e *reader) globalKinds() (out []string) {
 		case kind != "none" && ledger.ValidKind(kind):
 			out = append(out, kind)
 		default:
-			e.problems = append(e.problems, fmt.Sprintf("%s: %.40q is not a kind of event: lower-case words joined by dots",
-				name, kind))
+			e.problems = append(e.problems,
+				fmt.Sprintf("%s: %.40q is not a kind of event: lower-case words joined by dots", name, kind))
 		}
 	}
 	return out

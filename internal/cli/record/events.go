@@ -67,7 +67,8 @@ before it stays, and the command can be given again.`,
 				ctx, cancel := a.Within(cmd.Context())
 				defer cancel()
 				appended, err := st.Append(ctx, events.AppendInput{Tenant: a.Cfg.Principal.Tenant,
-					PolicyGroup: a.Cfg.Principal.PolicyGroup, Events: page, Open: views.OpenKinds(a.Cfg.GlobalKinds), Now: time.Now()})
+					PolicyGroup: a.Cfg.Principal.PolicyGroup, Events: page,
+					Open: views.OpenKinds(a.Cfg.GlobalKinds), Now: time.Now()})
 				out.Events = append(out.Events, appended...)
 				return err
 			})
