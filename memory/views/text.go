@@ -16,7 +16,8 @@ import (
 
 // Text returns what an event says, which is what relevance is measured on and what an index holds. A payload with a
 // text is that text, verbatim. Known kinds are put in words (a belief, a tool with its arguments, a result, an outcome,
-// a task); of any other object the fields are listed in the order of their names. An erased event says nothing.
+// a task); of any other object the fields are listed in the order of their names. An erased event says nothing, and
+// neither does a tool that returned nothing.
 func Text(e ledger.Event) string {
 	if e.Erased {
 		return ""
@@ -31,6 +32,10 @@ func Text(e ledger.Event) string {
 	var text string
 	if json.Unmarshal(object["text"], &text) == nil && text != "" {
 		return text
+	}
+	if v, ok := ledger.Payload[ledger.ToolResult](e); ok && v.CallID != "" &&
+		(e.Kind == ledger.KindToolReturned || e.Kind == ledger.KindToolFailed) {
+		return "" // ids and durations say nothing of a result that is empty
 	}
 	return fields(e.Payload)
 }
