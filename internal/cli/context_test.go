@@ -20,6 +20,34 @@ const fire = `
 {"id": "f4", "stream": "run/night", "kind": "world.observed", "turn": 4, "payload": {"text": "The bakery burns."}}
 `
 
+// Every part of a context can be given on the command line.
+func TestContextFlags(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	c.runWith(t.Context(), fire, "events", "append", "-").is(app.ExitOK)
+	out := c.run("context", "run/night", "--scene", "Nobody is in the bakery.", "--extra", "You have 3 coins.", "--format",
+		"Answer in JSON.", "--window", "1", "--reflection-threshold", "2", "--max-beliefs", "1").is(app.ExitOK).out
+	require.Equal(t, `## IDENTITY
+
+
+## CURRENT SCENE
+- Nobody is in the bakery.
+
+## YOUR MEMORY
+Remembered:
+- turn 4, world.observed: The bakery burns.
+
+## VISITOR
+(none)
+
+## EXTRA
+You have 3 coins.
+
+## OUTPUT FORMAT
+Answer in JSON.
+`, out)
+}
+
 // `mneme context` shows the same events where its memory index in Qdrant is down, says that the index is left out, and
 // ends with success.
 func TestContextWithoutItsIndex(t *testing.T) {

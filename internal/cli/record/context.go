@@ -21,8 +21,8 @@ func NewContext(a *app.App) *cobra.Command {
 		Short: "Show the context that an agent gets of streams",
 		Long: `Show the context that an agent gets of streams, such as its run and the world that it is in: who it is, the
 current scene, its memory, what users handed in, and the output format. Its memory begins with the state of its work, if
-it has an open session on one of the streams. However long the streams are, what the views
-need is read and no more. The same events give the same context.`,
+it has an open session on one of the streams. However long the streams are, what the views need is read and no more. The
+same events give the same context. An index or a recall that fails is left out, and the command says so.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := a.Cfg.Principal
@@ -64,6 +64,8 @@ need is read and no more. The same events give the same context.`,
 	flags := cmd.Flags()
 	flags.StringVar(&identity, "identity", "", "file with the text of IDENTITY")
 	flags.StringVar(&in.OutputFormat, "format", "", "text of OUTPUT FORMAT")
+	flags.StringVar(&in.Scene, "scene", "", "text of CURRENT SCENE, in place of what the events add up to")
+	flags.StringVar(&in.Extra, "extra", "", "text of EXTRA")
 	flags.StringVar(&ceiling, "max-sensitivity", ceiling, "show events up to this class")
 	flags.IntVar(&in.Turn, "turn", 0, "the turn of now; the latest by default")
 	flags.IntVar(&in.BudgetTokens, "budget", 0, "at most so many tokens; 0 for the most that there may be")
@@ -76,6 +78,7 @@ need is read and no more. The same events give the same context.`,
 	flags.IntVar(&in.Memory.TopK, "top-k", 0, "how many salient events; 0 for the window")
 	flags.IntVar(&in.Memory.ReflectionThreshold, "reflection-threshold", 0,
 		"show a belief in place of the events that it stands for")
+	flags.IntVar(&in.Memory.MaxBeliefs, "max-beliefs", 0, "with that, how many beliefs; 0 for 32")
 	return cmd
 }
 
