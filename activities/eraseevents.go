@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/sessions"
 )
 
 // renewWait is how long a session is waited for that was asked to go on with a new history.
@@ -46,7 +47,8 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err
 	}
-	erased, err := a.Store.EraseEvents(ctx, in.Tenant, in.IDs, step.Now(a.Now))
+	erased, err := a.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: in.Tenant, IDs: in.IDs, Now: step.Now(a.Now),
+		Receipt: ledger.Receipt{By: in.Actor, Reason: in.Reason, Run: activity.GetInfo(ctx).WorkflowExecution.ID}})
 	if err != nil {
 		return EraseEventsResult{}, step.Fail(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/sessions"
 )
 
 // EraseResult is what `events erase` prints.
@@ -75,7 +76,9 @@ func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error 
 	}
 	limited, cancel := a.Within(ctx)
 	defer cancel()
-	erased, err := st.EraseEvents(limited, a.Cfg.Principal.Tenant, ids, time.Now())
+	operation := f.Operation(a.Cfg.Principal)
+	erased, err := st.EraseEvents(limited, sessions.EraseInput{Tenant: a.Cfg.Principal.Tenant, IDs: ids, Now: time.Now(),
+		Receipt: ledger.Receipt{By: operation.By(), Reason: operation.Reason}})
 	if err != nil {
 		return err
 	}
