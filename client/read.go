@@ -58,12 +58,12 @@ func StartContext(
 	return run, nil
 }
 
-// RecallStart is how a run of Recall is started. A question that has been answered is asked again.
+// RecallStart returns the options of a Recall run. A question that was answered before is asked again.
 func RecallStart(taskQueue string, req schema.RecallRequest) client.StartWorkflowOptions {
 	return readStart(taskQueue, api.RecallWorkflowID(req), api.KindRecall, req.Principal)
 }
 
-// readStart is how a run that only reads is started: the same request joins a run that is under way.
+// readStart returns the options of a run that only reads: the same request joins an open run.
 func readStart(taskQueue, id, kind string, p schema.Principal) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID:                       id,
@@ -94,6 +94,6 @@ func StartRecall(
 	return run, nil
 }
 
-// RecallTimeout is how long a client waits for an answer at most. The caller wants to go on: what is not
-// there within a minute fails, and can be asked again.
+// RecallTimeout is how long a client waits for an answer. After a minute the recall fails, and the caller can ask
+// again.
 const RecallTimeout = time.Minute

@@ -180,7 +180,8 @@ func stepsOf(steps []advice.Step) (out []api.AdviceStep, err error) {
 	return out, nil
 }
 
-// Report counts how it went after advice. What is tentative has no figures of its own: its episodes are counted.
+// Report counts the outcome of following advice. A tentative procedure has no counts of its own: its episodes are
+// counted.
 func (m *Rules) Report(_ context.Context, req api.ReportRequest) error {
 	a, ok := m.asked[req.AdviceID]
 	if !ok {

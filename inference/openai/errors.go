@@ -95,7 +95,7 @@ func isLabel(s string) bool {
 	return true
 }
 
-// badRequest reports whether the endpoint did not like what was asked.
+// badRequest reports whether the endpoint rejected the request as invalid.
 func (no refusal) badRequest() bool {
 	return no.status == http.StatusBadRequest || no.status == http.StatusUnprocessableEntity
 }
@@ -140,11 +140,11 @@ func permanent(status int) bool {
 	return status >= 400 && status < 500
 }
 
-// maxRetryAfter bounds what an endpoint may ask for.
+// maxRetryAfter bounds the delay that an endpoint may ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// retryAfter reads how long an endpoint asks to wait, and whether it does: retry-after-ms, or
-// Retry-After in seconds or as an HTTP date.
+// retryAfter returns the delay that an endpoint asks for, and whether it does: retry-after-ms, or Retry-After in
+// seconds or as an HTTP date.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	for _, v := range []struct {
 		text string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Summary reads the answer {"summary":"…"} and returns its text without control characters; empty where the model
-// had nothing to say.
+// Summary reads the answer {"summary":"…"} and returns its text without control characters; empty if the model had
+// nothing to say.
 func Summary(text string) (string, error) {
 	var w warnings
 	found := objects(prepare(text, &w), &w, "summary")

@@ -25,16 +25,16 @@ const (
 //
 //	fit × (selectBase + selectSuccess·success + selectRecency·recency)
 //
-// Fit is a factor: however often a procedure worked, where it does not apply it is worth nothing. What was
-// observed weighs three times as much as when.
+// Fit is a factor: a procedure that does not apply is worth nothing, however often it worked. The observed success
+// weighs three times as much as its recency.
 const (
 	selectBase    = 0.30
 	selectSuccess = 0.55
 	selectRecency = 0.15
 
-	// SelectThreshold is the confidence from which on one candidate is selected. What applies for sure
-	// reaches it with two successes and no failure; what worked twice in twelve never does, and neither
-	// does what is not known to apply at all, however often it worked elsewhere.
+	// SelectThreshold is the lowest confidence with which one candidate is selected. A candidate that certainly
+	// applies reaches it with two successes and no failure. One that worked twice in twelve never does, nor one that
+	// is not known to apply at all, however often it worked elsewhere.
 	SelectThreshold = 0.5
 	// clearMargin is the lead over the next candidate that takes nothing from confidence; a tie halves it.
 	clearMargin = 0.15
@@ -42,8 +42,8 @@ const (
 	fitUnconditional = 0.8 // procedures that say when they apply, and do, go before those that do not say
 	fitUnknown       = 0.5 // what a condition counts whose key the context does not name
 
-	// minMatch is the match from which on a memory is a candidate, and firedMatch that from which on a trigger
-	// of its own counts as set off: then no other trigger speaks for the procedure.
+	// minMatch is the lowest match of a candidate. firedMatch is the lowest match with which a memory's own trigger
+	// counts as set off; then its other triggers do not count.
 	minMatch   = 0.3
 	firedMatch = 0.5
 	// queryMatch is by how much a match with the query, or a channel's score, counts in comparison with one with the
@@ -198,9 +198,9 @@ func weigh(
 	return choice, best.conditions
 }
 
-// optionsOf returns the ways in which a solution may apply to what is wanted; there is at least one. The
-// triggers of a procedure are alternatives. Those whose own signal matches are the ones that count; where
-// none does, the procedure was found by other words, and each may be meant.
+// optionsOf returns the ways in which a solution may apply to the request; there is at least one. The triggers of a
+// procedure are alternatives. Those whose signal matches count; if none matches, the procedure was found by other
+// words, and any of them may apply.
 func optionsOf(wanted []wantedText, solution Solution) ([]option, *schema.Performance, []string) {
 	base := queryMatch * memory.ClampUnit(solution.Evidence)
 	if solution.Type == schema.TypePlanGraph {

@@ -96,8 +96,8 @@ func lockDay(ctx context.Context, c *commit.Change, day time.Time) (budget.Day, 
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[budget.Day])
 }
 
-// SettleTokens says how many tokens the call of a reservation used. A reservation is settled once; later calls change
-// nothing. What is never settled, because its attempt died, keeps counting as reserved.
+// SettleTokens records how many tokens the call of a reservation used. A reservation is settled once; later calls
+// change nothing. A reservation that is never settled, because its attempt died, keeps counting.
 func (s *Budgets) SettleTokens(ctx context.Context, tenant, key string, used int64, now time.Time) error {
 	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {
 		_, err := c.Tx.Exec(ctx, `

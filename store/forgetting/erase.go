@@ -17,9 +17,9 @@ import (
 // reasonForgotten is the outcome of proposals that go with a memory.
 const reasonForgotten = "forgotten"
 
-// remove removes the batch's memories permanently: with force the rows too, with erase all texts, and
-// what stays is an empty row. What refers goes before what is referred to (document 002 "Retention
-// Worker": graph links, embeddings, the memory, then history).
+// remove removes the batch's memories permanently: force also deletes the rows; erase removes all texts and leaves an
+// empty row. Dependent rows are removed before the rows that they refer to (document 002 "Retention Worker": graph
+// links, embeddings, the memory, then history).
 func (f *Forgetting) remove(ctx context.Context) error {
 	if err := f.NoteLostText(ctx, f.live); err != nil {
 		return err
@@ -85,9 +85,9 @@ func (f *Forgetting) BlankResults(ctx context.Context) error {
 	return nil
 }
 
-// dropStaged deletes requests that were never carried out and may hold a text of the memories: those that name one of
-// them once they are abandoned, and any other once it is stale. Only an erasure that was asked for may delete requests
-// of others; a purge leaves them to SweepStaged.
+// dropStaged deletes requests that were never carried out and may contain a text of the memories: those that name one
+// of them once they are abandoned, and any other once it is stale. Only a requested erasure may delete requests of
+// others; a purge leaves them to SweepStaged.
 func (f *Forgetting) dropStaged(ctx context.Context) error {
 	return f.exec(ctx, "staged_requests", `
 		DELETE FROM staged_requests r

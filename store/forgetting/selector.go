@@ -12,8 +12,8 @@ import (
 	"github.com/mneme/mneme/store/pg"
 )
 
-// selectItems writes down what a request's selector selects and returns how many memories there are: one more than
-// schema.MaxForgetSelected where there are too many.
+// selectItems stores the selection of a request and returns how many memories it has: one more than
+// schema.MaxForgetSelected if there are too many.
 func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schema.ForgetRequest) (int, error) {
 	text, err := conditionsOfText(ctx, c, req.Selector.Query)
 	if err != nil {
@@ -24,8 +24,8 @@ func selectItems(ctx context.Context, c *commit.Change, run uuid.UUID, req schem
 	return int(tag.RowsAffected()), err
 }
 
-// leftToForget is the condition of memories m that a mode selects where they are not named: lifecycle.ForgetOutcome
-// leaves the others alone.
+// leftToForget is the condition of memories m that a mode selects when they are not named: lifecycle.ForgetOutcome
+// does not change the others.
 func leftToForget(mode schema.ForgetMode) string {
 	if mode == schema.ForgetSoft {
 		return "m.erased_at IS NULL AND m.deleted_at IS NULL"
@@ -33,9 +33,9 @@ func leftToForget(mode schema.ForgetMode) string {
 	return "m.erased_at IS NULL"
 }
 
-// selectItemsSQL renders the statement that writes down what a selector selects: of what it names by id
-// whatever the asker may change, else what the shared filter reaches of the agent's own. Its arguments are numbered,
-// because pg.Filter renders a part of it.
+// selectItemsSQL renders the statement that stores a selection: of memories named by id, all that the asker may
+// change; otherwise the agent's own memories that match the shared filter. Its arguments are numbered, because
+// pg.Filter renders a part of it.
 func selectItemsSQL(run uuid.UUID, req schema.ForgetRequest, text textConditions) (string, []any) {
 	sel, owner := req.Selector, req.Principal
 	var p pg.Params
@@ -138,9 +138,9 @@ type textConditions struct {
 	queries []string // what the query becomes in them, each once: equal ones would make the planner expect more rows
 }
 
-// conditionsOfText reads a query in every language. Where nothing is left of it but what must not be there, as of
-// "-zebra" or of a stop word with it, it would select everything else: in such a language it selects nothing, and
-// when no other is left it is refused.
+// conditionsOfText reads a query in every language. If only excluded words are left of it, as of "-zebra" or of a
+// stop word with it, it would select everything else: in such a language it selects nothing, and if no other language
+// is left it is refused.
 func conditionsOfText(ctx context.Context, c *commit.Change, query string) (textConditions, error) {
 	var t textConditions
 	if query == "" {

@@ -203,7 +203,7 @@ func (s *Learning) List(ctx context.Context, f pg.Filter, after uuid.UUID, limit
 		LIMIT @limit`, args)
 }
 
-// Learned reads one procedure or plan that a filter lets pass. It returns pg.ErrNotFound where there is none.
+// Learned reads one procedure or plan that a filter admits. It returns pg.ErrNotFound if there is none.
 func (s *Learning) Learned(ctx context.Context, f pg.Filter, id uuid.UUID) (Known, error) {
 	args := pg.Args{"tenant": f.Principal.Tenant, "id": id}
 	out, err := s.known(ctx, f.Principal.Tenant, `
@@ -229,8 +229,8 @@ func (s *Learning) known(ctx context.Context, tenant, sql string, args pg.Args) 
 	return out, nil
 }
 
-// UpdateStats replaces the outcomes of what was learned, if its row has still the version that was read. It reports
-// false where it has not.
+// UpdateStats replaces the outcomes of a procedure or plan, if its row still has the version that was read. Otherwise
+// it returns false.
 func (s *Learning) UpdateStats(ctx context.Context, tenant string, id uuid.UUID, row int, stats evidence.Stats,
 	tentative bool, now time.Time) (done bool, err error) {
 	err = commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) error {

@@ -39,8 +39,8 @@ type ExportCounts struct {
 	Topics    int `json:"topics,omitempty"`
 }
 
-// ExportSelection says what to export: the principal's own memories, of all projects and scopes unless
-// it names one, in whatever state but deleted, as far as the filter's further conditions admit them.
+// ExportSelection selects what to export: the principal's own memories, of all projects and scopes unless it names
+// one, in any state except deleted, that match the filter's further conditions.
 type ExportSelection struct {
 	Filter         pg.Filter // its read policy and AsOf are left out of account; an empty MaxSensitivity admits all
 	AllAgents      bool      // the whole tenant
@@ -85,9 +85,9 @@ func (x ExportSelection) isWhole() bool {
 // exportPage is how many memories an export reads at a time.
 const exportPage = 200
 
-// Export hands what the selection admits to emit, line by line: a header, the artifacts, the memories by
-// id, the events in their order, the open topics, the end. It sees one state of the database, whatever is written
-// meanwhile, and holds one page in memory. An error of emit ends it and is returned as it is.
+// Export passes the selection to emit, line by line: a header, the artifacts, the memories by id, the events in their
+// order, the open topics, the end. It reads one snapshot of the database and holds one page in memory. An error of
+// emit ends it and is returned unchanged.
 func (s *Transfer) Export(ctx context.Context, x ExportSelection, now time.Time,
 	emit func(ExportLine) error) (ExportCounts, error) {
 	var counts ExportCounts
@@ -290,7 +290,7 @@ var exportSQL = `
 	` + commit.RecordTables + `
 	WHERE `
 
-// recordRow is what a record says of its row, by column.
+// recordRow is a record's values for its row, by column.
 func recordRow(m schema.MemoryRecord) map[string]any {
 	text := func(s string) any { // NULL when empty
 		if s == "" {
@@ -360,8 +360,8 @@ type storedArtifact struct {
 	Sum []byte
 }
 
-// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or that nothing refers to
-// and a selected agent or user holds. One at a time: they may be large.
+// nextArtifact reads the next artifact after a key: one that a selected memory refers to, or one without references
+// that a selected agent or user holds. It reads one at a time, because they may be large.
 func nextArtifact(ctx context.Context, tx pgx.Tx, x ExportSelection, after []byte) (*storedArtifact, error) {
 	if after == nil {
 		after = []byte{}

@@ -82,7 +82,7 @@ type Option struct {
 
 // Answer is what is advised.
 type Answer struct {
-	Best   *Option  // nil: nothing is sure enough; Others say what there is
+	Best   *Option  // nil if none is certain enough; Others has the candidates
 	Others []Option // the next ones, best first
 	// MissingContext are the keys that would help to choose.
 	MissingContext []string
@@ -94,8 +94,8 @@ const Sure = 0.7
 // Sure reports whether one candidate is so likely to help that nothing else has to be looked for.
 func (a Answer) Sure() bool { return a.Best != nil && a.Best.Confidence >= Sure }
 
-// Advise chooses among candidates. What the situation contradicts is not advised at all, and what has failed of late is
-// not advised first. A tentative candidate never goes before a promoted one that works of late.
+// Advise chooses among candidates. A candidate that the situation contradicts is not advised at all, and one that has
+// failed lately is not advised first. A tentative candidate never comes before a promoted one that works lately.
 // Equal input gives equal output, whatever its order.
 func Advise(s Situation, candidates []Candidate) Answer {
 	context := maps.Clone(s.Preferences)
@@ -159,8 +159,8 @@ func promoted(o Option) int {
 	return 1
 }
 
-// promotes reports whether a promoted procedure has the steps of a tentative one. The call that checks is a step of the
-// promoted one alone.
+// promotes reports whether a promoted procedure has the steps of a tentative one. Only the promoted one has the
+// checking call as a step.
 func promotes(p, tentative Candidate) bool {
 	if p.Tentative || p.Competence == nil || tentative.Competence == nil {
 		return false

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Constants of what is told apart.
+// Limits of the numbers of situations.
 const (
 	related       = 2.0  // as how many outcomes the track of all situations counts in one of them
 	remembered    = 0.95 // of what a key has earned, with each outcome

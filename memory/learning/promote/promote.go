@@ -124,7 +124,7 @@ func judge(g *Group, own, others []trace.Attempt, p evidence.Policy) (Candidate,
 	out.Conditions = Apart(contexts(counted), contexts(since))
 	var compared []trace.Attempt
 	if out.Conditions == nil {
-		// Where another solution was found only elsewhere, each is for its own situations.
+		// If another solution was found only in other situations, each is limited to its own situations.
 		if out.Conditions = Apart(contexts(counted), contexts(others)); out.Conditions != nil {
 			compared = others
 		}

@@ -116,7 +116,7 @@ The code comments are half in Finnish. || In which language is a good part of th
 I can't get the candle wax out of the tablecloth. || What is the stain on the tablecloth?
 `
 
-// Unheard asks what is never said of anyone.
+// Unheard has questions about things that were never said.
 const Unheard = `
 What is {p}'s star sign?
 Which hand does {p} write with?
