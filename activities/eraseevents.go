@@ -16,6 +16,7 @@ import (
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/sessions"
 )
 
 // renewWait is how long to wait for a session to continue with a new history.
@@ -46,7 +47,8 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 	if err := a.frozen(); err != nil {
 		return EraseEventsResult{}, err
 	}
-	erased, err := a.Store.EraseEvents(ctx, in.Tenant, in.IDs, step.Now(a.Now))
+	erased, err := a.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: in.Tenant, IDs: in.IDs, Now: step.Now(a.Now),
+		Receipt: ledger.Receipt{By: in.Actor, Reason: in.Reason, Run: activity.GetInfo(ctx).WorkflowExecution.ID}})
 	if err != nil {
 		return EraseEventsResult{}, step.Fail(err)
 	}
@@ -66,8 +68,8 @@ func (a *Forgetting) EraseEvents(ctx context.Context, in api.EraseEventsRequest)
 type ForgetSessionsRequest struct {
 	Tenant   string   `json:"tenant"`
 	Sessions []string `json:"sessions"` // workflow ids
-	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes events from a hosted memory
-	// index that the ledger no longer has.
+	// Shown also deletes the runs of Context, Recall and Get of the tenant, and removes events from a memory index
+	// outside Postgres that the ledger no longer has.
 	Shown bool `json:"shown,omitempty"`
 	// The attempts after which a session that does not renew its history is cancelled, and terminated. 0 means never.
 	CancelAfter    int32 `json:"cancel_after"`
@@ -77,7 +79,7 @@ type ForgetSessionsRequest struct {
 // ForgetSessionsResult counts the runs that were deleted.
 type ForgetSessionsResult struct {
 	Deleted int  `json:"deleted"`
-	Indexed int  `json:"indexed,omitempty"` // events that were removed from a hosted memory index
+	Indexed int  `json:"indexed,omitempty"` // events that were removed from a memory index outside of Postgres
 	More    bool `json:"more,omitempty"`    // the time of the attempt was over
 }
 
@@ -121,8 +123,8 @@ func (a *Forgetting) ForgetSessions(ctx context.Context, in ForgetSessionsReques
 	return out, nil
 }
 
-// sweepMemoryIndex removes events from a hosted memory index that the ledger no longer has. It fails and is retried
-// while the service does not answer.
+// sweepMemoryIndex removes events from a memory index outside Postgres that the ledger no longer has. It fails and is
+// retried while the index does not answer.
 func (a *Forgetting) sweepMemoryIndex(ctx context.Context, tenant string) (int, error) {
 	if a.SweepMemoryIndex == nil {
 		return 0, nil
@@ -197,7 +199,7 @@ type ApproveErasureRequest struct {
 }
 
 // ApproveErasure confirms such a run. The token is read and used here, so that it is in no history. A repeated
-// delivery finds the run confirmed.
+// delivery finds the run confirmed. A run that has failed or was cancelled needs no confirmation: its result says why.
 func (a *Forgetting) ApproveErasure(ctx context.Context, in ApproveErasureRequest) error {
 	ctx, stop := step.HeartbeatLong(ctx)
 	defer stop()
@@ -208,7 +210,16 @@ func (a *Forgetting) ApproveErasure(ctx context.Context, in ApproveErasureReques
 		}
 		return a.Store.ForgetToken(ctx, in.Principal, id, step.Now(a.Now))
 	}
-	return step.Fail(a.Approve(ctx, activity.GetClient(ctx), in.WorkflowID, in.Actor, token))
+	d := runDeleter{client: activity.GetClient(ctx), tenant: in.Principal.Tenant}
+	err := a.Approve(ctx, d.client, in.WorkflowID, in.Actor, token)
+	if err == nil {
+		return nil
+	}
+	run, describeErr := d.describe(ctx, in.WorkflowID, "")
+	if describeErr == nil && run.GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return nil
+	}
+	return step.Fail(err)
 }
 
 // ownersOf groups episodes by the agent and the user whose they are.

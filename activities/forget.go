@@ -38,8 +38,8 @@ type Forgetting struct {
 	// already.
 	Approve func(ctx context.Context, c client.Client, workflowID, actor string,
 		token func(runID string) (string, error)) error
-	// SweepMemoryIndex removes events from a hosted memory index that the ledger no longer has. It is nil if there is
-	// no such index.
+	// SweepMemoryIndex removes events from a memory index outside Postgres that the ledger no longer has. It is nil if
+	// there is no such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
 	Now              func() time.Time
 }

@@ -167,7 +167,7 @@ type EraseEventsResult struct {
 	Erased   int      `json:"erased"`             // events that were emptied now
 	Sessions int      `json:"sessions"`           // whose histories were deleted
 	Runs     int      `json:"runs"`               // that were deleted
-	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
+	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // ids of records that repeat the events and were not erased
 	// Receipts are the receipts of records that were erased with Everywhere, one for each agent that had such
 	// records.

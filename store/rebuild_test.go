@@ -209,9 +209,9 @@ func TestRebuildKeepsWhatIsNotTheLedgers(t *testing.T) {
 	id := func(i int) uuid.UUID { return *closed[i].MemoryID }
 	w.sql(`UPDATE memories SET tags = '{mine}', version = version + 1 WHERE id = $1`, id(0))
 	w.sql(`UPDATE memories SET deleted_at = now(), version = version + 1 WHERE id = $1`, id(1))
-	_, err := w.Store.EraseEvents(ctx, "t", []string{"bs2"}, time.Now())
+	_, err := w.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: "t", IDs: []string{"bs2"}, Now: time.Now()})
 	require.NoError(t, err)
-	_, err = w.Store.EraseEvents(ctx, "t", []string{"bs3"}, time.Now())
+	_, err = w.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: "t", IDs: []string{"bs3"}, Now: time.Now()})
 	require.NoError(t, err)
 	w.sql(`DELETE FROM memories WHERE id = $1`, id(3))
 	w.sql(`DELETE FROM memories WHERE id = $1`, id(4))
@@ -298,7 +298,7 @@ func TestWorkingOfAnOpenSession(t *testing.T) {
 	w.takeIn(key)
 	in.Principal.PolicyGroup = "another"
 	require.NotEqual(t, schema.TaskDone, working(in).Payload.State, "another group does not see that")
-	_, err := w.Store.EraseEvents(ctx, "t", []string{"b"}, time.Now())
+	_, err := w.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: "t", IDs: []string{"b"}, Now: time.Now()})
 	require.NoError(t, err)
 	require.Equal(t, "so far", working(in).Payload.ContextSummary, "what was erased is not told")
 	w.closeSession(key, 0, session.Finished)

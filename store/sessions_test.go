@@ -126,7 +126,8 @@ func TestEraseEventsOfASession(t *testing.T) {
 	w.takeIn(key)
 	closed := w.closeSession(key, 1, session.Finished)
 	require.Equal(t, "third", w.takeIn(key).Working.Payload.ContextSummary)
-	erased, err := w.Store.EraseEvents(ctx, "t", []string{"a", "d", "nothing"}, time.Now())
+	erased, err := w.Store.EraseEvents(ctx,
+		sessions.EraseInput{Tenant: "t", IDs: []string{"a", "d", "nothing"}, Now: time.Now()})
 	require.NoError(t, err)
 	require.Equal(t, sessions.Erased{Events: 2, Workflows: []string{"session/t/ann/x"},
 		Episodes: []uuid.UUID{*closed.MemoryID}}, erased)
@@ -134,7 +135,7 @@ func TestEraseEventsOfASession(t *testing.T) {
 	st := w.takeIn(key)
 	require.Equal(t, "second", st.Working.Payload.ContextSummary)
 	require.Equal(t, []int64{3, 4}, []int64{st.FirstSeq, st.LastSeq})
-	again, err := w.Store.EraseEvents(ctx, "t", []string{"a", "d"}, time.Now())
+	again, err := w.Store.EraseEvents(ctx, sessions.EraseInput{Tenant: "t", IDs: []string{"a", "d"}, Now: time.Now()})
 	require.NoError(t, err)
 	require.Zero(t, again.Events)
 	require.Equal(t, erased.Workflows, again.Workflows)

@@ -131,12 +131,13 @@ func run(ctx context.Context, log *slog.Logger) error {
 		Without:    cfg.RecallWithout,
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
 		ImportanceDecay:      cfg.ImportanceDecay,
-		ReflectionVisibility: cfg.ReflectionVisibility, ObserveReflection: metrics.ObserveReflection,
-		ObserveLearned:   metrics.ObserveLearned,
-		MemoryIndex:      cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
-		SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),
-		WipeMemoryIndex:  cfg.WipeMemoryIndex(index),
-		TokenBudget:      cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
+		ReflectionVisibility: cfg.ReflectionVisibility, GlobalKinds: cfg.GlobalKinds,
+		ObserveReflection: metrics.ObserveReflection,
+		ObserveLearned:    metrics.ObserveLearned,
+		MemoryIndex:       cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
+		SweepMemoryIndex:  cfg.SweepMemoryIndex(st, index),
+		WipeMemoryIndex:   cfg.WipeMemoryIndex(index),
+		TokenBudget:       cfg.TokenBudget, BudgetHeld: metrics.BudgetHeld, ObserveAdvice: metrics.ObserveAdvice,
 	})
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start worker: %w", err)

@@ -65,8 +65,8 @@ type Dependencies struct {
 
 	// of events, for salience; if nil, relevance is computed from words
 	MemoryIndex func(tenant, agent string) views.MemoryIndex
-	// SweepMemoryIndex removes events from a hosted index that the tenant's ledger no longer has. It is nil if there
-	// is no such index.
+	// SweepMemoryIndex removes events from an index outside Postgres that the tenant's ledger no longer has. It is nil
+	// if there is no such index.
 	SweepMemoryIndex func(ctx context.Context, tenant string) (int, error)
 	// WipeMemoryIndex empties the tenant's index outside Postgres, when all derived data is dropped. It is nil if
 	// there is no such index.
@@ -79,6 +79,7 @@ type Dependencies struct {
 
 	// ReflectionVisibility is the most that others see of a belief; empty: every agent of the tenant.
 	ReflectionVisibility schema.Visibility
+	GlobalKinds          []string             // of events that every agent sees (views.OpenKinds)
 	ObserveReflection    func(outcome string) // called for every reflection (reflecting.Reflecting); may be nil
 
 	// ObserveLearned, which may be nil, is called with the verdict on each change that runs of learning decided on.
@@ -162,7 +163,7 @@ func Register(w worker.Registry, d Dependencies) {
 		RenewReview: mneme.RenewReview, Approve: mneme.ApproveForget, SweepMemoryIndex: d.SweepMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
-		Now: d.Now})
+		GlobalKinds: d.GlobalKinds, Now: d.Now})
 	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		WipeIndex: d.WipeMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,

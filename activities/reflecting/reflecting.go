@@ -13,7 +13,6 @@ import (
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
-	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -169,7 +168,7 @@ func (a *Reflecting) believe(
 	return Belief{EventID: id, Seq: done.Seq, Covers: r.Covers, BasedOn: len(r.BasedOn)}, no, usage, nil
 }
 
-// event returns the belief's event: its stream, its visibility, and the sensitivity of its words.
+// event returns the belief's event: its stream and its visibility.
 func (a *Reflecting) event(
 	in api.ReflectInput,
 	id string,
@@ -177,12 +176,8 @@ func (a *Reflecting) event(
 	r ledger.Reflection,
 ) events.ReflectInput {
 	now := step.Now(a.Now)
-	class, _ := sensitive.Detect(r.Belief)
-	if !class.Valid() || class.Lower(schema.SensitivityLow) == class {
-		class = schema.SensitivityLow
-	}
 	e := ledger.Event{ID: id, Stream: in.Stream, Agent: in.Principal.Agent, PolicyGroup: in.Principal.PolicyGroup,
-		Kind: ledger.KindAgentReflected, Turn: span[len(span)-1].Turn, OccurredAt: now.UTC(), Sensitivity: class,
+		Kind: ledger.KindAgentReflected, Turn: span[len(span)-1].Turn, OccurredAt: now.UTC(),
 		Visibility: narrower(in.Visibility, a.Visibility)}
 	return events.ReflectInput{Tenant: in.Principal.Tenant, Viewer: viewer(in), Event: e, Reflection: r,
 		Open: views.GlobalKinds(), Now: now}

@@ -30,7 +30,9 @@ type Sessions struct {
 	Rules  func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
 	// Tell tells a session that the ledger has events up to a number. It starts the session if it does not run.
 	Tell func(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput, seq int64) error
-	Now  func() time.Time
+	// GlobalKinds are the kinds of events that every agent sees (views.OpenKinds).
+	GlobalKinds []string
+	Now         func() time.Time
 }
 
 // State is what a run of a session must know of it: numbers, and the state of the work if it was requested or has
@@ -183,7 +185,7 @@ func (a *Sessions) append(ctx context.Context, ref api.SessionRef, part []ledger
 		return nil, err
 	}
 	appended, err := a.Store.Append(ctx, events.AppendInput{Tenant: ref.Principal.Tenant,
-		PolicyGroup: ref.Principal.PolicyGroup, Events: filled, Open: views.GlobalKinds(), Now: now})
+		PolicyGroup: ref.Principal.PolicyGroup, Events: filled, Open: views.OpenKinds(a.GlobalKinds), Now: now})
 	if err != nil {
 		return nil, err
 	}

@@ -216,10 +216,7 @@ func (r *Recorder) event(kind string, payload json.RawMessage) ledger.Event {
 		Stream: r.set.ref().StreamName(), Agent: r.set.Principal.Agent, PolicyGroup: r.set.Principal.PolicyGroup,
 		Kind: kind, Turn: r.turn, OccurredAt: workflow.Now(r.ctx).UTC(), Visibility: r.set.Visibility,
 		Sensitivity: r.set.Sensitivity, Payload: payload}
-	if found, _ := sensitive.Detect(string(payload)); sensitive.Rank(found) > sensitive.Rank(e.Sensitivity) &&
-		found != schema.SensitivityLow {
-		e.Sensitivity = found
-	}
+	e.Sensitivity = sensitive.Raised(e.Sensitivity, string(payload))
 	if err := e.Validate(); err != nil {
 		// The number of events must not depend on what is valid: a later version may see it otherwise in a replay.
 		e.Kind = kindMissed

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/mneme/mneme/internal/cli/record"
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/workflows"
 )
 
 const baking = `
@@ -83,4 +85,24 @@ func TestEventsAppendRefuses(t *testing.T) {
 	o := c.runWith(t.Context(), `{"id": "a", "stream": "run/x", "kind": "agent.spoke", "payload": {"text": "two"}}`,
 		"events", "append", "-").is(app.ExitUsage)
 	require.Contains(t, o.err, "events[0].id: is the id of another event")
+}
+
+// Which kinds of events every agent sees can be set, for the command line and for the worker.
+func TestGlobalKindsAreSet(t *testing.T) {
+	t.Parallel()
+	kinds := []string{"market.closed"}
+	c := newCLI(t, testkit.NewHarness(t, func(d *workflows.Dependencies) { d.GlobalKinds = kinds }))
+	c.cfg.GlobalKinds = kinds
+	const day = `
+{"id": "%[1]s-m", "kind": "market.closed", "payload": {"text": "The market is closed."}}
+{"id": "%[1]s-u", "kind": "user.injected", "payload": {"text": "I told this to you alone."}}`
+	inStream := strings.ReplaceAll(fmt.Sprintf(day, "e"), `"kind"`, `"stream": "run/monday", "kind"`)
+	c.runWith(t.Context(), inStream, "events", "append", "-").is(app.ExitOK)
+	c.runWith(t.Context(), fmt.Sprintf(day, "s"), "session", "append", "tuesday", "-").is(app.ExitOK)
+	for _, stream := range []string{"run/monday", "run/tuesday"} {
+		seen := c.run("events", "tail", stream, "--agent", "another").is(app.ExitOK).out
+		require.Contains(t, seen, "The market is closed.", stream)
+		require.NotContains(t, seen, "alone", stream)
+		require.Contains(t, c.run("events", "tail", stream).is(app.ExitOK).out, "alone", stream)
+	}
 }

@@ -108,6 +108,11 @@ func TestEraseEventsEverywhere(t *testing.T) {
 	require.Empty(t, holding())
 	require.Contains(t, c.run("events", "replay", "run/monday").is(app.ExitOK).out, "Two tests fail.",
 		"the other events are there")
+	var page record.EventList
+	c.run("events", "replay", "run/monday", "--json").is(app.ExitOK).json(&page)
+	require.Len(t, page.Receipts, 1)
+	require.NotEmpty(t, page.Receipts["w4"].By)
+	require.Contains(t, c.run("events", "replay", "run/monday").is(app.ExitOK).out, "(erased by ")
 }
 
 // What is wrong is said in one line, by field.

@@ -92,6 +92,8 @@ type Config struct {
 	Graph    bool // the entity graph is written, and recall walks it
 
 	ReflectionVisibility schema.Visibility // the most that others see of an agent's beliefs
+	// kinds of events that every agent sees; nil: those of document 001, empty: none
+	GlobalKinds []string
 
 	// where DialTemporal reads Temporal's own variables; nil is the process's environment
 	TemporalEnv envconfig.EnvLookup
@@ -177,6 +179,7 @@ func Load() (Config, error) {
 
 		ReflectionVisibility: schema.Visibility(e.choice("MNEME_REFLECTION_VISIBILITY", string(schema.VisibilityGlobal),
 			string(schema.VisibilityShared), string(schema.VisibilityGroup), string(schema.VisibilityPrivate))),
+		GlobalKinds: e.globalKinds(),
 
 		PayloadKey: e.key("MNEME_PAYLOAD_KEY"),
 		TrustKey:   e.key("MNEME_TRUST_KEY"),

@@ -101,6 +101,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50",
 		"MNEME_LEARNING_TOKENS_PER_DAY": "9000", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0",
+		"MNEME_GLOBAL_KINDS":          "user.injected, market.closed",
 		"MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
 		t.Setenv(name, value)
@@ -110,6 +111,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q",
 		Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2,
 		ImportanceDecay: 0.9, TokenBudget: 9000, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate,
+		GlobalKinds: []string{"user.injected", "market.closed"},
 		ReadyJobAge: 5 * time.Minute,
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g",
 			User: "m"}, Brain: "openai", Embedder: "openai",
@@ -141,7 +143,8 @@ func TestLoadNamesTheVariableThatIsWrong(t *testing.T) {
 		"MNEME_ALLOW_UPDATE_DELETE": {"perhaps"}, "MNEME_SUPERSEDE": {"always"},
 		"MNEME_MIN_FACT_CONFIDENCE": {"1.1", "-0.1", "NaN", "high"},
 		"MNEME_PIPELINE":            {"off"}, "MNEME_REFLECTION_VISIBILITY": {"nobody"}, "MNEME_GRAPH": {"2"},
-		"MNEME_SWEEP_BATCH": {"0", "501", "some"}, "MNEME_SWEEP_SHARE": {"0", "2"},
+		"MNEME_GLOBAL_KINDS": {"user.injected,Users", "none,user.injected"},
+		"MNEME_SWEEP_BATCH":  {"0", "501", "some"}, "MNEME_SWEEP_SHARE": {"0", "2"},
 		"MNEME_TRUST_KEY":   {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 		"MNEME_PAYLOAD_KEY": {"hunter2secret", base64.StdEncoding.EncodeToString([]byte("hunter2secret"))},
 	} {

@@ -2,12 +2,15 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/views"
+	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store"
 	"github.com/mneme/mneme/store/eventindex"
 	"github.com/mneme/mneme/store/vector"
@@ -49,6 +52,26 @@ func (e *reader) memoryIndex() MemoryIndexSettings {
 		}
 	}
 	return s
+}
+
+// globalKinds reads the kinds of events that every agent sees if the event has no visibility. "none" is no kind.
+func (e *reader) globalKinds() (out []string) {
+	const name = "MNEME_GLOBAL_KINDS"
+	value := strings.TrimSpace(e.text(name, ""))
+	if value == "none" {
+		return []string{}
+	}
+	for kind := range strings.SplitSeq(value, ",") {
+		switch kind = strings.TrimSpace(kind); {
+		case kind == "":
+		case kind != "none" && ledger.ValidKind(kind):
+			out = append(out, kind)
+		default:
+			e.problems = append(e.problems,
+				fmt.Sprintf("%s: %.40q is not a kind of event: lower-case words joined by dots", name, kind))
+		}
+	}
+	return out
 }
 
 // OpenMemoryIndex returns a function that opens the memory index of a context, or nil if none is configured. An index

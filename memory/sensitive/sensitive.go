@@ -86,6 +86,18 @@ func Disclosed(text string, source, kept schema.Sensitivity) (schema.Sensitivity
 	return level, kinds
 }
 
+// Raised returns the class of a text whose author states a class, or none: the stated one or, where the text holds
+// something more sensitive, that of what was found.
+func Raised(stated schema.Sensitivity, text string) schema.Sensitivity {
+	if stated == schema.SensitivityHyper {
+		return stated
+	}
+	if found, kinds := Detect(text); len(kinds) > 0 && Rank(found) > Rank(stated) {
+		return found
+	}
+	return stated
+}
+
 // IsWithheld reports whether what is so sensitive is shown only to an asker that asks for more than
 // DefaultLimit.
 func IsWithheld(s schema.Sensitivity) bool { return Rank(s) > Rank(DefaultLimit) }

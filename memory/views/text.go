@@ -17,7 +17,7 @@ import (
 // Text returns the text of an event, from which relevance is computed and which an index stores. If the payload has a
 // text, it is that text, verbatim. Known kinds are put into words (a belief, a tool with its arguments, a result, an
 // outcome, a task); for any other object the fields are listed in the order of their names. An erased event has no
-// text.
+// text, and neither has the result of a tool that returned nothing.
 func Text(e ledger.Event) string {
 	if e.Erased {
 		return ""
@@ -32,6 +32,10 @@ func Text(e ledger.Event) string {
 	var text string
 	if json.Unmarshal(object["text"], &text) == nil && text != "" {
 		return text
+	}
+	if v, ok := ledger.Payload[ledger.ToolResult](e); ok && v.CallID != "" &&
+		(e.Kind == ledger.KindToolReturned || e.Kind == ledger.KindToolFailed) {
+		return "" // ids and durations say nothing of a result that is empty
 	}
 	return fields(e.Payload)
 }

@@ -13,6 +13,15 @@ var globalKinds = []string{ledger.KindWorldObserved, ledger.KindJudgeVerdict, le
 // GlobalKinds returns the kinds of events that every agent sees (document 001, Layer 1), unless a Viewer names others.
 func GlobalKinds() []string { return slices.Clone(globalKinds) }
 
+// OpenKinds returns the kinds of events that every agent sees in a deployment that names them: those, where it names
+// some or none at all (empty), and GlobalKinds where it names nothing (nil).
+func OpenKinds(named []string) []string {
+	if named == nil {
+		return GlobalKinds()
+	}
+	return named
+}
+
 // Viewer is the agent that a view is computed for. Its tenant is not named, since all events of a view are of one
 // tenant.
 type Viewer struct {

@@ -54,10 +54,10 @@ func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.
 		}
 	}
 	memory := settings(req.Memory)
-	read, err := b.Store.ForView(ctx, events.ViewInput{Tenant: req.Principal.Tenant, Streams: req.Streams,
-		Memory: memory,
-		Turn:   req.Turn, Scene: req.Scene, Index: index, Viewer: views.Viewer{Agent: req.Principal.Agent,
-			PolicyGroup: req.Principal.PolicyGroup, MaxSensitivity: clearance.MaxSensitivity}})
+	view := events.ViewInput{Tenant: req.Principal.Tenant, Streams: req.Streams, Memory: memory,
+		Turn: req.Turn, Scene: req.Scene, Index: index, Viewer: views.Viewer{Agent: req.Principal.Agent,
+			PolicyGroup: req.Principal.PolicyGroup, MaxSensitivity: clearance.MaxSensitivity}}
+	read, err := b.Store.ForView(ctx, view)
 	if err != nil {
 		return ledger.ContextResponse{}, err
 	}
@@ -92,8 +92,14 @@ func (b *Builder) Build(ctx context.Context, req ledger.ContextRequest) (ledger.
 	}
 	built, err := views.Build(ctx, r)
 	if err != nil && index != nil && ctx.Err() == nil { // an index is advisory
-		r.Index = nil
 		out.Degraded = append(out.Degraded, WithoutIndex)
+		view.Index, r.Index = nil, nil
+		if read.Partial { // without an index fewer events may be enough, and not the same ones
+			if read, err = b.Store.ForView(ctx, view); err != nil {
+				return ledger.ContextResponse{}, err
+			}
+			r.Events, r.Turn = read.Events, read.Turn
+		}
 		built, err = views.Build(ctx, r)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/check"
@@ -42,4 +43,12 @@ func VisibilityOf(e Event, open []string) schema.Visibility {
 		return schema.VisibilityGlobal
 	}
 	return schema.VisibilityPrivate
+}
+
+// Receipt says who erased an event, and why.
+type Receipt struct {
+	By     string    `json:"by,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Run    string    `json:"run,omitempty"` // of Forget, or the workflow; empty: the command line
+	At     time.Time `json:"at,omitzero"`
 }

@@ -171,6 +171,9 @@ func (e *Event) validate(p *check.Problems, path string) {
 	e.validatePayload(p, path+"payload")
 }
 
+// ValidKind reports whether a kind may be one of an event.
+func ValidKind(kind string) bool { return kindForm(kind) }
+
 // kindForm reports whether a kind is lower-case words of letters, digits and underscores, joined by dots.
 func kindForm(kind string) bool {
 	if kind == "" || len(kind) > MaxKind {

@@ -9,12 +9,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/commit"
@@ -67,10 +69,10 @@ type AppendInput struct {
 	Now  time.Time
 }
 
-// Append appends events in the order given and returns the place of each. An event whose id exists adds nothing, and
-// its place is returned. It returns a *schema.ValidationError for an event that is not well formed, for an id that
-// another event has, and for a reflection on evidence that does not exist, that its agent does not see or that was
-// erased; then nothing is appended.
+// Append appends events in the order given and returns the place of each. An event is at least as sensitive as what its
+// payload holds (sensitive.Raised). An event whose id exists adds nothing, and its place is returned. It returns a
+// *schema.ValidationError for an event that is not well formed, for an id that another event has, and for a reflection
+// on evidence that does not exist, that its agent does not see or that was erased; then nothing is appended.
 func (s *Events) Append(ctx context.Context, in AppendInput) (out []ledger.Appended, err error) {
 	for try := 1; ; try++ {
 		err = commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
@@ -111,7 +113,7 @@ func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended
 	if err := ledger.ValidateEvents(in.Events); err != nil {
 		return nil, err
 	}
-	checked, err := withEvidence(ctx, tx, in)
+	checked, err := withEvidence(ctx, tx, in, classified(in.Events))
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +147,15 @@ func AppendIn(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Appended
 		return nil, &schema.ValidationError{Fields: taken}
 	}
 	return out, nil
+}
+
+// classified returns events with the class that their payloads ask for, where it is higher than the one they state.
+func classified(list []ledger.Event) []ledger.Event {
+	out := slices.Clone(list)
+	for i, e := range out {
+		out[i].Sensitivity = sensitive.Raised(e.Sensitivity, string(e.Payload))
+	}
+	return out
 }
 
 func rowOf(e *ledger.Event, in AppendInput) (Row, error) {

@@ -34,18 +34,19 @@ func cites(r ledger.Reflection) []string {
 	return ids
 }
 
-// withEvidence checks the reflections of a request by the rule that Reflect follows (views.Viewer.Check), and returns
-// the events with the class of each reflection raised to that of its evidence. Evidence is in the ledger, or earlier in
-// the request. A reflection that is in the ledger already is not checked again: its evidence may be erased since.
-func withEvidence(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Event, error) {
+// withEvidence checks the reflections among events of a request by the rule that Reflect follows (views.Viewer.Check),
+// and returns the events with the class of each reflection raised to that of its evidence. Evidence is in the ledger,
+// or earlier in the request. A reflection that is in the ledger already is not checked again: its evidence may be erased
+// since.
+func withEvidence(ctx context.Context, tx pgx.Tx, in AppendInput, list []ledger.Event) ([]ledger.Event, error) {
 	var ids []string
-	for _, e := range in.Events {
+	for _, e := range list {
 		if r, is := reflectionOf(e); is {
 			ids = append(append(ids, e.ID), cites(r)...)
 		}
 	}
 	if ids == nil {
-		return in.Events, nil
+		return list, nil
 	}
 	there, err := held(ctx, tx, in.Tenant, ids)
 	if err != nil {
@@ -56,7 +57,7 @@ func withEvidence(ctx context.Context, tx pgx.Tx, in AppendInput) ([]ledger.Even
 		known[e.ID] = e
 	}
 	var p check.Problems
-	out := slices.Clone(in.Events)
+	out := slices.Clone(list)
 	for i, e := range out {
 		if _, old := known[e.ID]; old {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/memory/sensitive"
 	"github.com/mneme/mneme/memory/views"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
@@ -65,12 +66,12 @@ func appendReflection(
 	least schema.Sensitivity,
 ) (ledger.Appended, error) {
 	e := in.Event
-	e.Sensitivity = raised(e.Sensitivity, least)
 	payload, err := json.Marshal(in.Reflection)
 	if err != nil {
 		return ledger.Appended{}, err
 	}
 	e.Payload = payload
+	e.Sensitivity = raised(sensitive.Raised(e.Sensitivity, in.Reflection.Belief), least)
 	if err := e.Validate(); err != nil {
 		return ledger.Appended{}, err
 	}

@@ -1,12 +1,15 @@
 package forgetting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -99,6 +102,13 @@ func (f *Forgetting) blankCandidates(ctx context.Context, limit int) (int, error
 // most limit events, or for all with 0. The event itself, its sender and its time stay.
 func (f *Forgetting) blankEvents(ctx context.Context, limit int) (int, error) {
 	n := 0
+	receipt := ledger.Receipt{By: "retention"}
+	if r := f.Run; r.ID != uuid.Nil {
+		receipt = ledger.Receipt{By: cmp.Or(r.ConfirmedBy, r.RequestedBy), Reason: r.Reason, Run: r.ID.String()}
+	}
+	if err := events.SetReceipt(ctx, f.Tx, receipt); err != nil {
+		return 0, err
+	}
 	err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_events($1, $2)`, f.Gone, upTo(limit)).Scan(&n)
 	f.Run.Receipt.Remove("events", n)
 	return n, err

@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -18,12 +20,20 @@ type Erased struct {
 	Episodes  []uuid.UUID // records that sessions made of them
 }
 
+// EraseInput names the events of a tenant that are to be erased, and what is left of them says of it.
+type EraseInput struct {
+	Tenant  string
+	IDs     []string
+	Receipt ledger.Receipt
+	Now     time.Time
+}
+
 // EraseEvents empties events permanently, and drops the state of the work of the sessions of their streams, which is
 // computed again without them. Given again, it answers with the same sessions and episodes.
-func (s *Sessions) EraseEvents(ctx context.Context, tenant string, ids []string, now time.Time) (Erased, error) {
+func (s *Sessions) EraseEvents(ctx context.Context, in EraseInput) (Erased, error) {
 	var out Erased
-	err := commit.Write(ctx, s.DB, tenant, now, func(c *commit.Change) (err error) {
-		args := pg.Args{"tenant": tenant, "ids": ids}
+	err := commit.Write(ctx, s.DB, in.Tenant, in.Now, func(c *commit.Change) (err error) {
+		args := pg.Args{"tenant": in.Tenant, "ids": in.IDs}
 		// Locked before the events: a session that is being closed at this moment is waited for.
 		out.Workflows, err = commit.Values[string](ctx, c.Tx, `
 			SELECT s.workflow_id
@@ -35,15 +45,18 @@ func (s *Sessions) EraseEvents(ctx context.Context, tenant string, ids []string,
 		if err != nil {
 			return err
 		}
+		if err := events.SetReceipt(ctx, c.Tx, in.Receipt); err != nil {
+			return err
+		}
 		if err := c.Tx.QueryRow(ctx, `SELECT mneme_empty_events(@ids)`,
-			pg.Args{"ids": ids}).Scan(&out.Events); err != nil {
+			pg.Args{"ids": in.IDs}).Scan(&out.Events); err != nil {
 			return err
 		}
 		_, err = c.Tx.Exec(ctx, `
 			UPDATE sessions s
 			SET working = NULL
 			WHERE s.tenant = @tenant AND s.working IS NOT NULL AND s.workflow_id = ANY(@workflows)`,
-			pg.Args{"tenant": tenant, "workflows": out.Workflows})
+			pg.Args{"tenant": in.Tenant, "workflows": out.Workflows})
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,8 @@ func NewContext(a *app.App) *cobra.Command {
 		Long: `Show the context that an agent gets from streams, such as its run and its world: its identity, the
 current scene, its memory, what users said, and the output format. The memory section begins with the state of its
 work, if the agent has an open session on one of the streams. Only the events that the views need are read, however
-long the streams are. The same events give the same context.`,
+long the streams are. The same events give the same context. If an index or a recall fails, the context is built without
+it, and the command says so.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := a.Cfg.Principal
@@ -64,6 +65,8 @@ long the streams are. The same events give the same context.`,
 	flags := cmd.Flags()
 	flags.StringVar(&identity, "identity", "", "file with the text of IDENTITY")
 	flags.StringVar(&in.OutputFormat, "format", "", "text of OUTPUT FORMAT")
+	flags.StringVar(&in.Scene, "scene", "", "text of CURRENT SCENE, in place of what the events add up to")
+	flags.StringVar(&in.Extra, "extra", "", "text of EXTRA")
 	flags.StringVar(&ceiling, "max-sensitivity", ceiling, "show events up to this class")
 	flags.IntVar(&in.Turn, "turn", 0, "the current turn; the latest by default")
 	flags.IntVar(&in.BudgetTokens, "budget", 0, "highest number of tokens; 0 for the limit")
@@ -76,6 +79,7 @@ long the streams are. The same events give the same context.`,
 	flags.IntVar(&in.Memory.TopK, "top-k", 0, "how many salient events; 0 for the window")
 	flags.IntVar(&in.Memory.ReflectionThreshold, "reflection-threshold", 0,
 		"show a belief instead of the events that it covers")
+	flags.IntVar(&in.Memory.MaxBeliefs, "max-beliefs", 0, "how many beliefs with --reflection-threshold; 0 for 32")
 	return cmd
 }
 

@@ -16,13 +16,14 @@ import (
 	"github.com/mneme/mneme/internal/cli/app"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/schema/ledger"
+	"github.com/mneme/mneme/store/sessions"
 )
 
 // EraseResult is what `events erase` prints.
 type EraseResult struct {
 	Erased   int      `json:"erased"`
 	Runs     int      `json:"runs,omitempty"`     // deleted runs that carried or showed the events
-	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a hosted memory index
+	Indexed  int      `json:"indexed,omitempty"`  // events that were removed from a memory index outside Postgres
 	Episodes []string `json:"episodes,omitempty"` // records that repeat the events and were not erased
 	// Unreached means that Temporal did not answer: runs of Context may still show the events. No session carried
 	// them.
@@ -43,8 +44,8 @@ func newErase(a *app.App) *cobra.Command {
 		Short: "Empty events permanently: their payloads are removed, their numbers stay",
 		Long: `Empty events permanently: their payloads are removed, their numbers stay. The histories in Temporal of
 the sessions that received the events are deleted too, and those of the tenant's runs that read contexts and memories.
-The events are removed from a hosted memory index. Without Temporal the command only empties the events and says so;
-run it again later.
+The events are removed from a memory index in Qdrant or in a hosted service. Without Temporal the command only empties
+the events and says so; run it again later.
 
 Episodes that repeat the events are listed. With --everywhere they are erased as "mneme erase --everywhere" does, with
 memories extracted from them, and the receipt is printed. Episodes of other agents stay: give --agent. The other events
@@ -76,7 +77,9 @@ func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error 
 	}
 	limited, cancel := a.Within(ctx)
 	defer cancel()
-	erased, err := st.EraseEvents(limited, a.Cfg.Principal.Tenant, ids, time.Now())
+	operation := f.Operation(a.Cfg.Principal)
+	erased, err := st.EraseEvents(limited, sessions.EraseInput{Tenant: a.Cfg.Principal.Tenant, IDs: ids, Now: time.Now(),
+		Receipt: ledger.Receipt{By: operation.By(), Reason: operation.Reason}})
 	if err != nil {
 		return err
 	}
@@ -147,7 +150,7 @@ func (r EraseResult) text(t *app.Text) {
 		t.Line("%d runs that carried or showed them deleted", r.Runs)
 	}
 	if r.Indexed > 0 {
-		t.Line("%d events removed from the hosted memory index", r.Indexed)
+		t.Line("%d events removed from the memory index", r.Indexed)
 	}
 	if r.Unreached {
 		t.Line("Temporal was not reached: contexts that showed them stay in its histories until the command " +

@@ -67,7 +67,8 @@ the command can be run again.`,
 				ctx, cancel := a.Within(cmd.Context())
 				defer cancel()
 				appended, err := st.Append(ctx, events.AppendInput{Tenant: a.Cfg.Principal.Tenant,
-					PolicyGroup: a.Cfg.Principal.PolicyGroup, Events: page, Open: views.GlobalKinds(), Now: time.Now()})
+					PolicyGroup: a.Cfg.Principal.PolicyGroup, Events: page,
+					Open: views.OpenKinds(a.Cfg.GlobalKinds), Now: time.Now()})
 				out.Events = append(out.Events, appended...)
 				return err
 			})
@@ -136,6 +137,8 @@ func eachPageOf(input io.Reader, base ledger.Event, fn func([]ledger.Event) erro
 type EventList struct {
 	Events []ledger.Event `json:"events"`
 	Next   int64          `json:"next,omitempty"` // the number after which the next page begins
+	// Receipts say of erased events, by id, who erased them and why.
+	Receipts map[string]ledger.Receipt `json:"receipts,omitempty"`
 }
 
 func newTail(a *app.App) *cobra.Command {
@@ -180,7 +183,7 @@ func newReplay(a *app.App) *cobra.Command {
 		Use:   "replay STREAM",
 		Short: "Show all events of a stream in order, regardless of visibility",
 		Long: `Show all events of a stream in order, regardless of visibility: for operators. Erased events are shown without
-their payload. A full page names the number after which the next page begins.`,
+their payload, with who erased them and why. A full page names the number after which the next page begins.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			st, err := a.OpenStore(cmd.Context())
@@ -194,6 +197,17 @@ their payload. A full page names the number after which the next page begins.`,
 				return err
 			}
 			out := EventList{Events: found}
+			var erased []string
+			for _, e := range found {
+				if e.Erased {
+					erased = append(erased, e.ID)
+				}
+			}
+			if len(erased) > 0 {
+				if out.Receipts, err = st.Receipts(ctx, a.Cfg.Principal.Tenant, erased); err != nil {
+					return err
+				}
+			}
 			if len(found) > 0 && len(found) == min(limit, events.MaxPage) {
 				out.Next = found[len(found)-1].Seq
 			}
@@ -211,7 +225,7 @@ func (l EventList) text(t *app.Text) {
 	for i, e := range l.Events {
 		says := views.Text(e)
 		if e.Erased {
-			says = "(erased)"
+			says = "(erased" + erasedBy(l.Receipts[e.ID]) + ")"
 		}
 		rows[i] = []string{strconv.FormatInt(e.Seq, 10), app.When(e.OccurredAt), strconv.Itoa(e.Turn), e.Agent, e.Kind,
 			string(e.Visibility), app.OneLine(says)}
@@ -220,6 +234,17 @@ func (l EventList) text(t *app.Text) {
 	if l.Next > 0 {
 		t.Line("more: --after %d", l.Next)
 	}
+}
+
+// erasedBy says who erased an event and why, as far as that is known.
+func erasedBy(r ledger.Receipt) (out string) {
+	if r.By != "" {
+		out += " by " + r.By
+	}
+	if r.Reason != "" {
+		out += ": " + r.Reason
+	}
+	return out
 }
 
 // StreamList is what `events streams` prints.
