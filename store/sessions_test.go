@@ -112,7 +112,7 @@ func TestSessionOnASharedStream(t *testing.T) {
 	require.Zero(t, w.count("memories", "true"))
 	key.Stream = "conversation/other"
 	_, err = w.Store.OpenSession(ctx, key, time.Now())
-	require.ErrorContains(t, err, "stream: is not that of the session")
+	require.ErrorContains(t, err, "stream: is not the stream of the session")
 }
 
 // Erasing events names the sessions and episodes that may tell of them, and the state of the work is as if they had
