@@ -132,7 +132,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		SweepBatch: cfg.SweepBatch, NoPipeline: !cfg.Pipeline, NoGraph: !cfg.Graph,
 		ImportanceDecay:      cfg.ImportanceDecay,
 		ReflectionVisibility: cfg.ReflectionVisibility, ObserveReflection: metrics.ObserveReflection,
-		ObserveLearned:   metrics.ObserveLearned,
+		ObserveLearned: metrics.ObserveLearned, Due: cfg.Due, ObserveArrival: metrics.ObserveArrival,
 		MemoryIndex:      cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
 		SweepMemoryIndex: cfg.SweepMemoryIndex(st, index),
 		WipeMemoryIndex:  cfg.WipeMemoryIndex(index),

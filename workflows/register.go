@@ -13,12 +13,14 @@ import (
 	"github.com/mneme/mneme/activities/rebuilding"
 	"github.com/mneme/mneme/activities/reflecting"
 	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/activities/tidying"
 	"github.com/mneme/mneme/activities/topics"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/client/inprocess"
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/learning/due"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/views"
@@ -78,6 +80,11 @@ type Dependencies struct {
 	ReflectionVisibility schema.Visibility
 	ObserveReflection    func(outcome string) // is told of every reflection (reflecting.Reflecting); may be nil
 
+	// Due says when a scope is consolidated by itself; the zero value: never. ObserveArrival, which may be nil, is told
+	// whether the run that waits for that was told of new evidence (step.Arrivals).
+	Due            due.Rule
+	ObserveArrival func(outcome string)
+
 	// ObserveLearned, which may be nil, is told what became of changes that runs of learning decided on.
 	ObserveLearned func(workflow, verdict string, n int)
 }
@@ -124,6 +131,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(learn.RefreshTopics)
 	w.RegisterWorkflow(learn.ConsolidateAll)
 	w.RegisterWorkflow(learn.Consolidate)
+	w.RegisterWorkflow(learn.ConsolidateWhenQuiet)
 	w.RegisterWorkflow(learn.ExtractCompetence)
 	w.RegisterWorkflow(learn.ExtractPlans)
 	w.RegisterWorkflow(learn.ResolveDuplicates)
@@ -131,6 +139,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(learn.CompressEpisodes)
 	w.RegisterWorkflow(learn.Advise)
 	w.RegisterWorkflow(learn.Report)
+	arrivals := &step.Arrivals{Store: d.Store, Rule: d.Due, Tell: mneme.TellEvidence, Observe: d.ObserveArrival,
+		Now: d.Now}
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: flow.MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
@@ -145,7 +155,7 @@ func Register(w worker.Registry, d Dependencies) {
 		Index: d.Index, Now: d.Now})
 	w.RegisterActivity(&activities.Accepting{Store: d.Store, Now: d.Now})
 	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy,
-		Rules: d.Rules, Now: d.Now})
+		Rules: d.Rules, Arrivals: arrivals, Now: d.Now})
 	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy,
 		Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder,
@@ -159,7 +169,7 @@ func Register(w worker.Registry, d Dependencies) {
 		RenewReview: mneme.RenewReview, Approve: mneme.ApproveForget, SweepMemoryIndex: d.SweepMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
-		Now: d.Now})
+		Arrivals: arrivals, Now: d.Now})
 	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		WipeIndex: d.WipeMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
@@ -167,7 +177,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&tidying.Tidying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules,
 		Writer: d.Brain.EpisodeWriter, Budget: d.TokenBudget, Held: d.BudgetHeld, Observe: d.ObserveLearned,
 		Now: d.Now})
-	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
+	w.RegisterActivity(&activities.Jobs{Store: d.Store, Arrivals: arrivals, Now: d.Now})
 	recaller := d.recaller()
 	recalling := &activities.Recalling{Recaller: recaller,
 		Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
@@ -176,7 +186,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&topics.Topics{Store: d.Store, Recaller: recalling.Recaller, Writer: d.Brain.TopicWriter,
 		Budget: d.TokenBudget, Held: d.BudgetHeld, Now: d.Now})
 	w.RegisterActivity(&learning.Learning{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
-		Describer: d.Brain.Describer, Budget: d.TokenBudget, Held: d.BudgetHeld,
+		Describer: d.Brain.Describer, Budget: d.TokenBudget, Held: d.BudgetHeld, Due: d.Due,
 		Observe: d.ObserveLearned, Now: d.Now})
 	adviser := &advising.Advising{Adviser: &recalladvising.Adviser{Store: d.Store, Recaller: recaller, Now: d.Now,
 		Observe: d.ObserveAdvice}}

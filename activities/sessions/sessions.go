@@ -29,8 +29,9 @@ type Sessions struct {
 	Policy proposals.WritePolicy
 	Rules  func() *policy.Policy // classification rules in force; nil, or a nil policy, for the defaults
 	// Tell tells a session that the ledger has events up to a number. It starts the session if it does not run.
-	Tell func(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput, seq int64) error
-	Now  func() time.Time
+	Tell     func(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput, seq int64) error
+	Arrivals *step.Arrivals // is told of episodes; may be nil
+	Now      func() time.Time
 }
 
 // State is what a run of a session must know of it: numbers, and the state of the work where that was asked for or has
@@ -224,6 +225,9 @@ func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.Sessi
 		LastSeq: closed.LastSeq, Outcome: closed.Outcome, Closed: string(closed.Closed)}
 	if closed.MemoryID != nil {
 		out.EpisodeID = closed.MemoryID.String()
+		if err := a.Arrivals.Arrived(ctx, in.Principal.Tenant, *closed.MemoryID); err != nil {
+			return api.SessionResult{}, step.Fail(step.Stalled(ctx, err))
+		}
 	}
 	return out, nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/due"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
@@ -100,6 +101,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre",
 		"MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50",
+		"MNEME_CONSOLIDATE_AFTER": "4", "MNEME_CONSOLIDATE_QUIET": "90s",
 		"MNEME_LEARNING_TOKENS_PER_DAY": "9000", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0",
 		"MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 	} {
@@ -109,7 +111,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q",
 		Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2,
-		ImportanceDecay: 0.9, TokenBudget: 9000, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate,
+		ImportanceDecay: 0.9, TokenBudget: 9000, Due: due.Rule{Least: 4, Quiet: 90 * time.Second}, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate,
 		ReadyJobAge: 5 * time.Minute,
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g",
 			User: "m"}, Brain: "openai", Embedder: "openai",
