@@ -283,3 +283,16 @@ func TestConsolidateWhenQuietContinuesAsNew(t *testing.T) {
 	require.Equal(t, api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}, Failures: 1, Runs: 1,
 		SoFar: &api.ConsolidateWhenQuietResult{Failed: 1, New: 3}}, in)
 }
+
+// recordQuiet captures a run that waits, is told of more evidence, consolidates and ends.
+func recordQuiet(t *testing.T) {
+	t.Helper()
+	h := quietHarness(t, 2*time.Second)
+	p := testkit.Principal()
+	for n := range 4 {
+		handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, n, "linux", testkit.ClearCache(n)))
+	}
+	require.Equal(t, 1, quietResult(t, h.Temporal, scopeOfPrincipal(p)).Consolidated)
+	id, _ := quietRun(t, h.Temporal, scopeOfPrincipal(p))
+	record(t, h, "consolidate-when-quiet", api.ConsolidateWhenQuietID(scopeOfPrincipal(p)), id)
+}

@@ -62,6 +62,7 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: api.TaskQueue,
 		Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
+		Due:            due.Rule{Least: 3, Quiet: 5 * time.Minute},
 		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true,
 		ReflectionVisibility: schema.VisibilityGlobal, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"},

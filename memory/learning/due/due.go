@@ -54,21 +54,25 @@ type Verdict struct {
 	New    int           // independent episodes that no run has taken in
 	Enough bool          // there are as many as the rule asks for
 	Wait   time.Duration // until the scope has been quiet for long enough; 0: it is due now if there are enough
+	Oldest time.Time     // of the episodes that were looked at
 }
 
 // Judge applies the rule to the episodes of a scope that no run has taken in. A time in the future, as of another clock,
 // counts as now: a run is never put off for longer than the quiet time.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	out := Verdict{New: Independent(episodes)}
-	out.Enough = r.Least > 0 && out.New >= r.Least
-	if !out.Enough {
-		return out
-	}
 	var last time.Time
-	for _, e := range episodes {
+	for i, e := range episodes {
+		if i == 0 || e.At.Before(out.Oldest) {
+			out.Oldest = e.At
+		}
 		if e.At.After(last) {
 			last = e.At
 		}
+	}
+	out.Enough = r.Least > 0 && out.New >= r.Least
+	if !out.Enough {
+		return out
 	}
 	if last.After(now) {
 		last = now
