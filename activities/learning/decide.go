@@ -130,6 +130,7 @@ func (a *Learning) decide(ctx context.Context, sc learning.Scope, g learning.Wai
 	if err != nil {
 		return draft, found, err
 	}
+	trace.ShareConstraints(attempts)
 	var group promote.Group
 	for _, t := range attempts {
 		group.Add(t)
