@@ -53,6 +53,9 @@ func (a *Tidying) FindDuplicates(ctx context.Context, in Request) (Page, error) 
 		return Page{}, step.Fail(err)
 	}
 	out := Page{Next: at, More: true}
+	near := restated{read: func(add func(duplicates.Record)) error {
+		return a.Store.EachFact(ctx, in.scope(), tidying.MaxStatements, add)
+	}}
 	for rows := 0; rows < partRows && len(out.Groups) < partSets && out.More; rows += pageRows {
 		page, err := a.Store.FindDuplicates(ctx, in.scope(), out.Next, in.Until, pageRows, step.Now(a.Now))
 		if err != nil {
@@ -61,6 +64,59 @@ func (a *Tidying) FindDuplicates(ctx context.Context, in Request) (Page, error) 
 		out.Read, out.Next, out.More = out.Read+page.Read, page.Next, page.More
 		out.Groups = append(out.Groups, names(page.Groups)...)
 		step.Advance(ctx)
+		more, err := near.groups(page)
+		if err != nil {
+			return Page{}, step.Fail(step.Stalled(ctx, err))
+		}
+		out.Groups = append(out.Groups, more...)
+		step.Advance(ctx)
+	}
+	return out, nil
+}
+
+// restated finds facts that say the same in another form. It reads the facts of the scope once, when there are changed
+// ones to compare them with: at most tidying.MaxStatements, those that changed last.
+type restated struct {
+	read  func(add func(duplicates.Record)) error
+	pool  *duplicates.Pool
+	taken map[string]bool // ids that are in a group: a record is in one group of a part
+}
+
+// groups are the facts of a page with those that they restate, without what is in a group of one key.
+func (r *restated) groups(page tidying.DuplicatePage) ([][]string, error) {
+	if len(page.IDs) == 0 {
+		return nil, nil
+	}
+	if r.pool == nil {
+		r.pool, r.taken = &duplicates.Pool{}, map[string]bool{}
+		if err := r.read(r.pool.Add); err != nil {
+			return nil, err
+		}
+	}
+	for _, group := range names(page.Groups) {
+		for _, id := range group {
+			r.taken[id] = true
+		}
+	}
+	var out [][]string
+	for _, fact := range page.IDs {
+		id := fact.String()
+		if r.taken[id] {
+			continue
+		}
+		group := []string{id}
+		for _, other := range r.pool.Restated(id) {
+			if !r.taken[other] && len(group) < tidying.MaxSame {
+				group = append(group, other)
+			}
+		}
+		if len(group) < 2 {
+			continue
+		}
+		for _, id := range group {
+			r.taken[id] = true
+		}
+		out = append(out, group)
 	}
 	return out, nil
 }

@@ -102,6 +102,7 @@ const lastingPage = `
 // DuplicatePage is one page of what may have duplicates.
 type DuplicatePage struct {
 	Read   int
+	IDs    []uuid.UUID   // of the facts on this page
 	Groups [][]uuid.UUID // records that have one key, at least one of them on this page
 	Next   Place
 	More   bool
@@ -141,6 +142,9 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 		if r.Keyed != r.Version {
 			out.Read++
 		}
+		if r.Type == schema.TypeSemantic {
+			out.IDs = append(out.IDs, r.ID)
+		}
 		ids, versions, keys = append(ids, r.ID), append(versions, int32(r.Version)), append(keys, keyOf(r.same(s)))
 	}
 	// A memory that is deleted in between has no row to refer to: the statement locks those that are left.
@@ -174,6 +178,42 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 		out.Groups = append(out.Groups, g.IDs)
 	}
 	return err
+}
+
+// factsPage lists facts of a scope, the last changed first.
+const factsPage = `
+	SELECT ` + lastingColumns + `
+	FROM memories m
+	LEFT JOIN duplicate_keys k ON k.tenant = m.tenant AND k.memory_id = m.id
+	WHERE ` + inScope + ` AND ` + mergeable + ` AND m.type = 'semantic'
+		AND (m.updated_at, m.id) < (@before_at, @before_id)
+	ORDER BY m.updated_at DESC, m.id DESC
+	LIMIT @limit`
+
+// EachFact calls fn with the facts of a scope that changed last, at most so many, page by page.
+func (t *Tidying) EachFact(ctx context.Context, s Scope, most int, fn func(duplicates.Record)) error {
+	const page = 500
+	before := Place{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), ID: uuid.Max}
+	for left := most; left > 0; left -= page {
+		var rows []lastingRow
+		err := t.Read(ctx, s.Tenant, func(tx pgx.Tx) (err error) {
+			rows, err = commit.Rows[lastingRow](ctx, tx, factsPage, s.args(pg.Args{"before_at": before.At,
+				"before_id": before.ID, "limit": min(left, page)}))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read facts: %w", err)
+		}
+		for _, r := range rows {
+			fn(r.same(s).Record)
+			before = Place{At: r.UpdatedAt, ID: r.ID}
+		}
+		if len(rows) < page {
+			return nil
+		}
+		pg.Progressed(ctx)
+	}
+	return nil
 }
 
 // SameAs reads the records of a group as they are now.
