@@ -97,7 +97,7 @@ type ConsolidateWhenQuietInput struct {
 	LearnScope
 
 	// Set by continue-as-new.
-	Failures int                         `json:"failures,omitempty"` // runs over the scope that failed, one after the other
+	Failures int                         `json:"failures,omitempty"` // of runs over the scope, in a row
 	Runs     int                         `json:"runs,omitempty"`
 	SoFar    *ConsolidateWhenQuietResult `json:"so_far,omitempty"`
 }

@@ -169,8 +169,8 @@ const (
 	PhaseDrop    = "drop"
 )
 
-// PhaseQuiet is the phase of ConsolidateWhenQuiet in which it waits for a scope to be quiet. PhaseLearn is that in which
-// it waits for the run over the scope, and PhaseRetry that in which it waits after one that failed.
+// PhaseQuiet is the phase of ConsolidateWhenQuiet in which it waits for a scope to be quiet. PhaseLearn is that in
+// which it waits for the run over the scope, and PhaseRetry that in which it waits after one that failed.
 const (
 	PhaseQuiet = "quiet"
 	PhaseLearn = "learn"

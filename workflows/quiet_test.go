@@ -78,7 +78,8 @@ func TestEnoughEvidenceFollowedByQuietIsConsolidated(t *testing.T) {
 	p := testkit.Principal()
 	scope := scopeOfPrincipal(p)
 	episodes := func() int {
-		return testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "tenant = $1 AND type = 'episodic'", p.Tenant)
+		return testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "tenant = $1 AND type = 'episodic'",
+			p.Tenant)
 	}
 	for n := range 2 {
 		handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, n, "linux", testkit.ClearCache(n)))
@@ -124,7 +125,8 @@ func TestEvidenceThatArrivesAtOnce(t *testing.T) {
 	time.Sleep(time.Second)
 	id, _ := quietRun(t, h.Temporal, scopeOfPrincipal(planted))
 	require.Empty(t, id, "turns that one origin hands in without a session are one account")
-	req = testkit.Request(planted, schema.SourceUserInput, "The build is fast.", "Ana left.", "The disk of ci-5 is full.")
+	req = testkit.Request(planted, schema.SourceUserInput, "The build is fast.", "Ana left.",
+		"The disk of ci-5 is full.")
 	for i := range req.Candidates {
 		req.Candidates[i].Session = req.Candidates[i].Content
 	}
@@ -216,7 +218,8 @@ func TestConsolidateWhenQuietBranches(t *testing.T) {
 	})
 	t.Run("too little evidence", func(t *testing.T) {
 		t.Parallel()
-		require.Equal(t, api.ConsolidateWhenQuietResult{New: 2}, quietOutcome(t, quietEnv(t, learning.DueResult{New: 2})))
+		require.Equal(t, api.ConsolidateWhenQuietResult{New: 2},
+			quietOutcome(t, quietEnv(t, learning.DueResult{New: 2})))
 	})
 	t.Run("a run that takes nothing in is not repeated", func(t *testing.T) {
 		t.Parallel()
@@ -251,7 +254,8 @@ func TestConsolidateWhenQuietBranches(t *testing.T) {
 		env := quietEnv(t, enough, enough, enough, enough, enough)
 		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{},
 			temporal.NewNonRetryableApplicationError("no", "no", nil)).Times(5)
-		env.ExecuteWorkflow(learn.ConsolidateWhenQuiet, api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}})
+		env.ExecuteWorkflow(learn.ConsolidateWhenQuiet,
+			api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}})
 		require.Error(t, env.GetWorkflowError())
 		env.AssertExpectations(t)
 	})
@@ -275,7 +279,8 @@ func TestConsolidateWhenQuietContinuesAsNew(t *testing.T) {
 			env.SignalWorkflow(api.SignalEvidence, nil)
 		}
 	}, time.Minute)
-	env.ExecuteWorkflow(learn.ConsolidateWhenQuiet, api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}})
+	env.ExecuteWorkflow(learn.ConsolidateWhenQuiet,
+		api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}})
 	var again *workflow.ContinueAsNewError
 	require.ErrorAs(t, env.GetWorkflowError(), &again)
 	var in api.ConsolidateWhenQuietInput

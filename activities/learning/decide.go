@@ -61,7 +61,7 @@ func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideRe
 		if err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
-		if a.Describer != nil && !in.Shadow && in.Kind == schema.TypeCompetence {
+		if a.Describer != nil && !in.Shadow {
 			if err := a.describe(ctx, sc, &draft, &found); err != nil {
 				return out, step.Fail(step.Stalled(ctx, err))
 			}

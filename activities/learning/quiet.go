@@ -17,8 +17,8 @@ type DueResult struct {
 	Mark string `json:"mark,omitempty"`
 }
 
-// EvidenceDue looks whether a scope has enough new evidence, and for how long it has been quiet. The rule is that of the
-// worker's settings.
+// EvidenceDue looks whether a scope has enough new evidence, and for how long it has been quiet. The rule is that of
+// the worker's settings.
 func (a *Learning) EvidenceDue(ctx context.Context, in api.LearnScope) (DueResult, error) {
 	if err := validScope(in); err != nil {
 		return DueResult{}, step.Fail(err)

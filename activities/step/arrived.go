@@ -38,8 +38,8 @@ type Arrivals struct {
 // new evidence. It is called after the commit: of two activities at once, the one that counts last sees both. An
 // activity that is delivered again tells again.
 //
-// It returns an error where the server is away: the activity could not report its own result either, and is tried again.
-// Any other refusal is logged and counted. What was written stays, and the schedule consolidates the scope.
+// It returns an error where the server is away: the activity could not report its own result either, and is tried
+// again. Any other refusal is logged and counted. What was written stays, and the schedule consolidates the scope.
 func (a *Arrivals) Arrived(ctx context.Context, tenant string, ids ...uuid.UUID) error {
 	if a == nil || a.Rule.Least <= 0 || len(ids) == 0 || !activity.IsActivity(ctx) {
 		return nil

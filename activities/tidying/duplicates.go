@@ -11,6 +11,7 @@ import (
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/learning/duplicates"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/tidying"
@@ -27,6 +28,9 @@ const (
 const (
 	lessTrusted = "less_trusted" // a record is not merged into one that is trusted more
 	notTheSame  = "not_the_same" // they changed since they were found
+
+	modelDiffers = "model_differs" // a model keeps apart what the rules take for the same
+	purposeJudge = "duplicates"    // what tokens are reserved for
 )
 
 // overlap is how much of what was read before is read again: what began earlier may commit later.
@@ -191,6 +195,11 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 		out.Merged += len(plan.Away)
 		return nil
 	}
+	if a.Judge != nil && plan.Kind == duplicates.Restated {
+		if plan, ok, err = a.judged(ctx, in, plan, plain, evidence, out); err != nil || !ok {
+			return err
+		}
+	}
 	done, err := a.Store.Merge(ctx, tidying.MergeInput{Writes: a.writes(in, "merge", evidence), Scope: in.scope(),
 		Records: records, Plan: plan, Policy: a.Policy})
 	switch {
@@ -207,6 +216,52 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 		refuse(out, string(done.Status))
 	}
 	return nil
+}
+
+// judged is a merge without the facts in another form that a model keeps apart. A model joins nothing that the rules
+// have not joined, and where it has no answer, the rules decide. It reports false where nothing is left to merge.
+func (a *Tidying) judged(ctx context.Context, in Request, plan duplicates.Merge, records []duplicates.Record,
+	evidence []string, out *api.LearnResult) (duplicates.Merge, bool, error) {
+	byID := map[string]duplicates.Record{}
+	for _, r := range records {
+		byID[r.ID] = r
+	}
+	keep, size := byID[plan.Keep], promptOverhead
+	var asked []string
+	var pairs [][2]string
+	for _, id := range plan.Away {
+		if other := byID[id]; duplicates.Compare(keep, other) == duplicates.Restated {
+			asked, pairs = append(asked, id), append(pairs, [2]string{keep.Content, other.Content})
+			size += len(keep.Content) + len(other.Content)
+		}
+	}
+	meter := step.Meter{Store: a.Store, Limit: a.Budget, Held: a.Held, Now: a.Now}
+	var same []bool
+	spent, err := meter.Ask(ctx, step.Metered{Tenant: in.Tenant, Purpose: purposeJudge,
+		Key: purposeJudge + ":" + a.writes(in, "merge", evidence).Evidence, Bytes: size,
+		Answer: inference.DuplicatesAnswerTokens}, func(ctx context.Context) (usage inference.Usage, err error) {
+		same, usage, err = a.Judge.JudgeDuplicates(ctx, pairs)
+		return usage, err
+	})
+	out.Tokens, out.Held = out.Tokens+spent.Tokens, out.Held || spent.Held
+	switch {
+	case err != nil:
+		return plan, false, err
+	case spent.Held:
+		return plan, true, nil
+	case spent.Failed != "" || len(same) != len(pairs):
+		refuse(out, modelSilent)
+		return plan, true, nil
+	}
+	left := slices.DeleteFunc(slices.Clone(records), func(r duplicates.Record) bool {
+		i := slices.Index(asked, r.ID)
+		return i >= 0 && !same[i]
+	})
+	for range len(records) - len(left) {
+		refuse(out, modelDiffers)
+	}
+	plan, ok := duplicates.Plan(left)
+	return plan, ok, nil
 }
 
 // together picks the records that are merged, and counts the others: a less trusted record is not merged, so that it

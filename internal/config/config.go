@@ -258,6 +258,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		brain.TopicWriter = c.Gate.TopicWriter(remote.TopicWriter)
 		brain.EpisodeWriter = c.Gate.EpisodeWriter(remote.EpisodeWriter)
 		brain.Describer = c.Gate.Describer(remote.Describer)
+		brain.DuplicateJudge = c.Gate.DuplicateJudge(remote.DuplicateJudge)
 	}
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),

@@ -112,8 +112,8 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Config{DatabaseURL: "postgres://x", MaxConns: 3, Slots: 2, StickyRuns: 100, TaskQueue: "q",
 		Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2,
-		ImportanceDecay: 0.9, TokenBudget: 9000, Due: due.Rule{Least: 4, Quiet: 90 * time.Second}, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate,
-		ReadyJobAge: 5 * time.Minute,
+		ImportanceDecay: 0.9, TokenBudget: 9000, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate,
+		ReadyJobAge: 5 * time.Minute, Due: due.Rule{Least: 4, Quiet: 90 * time.Second},
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g",
 			User: "m"}, Brain: "openai", Embedder: "openai",
 		OpenAI: openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb",

@@ -36,7 +36,8 @@ func (d *Doctor) sessionsIdle(ctx context.Context) (verdict, error) {
 // what did not start by itself, and the time of a run.
 const evidenceOverdue = 3 * time.Hour
 
-// evidenceWaiting: a scope with enough new evidence is consolidated when it is quiet or, at the latest, by the schedule.
+// evidenceWaiting: a scope with enough new evidence is consolidated when it is quiet or, at the latest, by the
+// schedule.
 func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
 	rule := due.Rule{Least: cmp.Or(d.A.Cfg.Due.Least, due.DefaultRule().Least)}
 	late := d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {

@@ -74,7 +74,9 @@ func (s *Story) Does(cmd, problem string) *Story {
 }
 
 // Works has the agent say how its work stands.
-func (s *Story) Works(update ledger.WorkingUpdate) *Story { return s.add(ledger.KindWorkingUpdated, update) }
+func (s *Story) Works(update ledger.WorkingUpdate) *Story {
+	return s.add(ledger.KindWorkingUpdated, update)
+}
 
 // Ends ends the session.
 func (s *Story) Ends(outcome schema.Outcome) *Story {

@@ -24,8 +24,8 @@ var SignalsPerRun = 1_000
 // look. It waits until the scope is quiet, has Consolidate run as a child, and ends when there is not enough evidence
 // left.
 //
-// A run over the scope that fails is started again, a few times with growing waits; then the schedule does it. Where the
-// scope is being consolidated already, this one waits and looks again.
+// A run over the scope that fails is started again, a few times with growing waits; then the schedule does it. Where
+// the scope is being consolidated already, this one waits and looks again.
 func ConsolidateWhenQuiet(ctx workflow.Context,
 	in api.ConsolidateWhenQuietInput) (api.ConsolidateWhenQuietResult, error) {
 	run := &quietRun{Display: flow.Display{Lean: true}, in: in,

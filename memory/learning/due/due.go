@@ -57,8 +57,8 @@ type Verdict struct {
 	Oldest time.Time     // of the episodes that were looked at
 }
 
-// Judge applies the rule to the episodes of a scope that no run has taken in. A time in the future, as of another clock,
-// counts as now: a run is never put off for longer than the quiet time.
+// Judge applies the rule to the episodes of a scope that no run has taken in. A time in the future, as of another
+// clock, counts as now: a run is never put off for longer than the quiet time.
 func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
 	out := Verdict{New: Independent(episodes)}
 	var last time.Time

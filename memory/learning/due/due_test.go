@@ -32,7 +32,9 @@ func TestIndependentEpisodes(t *testing.T) {
 		"one session":                {func(e *due.Episode) { e.Session = "s" }, 1},
 		"sessions of several agents": {func(e *due.Episode) { e.Agent, e.Session = "b"+e.Session, "s" }, 4},
 		"one origin, no session":     {func(e *due.Episode) { e.Origin, e.Session = "import", "" }, 1},
-		"one origin, many agents":    {func(e *due.Episode) { e.Origin, e.Agent, e.Session = "import", e.Session, "" }, 1},
+		"one origin, many agents": {func(e *due.Episode) {
+			e.Origin, e.Agent, e.Session = "import", e.Session, ""
+		}, 1},
 		"neither origin nor session": {func(e *due.Episode) { e.Agent, e.Session = e.Session, "" }, 4},
 		"the same words":             {func(e *due.Episode) { e.Same = "x" }, 1},
 		"no words to compare":        {func(e *due.Episode) { e.Same = "" }, 4},

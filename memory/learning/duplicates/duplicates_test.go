@@ -111,6 +111,18 @@ var apart = [][2]string{
 	{"Ana's manager is Bob", "Bob's manager is Ana"},
 	{"The primary is in Berlin", "The replica is in Berlin"},
 	{"Ana prefers Go to Rust", "Ana prefers Rust to Go"},
+	{"Ana moved to Lisbon", "Ana moved from Lisbon"},
+	{"The data flows from A1 to B1", "The data flows to A1 from B1"},
+	{"Ana works for Bob", "Bob works for Ana"},
+	{"Ana works at Acme", "Ana works with Acme"},
+	{"Deploy from main to staging", "Deploy from staging to main"},
+	{"Ana's backup is Bob", "Bob's backup is Ana"},
+	{"The gateway calls the ledger", "The ledger calls the gateway"},
+	{"The review is led by Ana", "Ana is led by the review"},
+	{"Ana sits in front of Bob", "Bob sits in front of Ana"},
+	{"The primary replicates to the standby", "The standby replicates to the primary"},
+	{"Ana is the successor of Bob", "Bob is the successor of Ana"},
+	{"The build of the docs blocks the release", "The release blocks the build of the docs"},
 }
 
 func TestWhatDiffersInOneThingIsNeverMerged(t *testing.T) {

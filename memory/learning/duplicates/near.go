@@ -24,25 +24,24 @@ const (
 
 var (
 	// limiting words change what is said, wherever they are: they must be the same in both.
-	limiting = normalize.Set(`only just except unless until if when while whenever before after since because although but
-		all every each most many some few any both either neither must may might can could should would shall will
+	limiting = normalize.Set(`only just except unless until if when while whenever before after since because although
+		but all every each most many some few any both either neither must may might can could should would shall will
 		was were had did used never always often sometimes usually rarely first last at least more less than over under
-		above below without within versus instead new old former current next per between against`)
+		above below without within versus instead new old former current next per between against at to for from with`)
 
 	// numerals are the words of small numbers. "One" is as often an article.
 	numerals = map[string]string{"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
 		"eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12"}
 
 	// hollow words carry nothing by themselves: which of them stand where follows from the form of the sentence.
-	hollow = normalize.Set(`a an the is are am be been being of in on at to for from by with and as it its this that these
-		those there here what which who whom whose where do does has have please really actually indeed simply basically
-		s`)
+	hollow = normalize.Set(`a an the is are am be been being of in on by and as it its this that these those there
+		here what which who whom whose where do does has have please really actually indeed simply basically s`)
 )
 
-// Restates reports whether two facts say the same in another form: "Ana lives in Lisbon" and "Ana's home is Lisbon", "In
-// staging, we use Postgres" and "We use Postgres in staging", "owned by Ana" and "Ana owns". Both are read as frames, and
-// each must surely restate the other. Besides, what Compare keeps apart is kept apart here: numbers, negations, names,
-// dates, conditions, words that limit, who speaks, and all content words but one of each.
+// Restates reports whether two facts say the same in another form: "Ana lives in Lisbon" and "Ana's home is Lisbon",
+// "In staging, we use Postgres" and "We use Postgres in staging", "owned by Ana" and "Ana owns". Both are read as
+// frames, and each must surely restate the other. Besides, what Compare keeps apart is kept apart here: numbers,
+// negations, names, dates, conditions, words that limit, who speaks, and all content words but one of each.
 func Restates(a, b Record) bool {
 	if !mayRestate(a) || !mayRestate(b) || a.Ground != b.Ground ||
 		memory.ConditionsHash(a.Validity) != memory.ConditionsHash(b.Validity) {
@@ -120,7 +119,9 @@ func gistOf(r Record) gist {
 // namesOf are the words with a capital letter, stemmed. The first word of a sentence has one as well: it counts.
 func namesOf(text string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+	for _, w := range strings.FieldsFunc(text, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}) {
 		if unicode.IsUpper([]rune(w)[0]) {
 			out = append(out, english.Stem(normalize.Lower(w), false))
 		}

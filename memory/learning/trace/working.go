@@ -117,9 +117,9 @@ func (w *working) bind(context map[string]string) map[string]string {
 	return out
 }
 
-// ShareConstraints makes the constraints of attempts at one problem comparable: where one attempt was under a constraint
-// and another one names its constraints and not this one, the other was not under it. Of an attempt that names none at
-// all, nothing is known.
+// ShareConstraints makes the constraints of attempts at one problem comparable: where one attempt was under a
+// constraint and another one names its constraints and not this one, the other was not under it. Of an attempt that
+// names none at all, nothing is known.
 func ShareConstraints(attempts []Attempt) {
 	keys := map[string]bool{}
 	for _, a := range attempts {

@@ -49,7 +49,8 @@ func TestConstraintsAreConditions(t *testing.T) {
 	require.Equal(t, got[0].Key(), got[1].Key(), "a constraint does not make another problem of it")
 }
 
-// What another agent says in the same stream is not this agent's working memory, and a session without any is as before.
+// What another agent says in the same stream is not this agent's working memory, and a session without any is as
+// before.
 func TestWorkingMemoryIsOfTheAgent(t *testing.T) {
 	t.Parallel()
 	session := trace.NewSession(trace.Meta{Episode: "ep", Source: trace.Source{Agent: "a"}})
@@ -122,11 +123,13 @@ func TestWorkingMemoryIsBounded(t *testing.T) {
 	var many []json.RawMessage
 	var questions []string
 	for i := range 500 {
-		many = append(many, json.RawMessage(fmt.Sprintf(`"rule %d"`, i)), json.RawMessage(fmt.Sprintf(`{"k%d":%d}`, i, i)))
+		many = append(many, json.RawMessage(fmt.Sprintf(`"rule %d"`, i)),
+			json.RawMessage(fmt.Sprintf(`{"k%d":%d}`, i, i)))
 		questions = append(questions, fmt.Sprintf("What is %d?", i))
 	}
 	var s story
-	s.works(ledger.WorkingUpdate{ActiveConstraints: many, OpenQuestions: questions}).fails("1", "make app", mismatch(1)).
+	s.works(ledger.WorkingUpdate{ActiveConstraints: many, OpenQuestions: questions}).
+		fails("1", "make app", mismatch(1)).
 		ok("2", "rm -rf bin", "")
 	got := s.attempts()
 	require.Len(t, got, 1)
