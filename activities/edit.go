@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory"
@@ -22,6 +24,7 @@ type Putting struct {
 	Embedder inference.Embedder
 	Policy   proposals.WritePolicy
 	Rules    func() *policy.Policy
+	Arrivals *step.Arrivals // is told of records that are episodes; may be nil
 	Now      func() time.Time
 }
 
@@ -45,7 +48,16 @@ func (a *Putting) Put(ctx context.Context, ref schema.OperationRef) (schema.PutR
 		}
 	}
 	result, err := a.Store.Put(ctx, in)
-	return result, step.Fail(err)
+	if err != nil {
+		return result, step.Fail(err)
+	}
+	var ids []uuid.UUID
+	for _, item := range result.Items {
+		if id, err := uuid.Parse(item.ID); err == nil && item.Status.Stands() {
+			ids = append(ids, id)
+		}
+	}
+	return result, step.Fail(a.Arrivals.Arrived(ctx, ref.Tenant, ids...))
 }
 
 // embed returns the embeddings of the records' texts.

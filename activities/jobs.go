@@ -15,8 +15,9 @@ import (
 
 // Jobs maintains the job rows of the pipeline in Postgres.
 type Jobs struct {
-	Store *store.Store
-	Now   func() time.Time
+	Store    *store.Store
+	Arrivals *step.Arrivals // is told of candidates that became episodes; may be nil
+	Now      func() time.Time
 }
 
 // CloseRequest completes the jobs of a range, or marks them dead.
@@ -37,7 +38,14 @@ func (a *Jobs) CompleteJobs(ctx context.Context, in CloseRequest) (CompleteResul
 		return CompleteResult{}, step.Fail(err)
 	}
 	waiting, err := a.Store.ToReview(ctx, in.Range)
-	return CompleteResult{ToReview: waiting}, step.Fail(err)
+	if err != nil {
+		return CompleteResult{}, step.Fail(err)
+	}
+	var ids []uuid.UUID
+	for i := in.Range.From; i < in.Range.To; i++ {
+		ids = append(ids, schema.CandidateID(in.Range.BatchID, i))
+	}
+	return CompleteResult{ToReview: waiting}, step.Fail(a.Arrivals.Arrived(ctx, in.Range.Tenant, ids...))
 }
 
 // NoteFailure records on the open jobs of a range that an optional phase failed.

@@ -93,6 +93,29 @@ func ConsolidateWorkflowID(s LearnScope) string {
 	return WorkflowID("consolidate", s.Tenant, s.Agent, s.Project, s.Scope)
 }
 
+// ConsolidateWhenQuietInput starts ConsolidateWhenQuiet: activities that write episodes start it, and tell it of more.
+type ConsolidateWhenQuietInput struct {
+	LearnScope
+
+	// Set by continue-as-new.
+	Failures int                         `json:"failures,omitempty"` // of runs over the scope, in a row
+	Runs     int                         `json:"runs,omitempty"`
+	SoFar    *ConsolidateWhenQuietResult `json:"so_far,omitempty"`
+}
+
+// ConsolidateWhenQuietResult counts runs over the scope.
+type ConsolidateWhenQuietResult struct {
+	Consolidated int `json:"consolidated"`      // runs that ended
+	Changed      int `json:"changed,omitempty"` // of them, runs by which something was learned
+	Failed       int `json:"failed,omitempty"`
+	New          int `json:"new"` // independent episodes that no run has taken in, when it looked last
+}
+
+// ConsolidateWhenQuietID is the id of the run that waits for a scope to be quiet: one at a time.
+func ConsolidateWhenQuietID(s LearnScope) string {
+	return WorkflowID("consolidate-when-quiet", s.Tenant, s.Agent, s.Project, s.Scope)
+}
+
 // AdviseRequest asks what to do.
 type AdviseRequest struct {
 	Principal   schema.Principal  `json:"principal"`

@@ -27,6 +27,7 @@ const (
 	UpdateClose    = "close"    // Session: CloseRequest to SessionResult
 	QueryWorking   = "working"  // Session: SessionWorking
 	SignalRenew    = "renew"    // Session: without an argument; it continues with a new history
+	SignalEvidence = "evidence" // ConsolidateWhenQuiet: without an argument; there may be new evidence
 )
 
 // The Nexus service, its operations, and the endpoint that `mneme nexus apply` creates unless another name
@@ -81,7 +82,10 @@ const (
 	WorkflowRefreshTopic   = "RefreshTopic"   // RefreshTopicInput to RefreshTopicResult
 	WorkflowRefreshTopics  = "RefreshTopics"  // RefreshTopicsInput to RefreshTopicsResult
 
-	WorkflowConsolidateAll    = "ConsolidateAll"    // ConsolidateAllInput to ConsolidateAllResult
+	WorkflowConsolidateAll = "ConsolidateAll" // ConsolidateAllInput to ConsolidateAllResult
+	// ConsolidateWhenQuietInput to ConsolidateWhenQuietResult
+	WorkflowConsolidateWhenQuiet = "ConsolidateWhenQuiet"
+
 	WorkflowConsolidate       = "Consolidate"       // LearnInput to LearnResult, as the five after it
 	WorkflowUpdateFacts       = "UpdateFacts"       // facts that recur
 	WorkflowCompressEpisodes  = "CompressEpisodes"  // old episodes of a thread
@@ -163,6 +167,14 @@ const (
 	PhaseVerify  = "verify"
 	PhaseSwitch  = "switch"
 	PhaseDrop    = "drop"
+)
+
+// PhaseQuiet is the phase of ConsolidateWhenQuiet in which it waits for a scope to be quiet. PhaseLearn is that in
+// which it waits for the run over the scope, and PhaseRetry that in which it waits after one that failed.
+const (
+	PhaseQuiet = "quiet"
+	PhaseLearn = "learn"
+	PhaseRetry = "retry"
 )
 
 // PhaseSweep is the only phase of a sweep.

@@ -30,6 +30,25 @@ func StartConsolidate(
 	return run, nil
 }
 
+// TellEvidence tells the run that waits for a scope to be quiet that there is new evidence. It starts the run if need
+// be.
+func TellEvidence(ctx context.Context, c client.Client, taskQueue string, scope api.LearnScope) error {
+	id := api.ConsolidateWhenQuietID(scope)
+	options := topicStart(taskQueue, id, "consolidate a scope when it is quiet", OfTenant(scope.Tenant))
+	in := api.ConsolidateWhenQuietInput{LearnScope: scope}
+	for {
+		_, err := c.SignalWithStartWorkflow(ctx, id, api.SignalEvidence, nil, options,
+			api.WorkflowConsolidateWhenQuiet, in)
+		if WithoutAttributes(err, &options) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("tell of evidence: %w", err)
+		}
+		return nil
+	}
+}
+
 // StartConsolidateAll starts a run of learning over all scopes with new evidence, of one tenant or of all, or joins
 // the open one: there is one run at a time for a tenant, and one for all tenants.
 func StartConsolidateAll(

@@ -62,6 +62,9 @@ type Brain struct {
 	// EpisodeWriter and Describer word what is learned; nil leaves it to the rules (memory/learning).
 	EpisodeWriter EpisodeWriter
 	Describer     Describer
+
+	// DuplicateJudge is asked about facts in another form; nil leaves them to the rules (memory/learning/duplicates).
+	DuplicateJudge DuplicateJudge
 }
 
 // AsksModel reports whether a decider may ask a model, which takes time. A decider that does not has a method

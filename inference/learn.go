@@ -21,11 +21,36 @@ type Describer interface {
 	Describe(ctx context.Context, subject wording.Subject) (wording.Description, Usage, error)
 }
 
+// DuplicateJudge is asked about facts that the rules take for one: it may keep them apart, and joins nothing.
+type DuplicateJudge interface {
+	// JudgeDuplicates says of each pair whether both texts say the same. An answer that cannot be read, or that is not
+	// about these pairs, is empty, but has a usage: the rules decide. Errors are as for Extractor.Extract.
+	JudgeDuplicates(ctx context.Context, pairs [][2]string) ([]bool, Usage, error)
+}
+
 // How long answers are at most, for reservations of a token budget.
 const (
 	EpisodesAnswerTokens    = 2_500
 	DescriptionAnswerTokens = 1_500
+	DuplicatesAnswerTokens  = 1_500
 )
+
+// DuplicateJudge is a judge that passes the gate first.
+func (g *Gate) DuplicateJudge(j DuplicateJudge) DuplicateJudge { return gatedDuplicateJudge{g, j} }
+
+type gatedDuplicateJudge struct {
+	gate *Gate
+	next DuplicateJudge
+}
+
+func (j gatedDuplicateJudge) JudgeDuplicates(ctx context.Context, pairs [][2]string) ([]bool, Usage, error) {
+	leave, err := j.gate.enter(ctx)
+	if err != nil {
+		return nil, Usage{}, err
+	}
+	defer leave()
+	return j.next.JudgeDuplicates(ctx, pairs)
+}
 
 // EpisodeWriter is a writer that passes the gate first.
 func (g *Gate) EpisodeWriter(w EpisodeWriter) EpisodeWriter { return gatedEpisodeWriter{g, w} }

@@ -133,7 +133,7 @@ func run(ctx context.Context, log *slog.Logger) error {
 		ImportanceDecay:      cfg.ImportanceDecay,
 		ReflectionVisibility: cfg.ReflectionVisibility, GlobalKinds: cfg.GlobalKinds,
 		ObserveReflection: metrics.ObserveReflection,
-		ObserveLearned:    metrics.ObserveLearned,
+		ObserveLearned:    metrics.ObserveLearned, Due: cfg.Due, ObserveArrival: metrics.ObserveArrival,
 		MemoryIndex:       cfg.OpenMemoryIndex(st, index, brain.Embedder, log),
 		SweepMemoryIndex:  cfg.SweepMemoryIndex(st, index),
 		WipeMemoryIndex:   cfg.WipeMemoryIndex(index),

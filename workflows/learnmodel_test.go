@@ -129,6 +129,150 @@ func TestProceduresInTheWordsOfAModel(t *testing.T) {
 	}
 }
 
+// A plan may have the name that a model gives it. Its nodes, edges and schemas are those of the evidence, whatever the
+// model answers, and each answer counts against the budget.
+func TestPlansInTheWordsOfAModel(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answer  func(described) any
+		refused string
+	}{
+		"good":    {func(d described) any { return d }, ""},
+		"nothing": {func(described) any { return described{} }, "model_no_answer"},
+		"an unknown tool": {func(d described) any {
+			d.Steps[1]["tool"] = "browser"
+			return d
+		}, "model_invents"},
+		"a cycle": {func(d described) any {
+			return map[string]any{"name": d.Name, "steps": d.Steps, "edges": []any{[]int{1, 2}, []int{2, 1}}}
+		}, "model_no_answer"},
+		"steps in another order": {func(d described) any {
+			d.Steps[0], d.Steps[1] = d.Steps[1], d.Steps[0]
+			return d
+		}, "model_invents"},
+		"invented evidence": {func(d described) any {
+			d.Name = "Set up what run 77 has shown"
+			return d
+		}, "model_invents"},
+		"10,000 nodes": {func(d described) any {
+			for len(d.Steps) < 10_000 {
+				d.Steps = append(d.Steps, d.Steps[0])
+			}
+			return d
+		}, "model_no_answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := testkit.NewModel(t, func(_ context.Context, call testkit.ModelCall) testkit.ModelReply {
+				said := describe(t, call.Data)
+				said.Name = "Begin a new project"
+				encoded, _ := json.Marshal(test.answer(said))
+				return testkit.ModelReply{Content: string(encoded)}
+			})
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) { d.Brain.Describer = model.Brain(t).Describer })
+			p := testkit.Principal()
+			for n := range 3 {
+				s := testkit.NewStory(p, n).Says("Set up my project").In("linux", fmt.Sprintf("/w/p%d", n), nil)
+				for _, c := range []string{"git init", fmt.Sprintf("go mod init /w/p%d", n), "gofmt -l ."} {
+					s.Does(c, "")
+				}
+				s.Ends(schema.OutcomeSuccess).Record(t, h.Store)
+			}
+			in := privateOf(p)
+			in.Shadow = true
+			_, out := learnNow(t, h, learn.ExtractPlans, in)
+			require.Equal(t, []int{1, 0}, []int{out.Added, out.Tokens}, "a shadow run asks no model")
+			_, out = learnNow(t, h, learn.ExtractPlans, privateOf(p))
+			require.Equal(t, []int{1, 110}, []int{out.Added, out.Tokens}, "%+v", out)
+			known := learnedBy(t, h, p)
+			require.Len(t, known, 1)
+			var got schema.PlanGraphPayload
+			require.NoError(t, json.Unmarshal(known[0].Payload, &got))
+			if test.refused == "" {
+				require.Empty(t, out.Refused)
+				require.Equal(t, "begin_a_new_project", got.PlanID)
+			} else {
+				require.Equal(t, map[string]int{test.refused: 1}, out.Refused)
+				require.Equal(t, "set_up_my_project", got.PlanID)
+			}
+			require.Len(t, got.Nodes, 3)
+			require.JSONEq(t, `{"cmd":"git init"}`, string(got.Nodes[0].Params))
+			again := privateOf(p)
+			again.Full = true
+			_, out = learnNow(t, h, learn.ExtractPlans, again)
+			require.Zero(t, out.Changes()+out.Tokens, "the same evidence costs nothing")
+		})
+	}
+}
+
+// A model may keep facts in another form apart, and joins nothing that the rules keep apart. Where it has no answer,
+// the rules decide.
+func TestDuplicatesJudgedByAModel(t *testing.T) {
+	t.Parallel()
+	type verdict = map[string]any
+	same, differs := verdict{"number": 1, "same": true}, verdict{"number": 1, "same": false}
+	many := make([]verdict, 10_000)
+	for i := range many {
+		many[i] = differs
+	}
+	for name, test := range map[string]struct {
+		answer  any
+		status  int
+		merged  int
+		refused string
+		tokens  int
+	}{
+		"the same":     {verdict{"pairs": []verdict{same}}, 0, 1, "", 110},
+		"not the same": {verdict{"pairs": []verdict{differs}}, 0, 0, "model_differs", 110},
+		"nothing":      {verdict{}, 0, 1, "model_no_answer", 110},
+		"prose":        {"They differ.", 0, 1, "model_no_answer", 110},
+		"a pair of its own": {verdict{"pairs": []verdict{same, {"number": 2, "same": true}}}, 0, 1,
+			"model_no_answer", 110},
+		"invented evidence": {verdict{"pairs": []verdict{differs}, "evidence": []string{"run/1"}}, 0, 1,
+			"model_no_answer", 110},
+		"10,000 pairs":      {verdict{"pairs": many}, 0, 1, "model_no_answer", 110},
+		"the endpoint away": {nil, 500, 1, "model_no_answer", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := testkit.NewModel(t, func(context.Context, testkit.ModelCall) testkit.ModelReply {
+				if text, ok := test.answer.(string); ok {
+					return testkit.ModelReply{Content: text}
+				}
+				encoded, _ := json.Marshal(test.answer)
+				return testkit.ModelReply{Content: string(encoded), Status: test.status}
+			})
+			h := testkit.NewHarness(t, func(d *workflows.Dependencies) {
+				d.Brain.DuplicateJudge = model.Brain(t).DuplicateJudge
+			})
+			p := testkit.Principal()
+			insert(t, h, p, schema.VisibilityPrivate,
+				states("The xyzzycanary service is owned by Bea.", 0.6, "evt://1"),
+				states("Bea owns the xyzzycanary service.", 0.9, "evt://2"),
+				states("Cem owns the xyzzycanary service.", 0.9, "evt://3"),
+				states("Tea is served at noon.", 0.9, "evt://4"), states("The tea is served at noon", 0.8, "evt://5"))
+			in := privateOf(p)
+			in.Shadow = true
+			_, out := learnNow(t, h, learn.ResolveDuplicates, in)
+			require.Equal(t, []int{2, 0}, []int{out.Merged, out.Tokens}, "a shadow run asks no model")
+			run, out := learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
+			require.Equal(t, []int{1 + test.merged, test.tokens}, []int{out.Merged, out.Tokens}, "%+v", out)
+			require.NotContains(t, historyText(t, h, run), "xyzzycanary")
+			if test.refused == "" {
+				require.Empty(t, out.Refused)
+			} else {
+				require.Equal(t, map[string]int{test.refused: 1}, out.Refused)
+			}
+			want := []string{"Bea owns the xyzzycanary service.", "Cem owns the xyzzycanary service.",
+				"Tea is served at noon."}
+			if test.merged == 0 {
+				want = append(want, "The xyzzycanary service is owned by Bea.")
+			}
+			require.Equal(t, want, contents(t, h, "true"))
+		})
+	}
+}
+
 // Where the budget of the day is used up, no model is asked, the rules' words are kept, and the run says so.
 func TestLearningHeldByTheBudget(t *testing.T) {
 	t.Parallel()

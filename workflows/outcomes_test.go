@@ -237,4 +237,5 @@ func recordLearning(t *testing.T) {
 	_, err = mneme.Outcome[api.ConsolidateAllResult](ctx, run)
 	require.NoError(t, err)
 	record(t, h, "consolidate-all", run.GetID(), run.GetRunID())
+	recordQuiet(t)
 }

@@ -13,12 +13,14 @@ import (
 	"github.com/mneme/mneme/activities/rebuilding"
 	"github.com/mneme/mneme/activities/reflecting"
 	"github.com/mneme/mneme/activities/sessions"
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/activities/tidying"
 	"github.com/mneme/mneme/activities/topics"
 	"github.com/mneme/mneme/api"
 	mneme "github.com/mneme/mneme/client"
 	"github.com/mneme/mneme/client/inprocess"
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/learning/due"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/views"
@@ -82,6 +84,11 @@ type Dependencies struct {
 	GlobalKinds          []string             // of events that every agent sees (views.OpenKinds)
 	ObserveReflection    func(outcome string) // called for every reflection (reflecting.Reflecting); may be nil
 
+	// Due says when a scope is consolidated without a request; the zero value: never. ObserveArrival, which may be nil,
+	// is called with the outcome each time that the waiting run is told of new evidence (step.Arrivals).
+	Due            due.Rule
+	ObserveArrival func(outcome string)
+
 	// ObserveLearned, which may be nil, is called with the verdict on each change that runs of learning decided on.
 	ObserveLearned func(workflow, verdict string, n int)
 }
@@ -128,6 +135,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(learn.RefreshTopics)
 	w.RegisterWorkflow(learn.ConsolidateAll)
 	w.RegisterWorkflow(learn.Consolidate)
+	w.RegisterWorkflow(learn.ConsolidateWhenQuiet)
 	w.RegisterWorkflow(learn.ExtractCompetence)
 	w.RegisterWorkflow(learn.ExtractPlans)
 	w.RegisterWorkflow(learn.ResolveDuplicates)
@@ -135,6 +143,8 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterWorkflow(learn.CompressEpisodes)
 	w.RegisterWorkflow(learn.Advise)
 	w.RegisterWorkflow(learn.Report)
+	arrivals := &step.Arrivals{Store: d.Store, Rule: d.Due, Tell: mneme.TellEvidence, Observe: d.ObserveArrival,
+		Now: d.Now}
 	w.RegisterActivity(&activities.Staging{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		MaxAttempts: flow.MaxJobAttempts, Now: d.Now})
 	w.RegisterActivity(&activities.Extraction{Store: d.Store, Extractor: d.Brain.Extractor,
@@ -149,7 +159,7 @@ func Register(w worker.Registry, d Dependencies) {
 		Index: d.Index, Now: d.Now})
 	w.RegisterActivity(&activities.Accepting{Store: d.Store, Now: d.Now})
 	w.RegisterActivity(&activities.Putting{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy,
-		Rules: d.Rules, Now: d.Now})
+		Rules: d.Rules, Arrivals: arrivals, Now: d.Now})
 	w.RegisterActivity(&activities.Revising{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy,
 		Rules: d.Rules, Now: d.Now})
 	w.RegisterActivity(&activities.Modifying{Store: d.Store, Embedder: d.Brain.Embedder,
@@ -163,15 +173,15 @@ func Register(w worker.Registry, d Dependencies) {
 		RenewReview: mneme.RenewReview, Approve: mneme.ApproveForget, SweepMemoryIndex: d.SweepMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&activities.Sweeping{Store: d.Store, Share: d.SweepShare, Batch: d.SweepBatch, Now: d.Now})
 	w.RegisterActivity(&sessions.Sessions{Store: d.Store, Policy: d.Policy, Rules: d.Rules, Tell: mneme.TellSession,
-		GlobalKinds: d.GlobalKinds, Now: d.Now})
+		GlobalKinds: d.GlobalKinds, Arrivals: arrivals, Now: d.Now})
 	w.RegisterActivity(&rebuilding.Rebuilding{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
 		WipeIndex: d.WipeMemoryIndex, Now: d.Now})
 	w.RegisterActivity(&reflecting.Reflecting{Store: d.Store, Reasoner: d.Brain.Reasoner,
 		Visibility: d.ReflectionVisibility, Observe: d.ObserveReflection, Now: d.Now})
 	w.RegisterActivity(&tidying.Tidying{Store: d.Store, Embedder: d.Brain.Embedder, Policy: d.Policy, Rules: d.Rules,
-		Writer: d.Brain.EpisodeWriter, Budget: d.TokenBudget, Held: d.BudgetHeld, Observe: d.ObserveLearned,
-		Now: d.Now})
-	w.RegisterActivity(&activities.Jobs{Store: d.Store, Now: d.Now})
+		Writer: d.Brain.EpisodeWriter, Judge: d.Brain.DuplicateJudge, Budget: d.TokenBudget, Held: d.BudgetHeld,
+		Observe: d.ObserveLearned, Now: d.Now})
+	w.RegisterActivity(&activities.Jobs{Store: d.Store, Arrivals: arrivals, Now: d.Now})
 	recaller := d.recaller()
 	recalling := &activities.Recalling{Recaller: recaller,
 		Contexts: &contexts.Builder{Store: d.Store, Recaller: recaller,
@@ -180,7 +190,7 @@ func Register(w worker.Registry, d Dependencies) {
 	w.RegisterActivity(&topics.Topics{Store: d.Store, Recaller: recalling.Recaller, Writer: d.Brain.TopicWriter,
 		Budget: d.TokenBudget, Held: d.BudgetHeld, Now: d.Now})
 	w.RegisterActivity(&learning.Learning{Store: d.Store, Policy: d.Policy, Rules: d.Rules,
-		Describer: d.Brain.Describer, Budget: d.TokenBudget, Held: d.BudgetHeld,
+		Describer: d.Brain.Describer, Budget: d.TokenBudget, Held: d.BudgetHeld, Due: d.Due,
 		Observe: d.ObserveLearned, Now: d.Now})
 	adviser := &advising.Advising{Adviser: &recalladvising.Adviser{Store: d.Store, Recaller: recaller, Now: d.Now,
 		Observe: d.ObserveAdvice}}

@@ -46,7 +46,8 @@ var histories = []string{"ingest-single", "ingest-batch", "ingest-duplicate", "i
 	"forget-named", "forget-confirmed", "forget-signalled", "forget-expired", "forget-cancelled", "erase",
 	"topic-answered", "topic-fresh", "topic-held", "topics-swept",
 	"advise", "report", "report-refused",
-	"consolidate", "consolidate-all", "extract-competence", "extract-plans", "resolve-duplicates", "compress-episodes",
+	"consolidate", "consolidate-all", "consolidate-when-quiet",
+	"extract-competence", "extract-plans", "resolve-duplicates", "compress-episodes",
 	"update-facts",
 	"sync-index-lost", "drift", "drift-looked", "reindex", "reindex-model", "reindex-cancelled", "reindex-failed",
 	// Of the second form (see lean): started with search attributes, and without.
@@ -203,6 +204,7 @@ func newReplayer() worker.WorkflowReplayer {
 		learn.RefreshTopics,
 		learn.ConsolidateAll,
 		learn.Consolidate,
+		learn.ConsolidateWhenQuiet,
 		learn.ExtractCompetence,
 		learn.ExtractPlans,
 		learn.ResolveDuplicates,

@@ -133,6 +133,14 @@ func TestAdversarialPairsAreNotMerged(t *testing.T) {
 		{"Only admins may delete.", "Admins may delete."},
 		{"Version 1.2 is supported.", "Version 1.20 is supported."},
 		{"Alice reports to Bob.", "Bob reports to Alice."},
+		{"The invoices service is owned by Cleo.", "Dora owns the invoices service."},
+		{"Eve lives in Porto.", "Eve's home was Porto."},
+		{"We use Redis in staging.", "In production, we use Redis."},
+		{"We use Kafka in staging.", "In staging, we do not use Kafka."},
+		{"The lease is 5 minutes.", "The lease is six minutes."},
+		{"The worker listens on port 8080.", "Port 8081 is what the worker listens on."},
+		{"The audit is on 1 March 2026.", "The audit is on 2026-03-02."},
+		{"After the freeze, Finn is on call.", "Before the freeze, Finn is on call."},
 	}
 	for i, pair := range pairs {
 		insert(t, h, p, schema.VisibilityPrivate, states(pair[0], 0.9, fmt.Sprint("evt://a", i)),
@@ -161,6 +169,52 @@ func TestAdversarialPairsAreNotMerged(t *testing.T) {
 	require.Zero(t, out.Merged)
 	require.NotZero(t, out.Read)
 	require.Equal(t, before, contents(t, h, "true"))
+}
+
+// Facts that say the same in another form become one: those of one agent, from whatever session, and those of several
+// agents where all of them may read both. What one agent keeps to itself is not merged with what others have.
+func TestRestatedFactsAreMerged(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	b := p
+	b.Agent = "second"
+	ids := insert(t, h, p, schema.VisibilityPrivate,
+		states("The xyzzycanary service is owned by Bea.", 0.6, "evt://1"),
+		states("Bea owns the xyzzycanary service.", 0.9, "evt://2"),
+		states("Cem owns the xyzzycanary service.", 0.9, "evt://3"),
+		states("Bea owns the billing service.", 0.9, "evt://4"))
+	insert(t, h, b, schema.VisibilityPrivate, states("The xyzzycanary service is owned by Bea", 0.9, "evt://5"))
+	insert(t, h, p, schema.VisibilityShared, states("We use Postgres in staging.", 0.8, "evt://6"))
+	insert(t, h, b, schema.VisibilityShared, states("In staging, we use Postgres.", 0.9, "evt://7"))
+	insert(t, h, b, schema.VisibilityShared, states("In production, we use Postgres.", 0.9, "evt://8"))
+
+	in := privateOf(p)
+	in.Shadow = true
+	_, out := learnNow(t, h, learn.ResolveDuplicates, in)
+	require.Equal(t, 1, out.Merged)
+	run, out := learnNow(t, h, learn.ResolveDuplicates, privateOf(p))
+	require.Equal(t, []int{1, 1, 1, 0}, []int{out.Groups, out.Merged, out.Replaced, out.Dropped})
+	require.NotContains(t, historyText(t, h, run), "xyzzycanary")
+	require.Equal(t, []string{"Bea owns the billing service.", "Bea owns the xyzzycanary service.",
+		"Cem owns the xyzzycanary service."}, contents(t, h, "visibility = 'private' AND agent_id <> 'second'"))
+	db := testkit.Owner(t, h.DatabaseURL)
+	require.Equal(t, []string{"evt://1", "evt://2"}, testkit.Strings(t, db,
+		`SELECT ref FROM memory_provenance WHERE memory_id = $1 AND kind = 'event' ORDER BY 1`, ids[1]))
+	require.Equal(t, 1, testkit.Rows(t, db, "memory_history", "reason = 'says the same (restated)' AND memory_id = $1",
+		ids[0]))
+	_, out = learnNow(t, h, learn.ResolveDuplicates, privateOf(b))
+	require.Zero(t, out.Merged)
+
+	in = privateOf(p)
+	in.Agent = ""
+	_, out = learnNow(t, h, learn.ResolveDuplicates, in)
+	require.Equal(t, 1, out.Merged)
+	require.Equal(t, []string{"In production, we use Postgres.", "In staging, we use Postgres."},
+		contents(t, h, "visibility = 'shared'"))
+	_, out = learnNow(t, h, learn.ResolveDuplicates, in)
+	require.Zero(t, out.Merged+out.Groups)
+	testkit.CheckInvariants(t, db)
 }
 
 // A pinned record is kept. A less trusted record is not merged into another. Records of several agents are merged

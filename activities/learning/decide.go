@@ -61,7 +61,7 @@ func (a *Learning) DecideGroups(ctx context.Context, in DecideRequest) (DecideRe
 		if err != nil {
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
-		if a.Describer != nil && !in.Shadow && in.Kind == schema.TypeCompetence {
+		if a.Describer != nil && !in.Shadow {
 			if err := a.describe(ctx, sc, &draft, &found); err != nil {
 				return out, step.Fail(step.Stalled(ctx, err))
 			}
@@ -130,6 +130,7 @@ func (a *Learning) decide(ctx context.Context, sc learning.Scope, g learning.Wai
 	if err != nil {
 		return draft, found, err
 	}
+	trace.ShareConstraints(attempts)
 	var group promote.Group
 	for _, t := range attempts {
 		group.Add(t)

@@ -8,6 +8,7 @@ import (
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/learning/plan"
 	"github.com/mneme/mneme/memory/learning/wording"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/learning"
@@ -17,6 +18,7 @@ import (
 const (
 	promptOverhead = 3_000       // bytes of the prompt without the procedure
 	purpose        = "procedure" // what tokens are reserved for
+	purposePlan    = "plan"
 )
 
 // Reasons for which the description of a model is not used, and the rules' is.
@@ -26,31 +28,61 @@ const (
 	nameTaken    = "model_name_taken"
 )
 
-// describe asks a model to word the new procedures of a draft. Its text is used only if it describes the learned
-// steps and nothing else; otherwise the words of the rules stay.
+// subject is what a model is asked to word: a new procedure, or a new plan.
+type subject struct {
+	wording.Subject
+	purpose string // what tokens are reserved for
+	// worded is the payload in the words of a description that was checked, and its name.
+	worded func(wording.Description) (payload any, name string)
+}
+
+// subjectOf is what a model may word of a delta; false for one that has its words already.
+func subjectOf(kind schema.MemoryType, d learning.Delta) (subject, bool) {
+	switch {
+	case kind == schema.TypeCompetence && (d.Action == learning.Add || d.Action == learning.Supersede):
+		var p schema.CompetencePayload
+		if json.Unmarshal(d.Payload, &p) != nil {
+			return subject{}, false
+		}
+		of, ok := wording.Of(p)
+		return subject{Subject: of, purpose: purpose, worded: func(said wording.Description) (any, string) {
+			worded := wording.Apply(said, p)
+			return worded, worded.SkillName
+		}}, ok
+	case kind == schema.TypePlanGraph && d.Action == learning.Add: // a new version keeps the name of the plan
+		var p schema.PlanGraphPayload
+		if json.Unmarshal(d.Payload, &p) != nil {
+			return subject{}, false
+		}
+		nodes, err := plan.Order(p)
+		if err != nil {
+			return subject{}, false
+		}
+		of, ok := wording.OfPlan(p, nodes)
+		return subject{Subject: of, purpose: purposePlan, worded: func(said wording.Description) (any, string) {
+			worded := wording.ApplyToPlan(said, p)
+			return worded, worded.PlanID
+		}}, ok
+	}
+	return subject{}, false
+}
+
+// describe has a model word what is new in a draft: the name and the steps of a procedure, the name of a plan. What it
+// says is used only if it describes the steps that were learned and nothing else; otherwise the words of the rules
+// stay.
 func (a *Learning) describe(ctx context.Context, sc learning.Scope, draft *learning.Draft,
 	found *api.LearnResult) error {
 	var taken []string
 	for i := range draft.Deltas {
 		d := &draft.Deltas[i]
-		if d.Action != learning.Add && d.Action != learning.Supersede {
-			continue
-		}
-		var payload schema.CompetencePayload
-		if json.Unmarshal(d.Payload, &payload) != nil {
-			continue
-		}
-		subject, ok := wording.Of(payload)
+		subject, ok := subjectOf(draft.Kind, *d)
 		if !ok {
 			continue
 		}
 		if taken == nil {
-			skills, err := a.skills(ctx, sc)
-			if err != nil {
+			var err error
+			if taken, err = a.taken(ctx, sc, draft); err != nil {
 				return err
-			}
-			for _, s := range skills {
-				taken = append(taken, s.Name)
 			}
 		}
 		said, spent, err := a.ask(ctx, sc.Tenant, d.Hash, subject)
@@ -59,52 +91,69 @@ func (a *Learning) describe(ctx context.Context, sc learning.Scope, draft *learn
 			return err
 		}
 		if spent.Held {
-			return nil // the next procedure does not fit either
+			return nil // the next one does not fit either
 		}
-		worded, reason := used(said, spent, subject, payload, taken)
+		worded, name, reason := used(said, spent, subject, draft.Kind, taken)
 		if reason != "" {
 			found.Refused[reason]++
 			continue
 		}
-		if d.Payload, err = json.Marshal(worded); err != nil {
-			return err
-		}
-		taken = append(taken, worded.SkillName)
+		d.Payload = worded
+		taken = append(taken, name)
 	}
 	return nil
 }
 
-// ask calls the model, within the budget.
-func (a *Learning) ask(ctx context.Context, tenant, hash string, subject wording.Subject) (wording.Description,
-	step.Spent, error) {
+// taken are the names that other procedures of the scope, or other plans for the task, have.
+func (a *Learning) taken(ctx context.Context, sc learning.Scope, draft *learning.Draft) ([]string, error) {
+	out := []string{}
+	if draft.Kind == schema.TypePlanGraph {
+		known, err := a.Store.Learning.KnownOf(ctx, sc, draft.Group, draft.Kind)
+		for _, k := range known {
+			var p schema.PlanGraphPayload
+			if json.Unmarshal(k.Payload, &p) == nil {
+				out = append(out, p.PlanID)
+			}
+		}
+		return out, err
+	}
+	skills, err := a.skills(ctx, sc)
+	for _, s := range skills {
+		out = append(out, s.Name)
+	}
+	return out, err
+}
+
+// ask asks the model, within the budget.
+func (a *Learning) ask(ctx context.Context, tenant, hash string, s subject) (wording.Description, step.Spent, error) {
 	meter := step.Meter{Store: a.Store, Limit: a.Budget, Held: a.Held, Now: a.Now}
 	var said wording.Description
-	spent, err := meter.Ask(ctx, step.Metered{Tenant: tenant, Purpose: purpose, Key: purpose + ":" + hash,
-		Bytes: promptOverhead + subject.Size(), Answer: inference.DescriptionAnswerTokens},
+	spent, err := meter.Ask(ctx, step.Metered{Tenant: tenant, Purpose: s.purpose, Key: s.purpose + ":" + hash,
+		Bytes: promptOverhead + s.Size(), Answer: inference.DescriptionAnswerTokens},
 		func(ctx context.Context) (usage inference.Usage, err error) {
-			said, usage, err = a.Describer.Describe(ctx, subject)
+			said, usage, err = a.Describer.Describe(ctx, s.Subject)
 			return usage, err
 		})
 	return said, spent, err
 }
 
-// used is a procedure in the words of a model, or the reason why they are not used.
-func used(said wording.Description, spent step.Spent, subject wording.Subject, payload schema.CompetencePayload,
-	taken []string) (schema.CompetencePayload, string) {
+// used is what was learned in the words of a model, and its name, or the reason why they are not used.
+func used(said wording.Description, spent step.Spent, s subject, kind schema.MemoryType,
+	taken []string) (payload json.RawMessage, name, reason string) {
 	if spent.Failed != "" || len(said.Steps) == 0 {
-		return payload, modelSilent
+		return nil, "", modelSilent
 	}
-	said, err := wording.Check(said, subject)
+	said, err := wording.Check(said, s.Subject)
 	if err != nil {
-		return payload, modelInvents
+		return nil, "", modelInvents
 	}
-	worded := wording.Apply(said, payload)
-	if slices.Contains(taken, worded.SkillName) {
-		return payload, nameTaken
+	worded, name := s.worded(said)
+	if slices.Contains(taken, name) {
+		return nil, "", nameTaken
 	}
 	encoded, err := json.Marshal(worded)
-	if err != nil || schema.ValidatePayload(schema.TypeCompetence, encoded) != nil {
-		return payload, modelInvents
+	if err != nil || schema.ValidatePayload(kind, encoded) != nil {
+		return nil, "", modelInvents
 	}
-	return worded, ""
+	return encoded, name, ""
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/inference"
+	"github.com/mneme/mneme/memory/learning/due"
 	"github.com/mneme/mneme/memory/learning/evidence"
 	"github.com/mneme/mneme/memory/policy"
 	"github.com/mneme/mneme/memory/proposals"
@@ -26,6 +27,7 @@ type Learning struct {
 	// classification rules in force; nil, or a nil policy, for the defaults
 	Rules    func() *policy.Policy
 	Evidence evidence.Policy                       // that a promotion needs; the zero value: evidence.Default
+	Due      due.Rule                              // when a scope is consolidated without a request
 	Observe  func(workflow, verdict string, n int) // called with the verdict on each change; may be nil
 	Now      func() time.Time
 
@@ -127,8 +129,7 @@ func (a *Learning) ListScopes(ctx context.Context, in ScopesRequest) (ScopesResu
 			return out, step.Fail(step.Stalled(ctx, err))
 		}
 		for _, s := range page.Due {
-			out.Scopes = append(out.Scopes, api.LearnScope{Tenant: s.Tenant, Agent: s.Agent, Project: s.Project,
-				Scope: s.Scope})
+			out.Scopes = append(out.Scopes, step.LearnScope(s))
 		}
 		if at.At = &page.Last; !page.More {
 			at = place{Passed: from.Tenant}

@@ -32,6 +32,7 @@ type Sessions struct {
 	Tell func(ctx context.Context, c client.Client, taskQueue string, in api.SessionInput, seq int64) error
 	// GlobalKinds are the kinds of events that every agent sees (views.OpenKinds).
 	GlobalKinds []string
+	Arrivals    *step.Arrivals // called for every new episode; may be nil
 	Now         func() time.Time
 }
 
@@ -226,6 +227,9 @@ func (a *Sessions) CloseSession(ctx context.Context, in CloseRequest) (api.Sessi
 		LastSeq: closed.LastSeq, Outcome: closed.Outcome, Closed: string(closed.Closed)}
 	if closed.MemoryID != nil {
 		out.EpisodeID = closed.MemoryID.String()
+		if err := a.Arrivals.Arrived(ctx, in.Principal.Tenant, *closed.MemoryID); err != nil {
+			return api.SessionResult{}, step.Fail(step.Stalled(ctx, err))
+		}
 	}
 	return out, nil
 }

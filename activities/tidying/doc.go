@@ -19,9 +19,10 @@ import (
 type Tidying struct {
 	Store    *store.Store
 	Embedder inference.Embedder
-	Writer   inference.EpisodeWriter // if nil, the rules write summaries
-	Budget   int64                   // tokens of a tenant and day; 0: no limit
-	Held     func(use string)        // called when a call does not fit into the budget; may be nil
+	Writer   inference.EpisodeWriter  // if nil, the rules write summaries
+	Judge    inference.DuplicateJudge // if nil, the rules decide on facts in another form
+	Budget   int64                    // tokens of a tenant and day; 0: no limit
+	Held     func(use string)         // called when a call does not fit into the budget; may be nil
 	Policy   proposals.WritePolicy
 	Rules    func() *policy.Policy
 	Observe  func(workflow, verdict string, n int) // called with the number of changes by verdict; may be nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/inference"
 	"github.com/mneme/mneme/memory/learning/duplicates"
 	"github.com/mneme/mneme/schema"
 	"github.com/mneme/mneme/store/tidying"
@@ -27,6 +28,9 @@ const (
 const (
 	lessTrusted = "less_trusted" // a record is not merged into a more trusted one
 	notTheSame  = "not_the_same" // they changed since they were found
+
+	modelDiffers = "model_differs" // a model keeps apart what the rules take for the same
+	purposeJudge = "duplicates"    // what tokens are reserved for
 )
 
 // overlap is the time before the watermark that is read again, because earlier transactions may commit later.
@@ -53,6 +57,9 @@ func (a *Tidying) FindDuplicates(ctx context.Context, in Request) (Page, error) 
 		return Page{}, step.Fail(err)
 	}
 	out := Page{Next: at, More: true}
+	near := restated{read: func(add func(duplicates.Record)) error {
+		return a.Store.EachFact(ctx, in.scope(), tidying.MaxStatements, add)
+	}}
 	for rows := 0; rows < partRows && len(out.Groups) < partSets && out.More; rows += pageRows {
 		page, err := a.Store.FindDuplicates(ctx, in.scope(), out.Next, in.Until, pageRows, step.Now(a.Now))
 		if err != nil {
@@ -61,6 +68,59 @@ func (a *Tidying) FindDuplicates(ctx context.Context, in Request) (Page, error) 
 		out.Read, out.Next, out.More = out.Read+page.Read, page.Next, page.More
 		out.Groups = append(out.Groups, names(page.Groups)...)
 		step.Advance(ctx)
+		more, err := near.groups(page)
+		if err != nil {
+			return Page{}, step.Fail(step.Stalled(ctx, err))
+		}
+		out.Groups = append(out.Groups, more...)
+		step.Advance(ctx)
+	}
+	return out, nil
+}
+
+// restated finds facts that say the same in another form. It reads the facts of the scope once, when there are changed
+// ones to compare them with: at most tidying.MaxStatements, those that changed last.
+type restated struct {
+	read  func(add func(duplicates.Record)) error
+	pool  *duplicates.Pool
+	taken map[string]bool // ids that are in a group: a record is in one group of a part
+}
+
+// groups are the facts of a page with those that they restate, without what is in a group of one key.
+func (r *restated) groups(page tidying.DuplicatePage) ([][]string, error) {
+	if len(page.IDs) == 0 {
+		return nil, nil
+	}
+	if r.pool == nil {
+		r.pool, r.taken = &duplicates.Pool{}, map[string]bool{}
+		if err := r.read(r.pool.Add); err != nil {
+			return nil, err
+		}
+	}
+	for _, group := range names(page.Groups) {
+		for _, id := range group {
+			r.taken[id] = true
+		}
+	}
+	var out [][]string
+	for _, fact := range page.IDs {
+		id := fact.String()
+		if r.taken[id] {
+			continue
+		}
+		group := []string{id}
+		for _, other := range r.pool.Restated(id) {
+			if !r.taken[other] && len(group) < tidying.MaxSame {
+				group = append(group, other)
+			}
+		}
+		if len(group) < 2 {
+			continue
+		}
+		for _, id := range group {
+			r.taken[id] = true
+		}
+		out = append(out, group)
 	}
 	return out, nil
 }
@@ -135,6 +195,11 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 		out.Merged += len(plan.Away)
 		return nil
 	}
+	if a.Judge != nil && plan.Kind == duplicates.Restated {
+		if plan, ok, err = a.judged(ctx, in, plan, plain, evidence, out); err != nil || !ok {
+			return err
+		}
+	}
 	done, err := a.Store.Merge(ctx, tidying.MergeInput{Writes: a.writes(in, "merge", evidence), Scope: in.scope(),
 		Records: records, Plan: plan, Policy: a.Policy})
 	switch {
@@ -151,6 +216,52 @@ func (a *Tidying) resolve(ctx context.Context, in Request, group []string, out *
 		refuse(out, string(done.Status))
 	}
 	return nil
+}
+
+// judged is a merge without the facts in another form that a model keeps apart. A model joins nothing that the rules
+// have not joined, and where it has no answer, the rules decide. It reports false where nothing is left to merge.
+func (a *Tidying) judged(ctx context.Context, in Request, plan duplicates.Merge, records []duplicates.Record,
+	evidence []string, out *api.LearnResult) (duplicates.Merge, bool, error) {
+	byID := map[string]duplicates.Record{}
+	for _, r := range records {
+		byID[r.ID] = r
+	}
+	keep, size := byID[plan.Keep], promptOverhead
+	var asked []string
+	var pairs [][2]string
+	for _, id := range plan.Away {
+		if other := byID[id]; duplicates.Compare(keep, other) == duplicates.Restated {
+			asked, pairs = append(asked, id), append(pairs, [2]string{keep.Content, other.Content})
+			size += len(keep.Content) + len(other.Content)
+		}
+	}
+	meter := step.Meter{Store: a.Store, Limit: a.Budget, Held: a.Held, Now: a.Now}
+	var same []bool
+	spent, err := meter.Ask(ctx, step.Metered{Tenant: in.Tenant, Purpose: purposeJudge,
+		Key: purposeJudge + ":" + a.writes(in, "merge", evidence).Evidence, Bytes: size,
+		Answer: inference.DuplicatesAnswerTokens}, func(ctx context.Context) (usage inference.Usage, err error) {
+		same, usage, err = a.Judge.JudgeDuplicates(ctx, pairs)
+		return usage, err
+	})
+	out.Tokens, out.Held = out.Tokens+spent.Tokens, out.Held || spent.Held
+	switch {
+	case err != nil:
+		return plan, false, err
+	case spent.Held:
+		return plan, true, nil
+	case spent.Failed != "" || len(same) != len(pairs):
+		refuse(out, modelSilent)
+		return plan, true, nil
+	}
+	left := slices.DeleteFunc(slices.Clone(records), func(r duplicates.Record) bool {
+		i := slices.Index(asked, r.ID)
+		return i >= 0 && !same[i]
+	})
+	for range len(records) - len(left) {
+		refuse(out, modelDiffers)
+	}
+	plan, ok := duplicates.Plan(left)
+	return plan, ok, nil
 }
 
 // together picks the records that are merged, and counts the others: a less trusted record is not merged, so that it

@@ -50,3 +50,27 @@ func TestDescribe(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got, "an answer that was cut off is not used")
 }
+
+func TestJudgeDuplicates(t *testing.T) {
+	t.Parallel()
+	pairs := [][2]string{{"Ana owns it " + canary, "It is owned by Ana"}}
+	s := serve(t, status(200, completion(`{"pairs":[{"number":1,"same":true}]}`, "stop")))
+	got, usage, err := s.brain(t).DuplicateJudge.JudgeDuplicates(ctx, pairs)
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, got)
+	require.Equal(t, 1, usage.Calls)
+	require.NotContains(t, s.requests()[0].Messages[0].Content, canary, "the system prompt holds no content")
+	_, rest, _ := enclosed(t, s.requests()[0].Messages[1].Content)
+	require.NotContains(t, rest, canary)
+	got, _, err = s.brain(t).DuplicateJudge.JudgeDuplicates(ctx, nil)
+	require.NoError(t, err)
+	require.Empty(t, got)
+	require.Len(t, s.requests(), 1, "without pairs no model is asked")
+	for _, answer := range []string{"the same", `{"pairs":[{"number":2,"same":true}]}`, `{"pairs":[]}`} {
+		s := serve(t, status(200, completion(answer, "stop")))
+		got, usage, err := s.brain(t).DuplicateJudge.JudgeDuplicates(ctx, pairs)
+		require.NoError(t, err, answer)
+		require.Empty(t, got, answer)
+		require.Equal(t, 1, usage.Calls, "it was paid for")
+	}
+}

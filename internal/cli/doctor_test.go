@@ -356,6 +356,16 @@ func TestDoctorFindsPlantedFaults(t *testing.T) {
 				VALUES ($1, 'memory', '7 days', 'purge', now(), 'o', 'r')`, tenant),
 			sql(`DELETE FROM retention_policies`), "retention_windows", doctor.CheckWarn, "after 7 days",
 			"mneme retention set"},
+		{"evidence that no run takes in", func() {
+			for n := range 3 {
+				testkit.Build(p.cli.cfg.Principal, n, "linux", testkit.ClearCache(n)).Record(t, p.st)
+			}
+			p.exec(`UPDATE memories SET created_at = $1, recorded_at = NULL WHERE agent_session_id <> ''`,
+				ago(4*time.Hour))
+		},
+			sql(`INSERT INTO learning_watermarks (tenant, agent_id, workflow, at, memory_id, run_at)
+				SELECT tenant, agent_id, 'attempts', now(), id, now() FROM memories WHERE type = 'episodic' LIMIT 1`),
+			"evidence_waiting", doctor.CheckWarn, "1 scopes of tenant " + tenant, "`mneme schedules list`"},
 		// The last: a server takes its time until runs may use an attribute again that was removed.
 		{"a search attribute missing", func() {
 			_, err := p.temporal.OperatorService().RemoveSearchAttributes(ctx,

@@ -32,6 +32,7 @@ import (
 	"github.com/mneme/mneme/inference/static"
 	"github.com/mneme/mneme/internal/telemetry"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/due"
 	"github.com/mneme/mneme/memory/lifecycle"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/rank"
@@ -87,6 +88,8 @@ type Config struct {
 	SweepShare  float64 // share of a tenant's memories above which a sweep asks first, [0,1]
 	SweepBatch  int     // rows that one transaction of a sweep touches, at most sweeping.SweepBatchSize
 	TokenBudget int64   // tokens of models that a tenant's learning may use in a day; 0: no limit
+
+	Due due.Rule // when a scope is consolidated without a request
 
 	Pipeline bool // extract facts from candidates; otherwise they are only stored, recalled and indexed
 	Graph    bool // the entity graph is written, and recall walks it
@@ -174,6 +177,8 @@ func Load() (Config, error) {
 		Pipeline:    e.flag("MNEME_PIPELINE", true),
 		Graph:       e.flag("MNEME_GRAPH", true),
 		TokenBudget: int64(e.number("MNEME_LEARNING_TOKENS_PER_DAY", 0)),
+		Due: due.Rule{Least: e.number("MNEME_CONSOLIDATE_AFTER", due.DefaultRule().Least),
+			Quiet: e.duration("MNEME_CONSOLIDATE_QUIET", due.DefaultRule().Quiet)},
 
 		ImportanceDecay: e.fraction("MNEME_IMPORTANCE_DECAY", memory.DefaultDailyDecay),
 
@@ -256,6 +261,7 @@ func (c Config) NewBrain(ctx context.Context) (inference.Brain, error) {
 		brain.TopicWriter = c.Gate.TopicWriter(remote.TopicWriter)
 		brain.EpisodeWriter = c.Gate.EpisodeWriter(remote.EpisodeWriter)
 		brain.Describer = c.Gate.Describer(remote.Describer)
+		brain.DuplicateJudge = c.Gate.DuplicateJudge(remote.DuplicateJudge)
 	}
 	if c.Embedder == "openai" {
 		embedder := inference.WithPrefixes(c.Gate.Embedder(remote.Embedder), local.Prefix(c.Local.QueryPrefix),

@@ -27,6 +27,7 @@ import (
 	"github.com/mneme/mneme/inference/openai"
 	"github.com/mneme/mneme/internal/config"
 	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/learning/due"
 	"github.com/mneme/mneme/memory/proposals"
 	"github.com/mneme/mneme/memory/rank"
 	"github.com/mneme/mneme/schema"
@@ -61,6 +62,7 @@ func TestLoadHasDefaultsThatWork(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, config.Config{MaxConns: 16, StickyRuns: 500, TaskQueue: api.TaskQueue,
 		Namespace: client.DefaultNamespace, HealthAddress: "127.0.0.1:8085",
+		Due:            due.Rule{Least: 3, Quiet: 5 * time.Minute},
 		MetricsTenants: 50, SweepShare: 0.5, ImportanceDecay: 0.95, SweepBatch: 500, Pipeline: true, Graph: true,
 		ReflectionVisibility: schema.VisibilityGlobal, ReadyJobAge: 15 * time.Minute, ReadyIndexLag: 15 * time.Minute,
 		Principal: schema.Principal{Tenant: "default", Agent: "default"},
@@ -100,6 +102,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		"QDRANT_URL": "https://i", "QDRANT_API_KEY": "key", "QDRANT_CA_FILE": "/ca.pem", "QDRANT_PREFIX": "pre",
 		"MNEME_PAYLOAD_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
 		"MNEME_SWEEP_SHARE": "0.2", "MNEME_IMPORTANCE_DECAY": "0.9", "MNEME_SWEEP_BATCH": "50",
+		"MNEME_CONSOLIDATE_AFTER": "4", "MNEME_CONSOLIDATE_QUIET": "90s",
 		"MNEME_LEARNING_TOKENS_PER_DAY": "9000", "MNEME_PIPELINE": "false", "MNEME_GRAPH": "0",
 		"MNEME_GLOBAL_KINDS":          "user.injected, market.closed",
 		"MNEME_REFLECTION_VISIBILITY": "private", "MNEME_TRUST_KEY": base64.StdEncoding.EncodeToString([]byte(key)),
@@ -112,7 +115,7 @@ func TestLoadReadsEveryVariable(t *testing.T) {
 		Namespace: "n", TemporalUI: "http://ui", HealthAddress: ":1", MetricsTenants: 7, SweepShare: 0.2,
 		ImportanceDecay: 0.9, TokenBudget: 9000, SweepBatch: 50, ReflectionVisibility: schema.VisibilityPrivate,
 		GlobalKinds: []string{"user.injected", "market.closed"},
-		ReadyJobAge: 5 * time.Minute,
+		ReadyJobAge: 5 * time.Minute, Due: due.Rule{Least: 4, Quiet: 90 * time.Second},
 		Principal: schema.Principal{Tenant: "t", Agent: "a", Project: "p", Scope: "s", PolicyGroup: "g",
 			User: "m"}, Brain: "openai", Embedder: "openai",
 		OpenAI: openai.Config{BaseURL: "http://m", APIKey: "sk", ChatModel: "chat", EmbeddingModel: "emb",

@@ -124,6 +124,7 @@ func DoctorChecks() []check {
 		{"jobs_orphaned", needBoth, (*Doctor).JobsOrphaned},
 		{"sessions_idle", needStore, (*Doctor).sessionsIdle},
 		{"event_partitions", needStore, (*Doctor).eventPartitions},
+		{"evidence_waiting", needStore, (*Doctor).evidenceWaiting},
 		{"index", needStore, (*Doctor).indexAnswers},
 		{"index_generation", needStore, (*Doctor).indexGeneration},
 		{"index_rebuild", needBoth, (*Doctor).indexRebuild},

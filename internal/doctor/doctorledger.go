@@ -1,11 +1,15 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/internal/cli/app"
+	"github.com/mneme/mneme/memory/learning/due"
+	"github.com/mneme/mneme/store/learning"
 )
 
 // sessionsIdle: a session closes after at most api.MaxIdleSeconds without an event, if its workflow runs. A day more is
@@ -26,6 +30,39 @@ func (d *Doctor) sessionsIdle(ctx context.Context) (verdict, error) {
 			"%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil
 	}
 	return fine("%d are open, the oldest has had no event for %s", ledger.OpenSessions, app.Span(idle)), nil
+}
+
+// evidenceOverdue is how old new evidence may be where it is enough: two intervals of the schedule that consolidates
+// what did not start by itself, and the time of a run.
+const evidenceOverdue = 3 * time.Hour
+
+// evidenceWaiting: a scope with enough new evidence is consolidated when it is quiet or, at the latest, by the
+// schedule.
+func (d *Doctor) evidenceWaiting(ctx context.Context) (verdict, error) {
+	rule := due.Rule{Least: cmp.Or(d.A.Cfg.Due.Least, due.DefaultRule().Least)}
+	late := d.whose(ctx, func(ctx context.Context, tenant string) (int, error) {
+		page, err := d.Store.Learning.Scopes(ctx, learning.Scope{Tenant: tenant}, true, 1, doctorCounts)
+		if err != nil {
+			return 0, err
+		}
+		n := 0
+		for _, scope := range page.Due {
+			pending, err := d.Store.Learning.Pending(ctx, scope, rule, d.Now())
+			if err != nil {
+				return n, err
+			}
+			if pending.Enough && d.Now().Sub(pending.Oldest) > evidenceOverdue {
+				n++
+			}
+		}
+		return n, nil
+	}, " scopes")
+	if strings.HasPrefix(late, ", such as") {
+		return warn("`mneme schedules list` says whether `consolidation` runs; the runs "+
+			"consolidate-when-quiet/… and consolidate/… in the UI say what failed.",
+			"enough new evidence has waited for more than %s%s", app.Span(evidenceOverdue), late), nil
+	}
+	return fine("no scope has waited for more than %s%s", app.Span(evidenceOverdue), late), nil
 }
 
 // eventPartitions: the purge makes the partitions of the months to come.

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/contrib/opentelemetry"
 
 	"github.com/mneme/mneme/activities/reflecting"
+	"github.com/mneme/mneme/activities/step"
 	"github.com/mneme/mneme/api"
 	"github.com/mneme/mneme/store/pg"
 )
@@ -48,6 +49,7 @@ type Metrics struct {
 	held     *prometheus.CounterVec
 	advice   *prometheus.HistogramVec
 	learned  *prometheus.CounterVec
+	arrivals *prometheus.CounterVec
 }
 
 // NewMetrics returns the metrics of a process; version is that of the program.
@@ -96,18 +98,24 @@ func NewMetrics(version string) (*Metrics, error) {
 		Help: "Changes that runs of learning in this process decided on, by step (the workflow) and verdict " +
 			"(added, updated, " +
 			"superseded, merged, contested, dropped, or why it was refused)."}, []string{"step", "verdict"})
-	for _, step := range []string{api.WorkflowExtractCompetence, api.WorkflowExtractPlans,
+	for _, name := range []string{api.WorkflowExtractCompetence, api.WorkflowExtractPlans,
 		api.WorkflowResolveDuplicates,
 		api.WorkflowCompressEpisodes, api.WorkflowUpdateFacts} {
-		m.learned.WithLabelValues(step, "added")
-		m.learned.WithLabelValues(step, "dropped")
+		m.learned.WithLabelValues(name, "added")
+		m.learned.WithLabelValues(name, "dropped")
+	}
+	m.arrivals = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mneme_consolidation_triggers_total",
+		Help: "Times that a scope had enough new evidence to be consolidated by itself, by outcome: the run that " +
+			"waits for a quiet time was told, or failed to start and the schedule does it."}, []string{"outcome"})
+	for _, outcome := range []string{step.ArrivalTold, step.ArrivalFailed} {
+		m.arrivals.WithLabelValues(outcome)
 	}
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "mneme_build_info",
 		Help:        "1, with the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	for _, c := range []prometheus.Collector{m.phases, m.recalls, m.stages, m.degraded, m.tokens,
-		m.calls, m.timeouts, m.beliefs, m.held, m.advice, m.learned, info,
+		m.calls, m.timeouts, m.beliefs, m.held, m.advice, m.learned, m.arrivals, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := m.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -146,6 +154,9 @@ func (m *Metrics) ObserveAdvice(operation, outcome string, took time.Duration) {
 func (m *Metrics) ObserveLearned(step, verdict string, n int) {
 	m.learned.WithLabelValues(step, verdict).Add(float64(n))
 }
+
+// ObserveArrival counts evidence that is enough for a run. It is meant for workflows.Dependencies.ObserveArrival.
+func (m *Metrics) ObserveArrival(outcome string) { m.arrivals.WithLabelValues(outcome).Inc() }
 
 // StatementTimedOut counts a statement that Postgres ended at its limit. It is meant for pg.Config.TimedOut.
 func (m *Metrics) StatementTimedOut(c pg.Class, lock bool) {

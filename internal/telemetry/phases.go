@@ -63,6 +63,8 @@ var phaseOf = map[string]string{
 	"RefreshTopics":  "topics",
 	"Rebuild":        api.PhaseRebuild,
 
+	"ConsolidateWhenQuiet": "learning",
+
 	"ConsolidateAll":    "learning",
 	"Consolidate":       "learning",
 	"ExtractCompetence": "learning",

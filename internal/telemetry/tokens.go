@@ -23,6 +23,7 @@ const (
 
 	useEpisodes    = "episodes"
 	useDescription = "description"
+	useDuplicates  = "duplicates"
 )
 
 // Count returns the brain with its calls and tokens counted when a model answers. A call that failed after it was
@@ -55,6 +56,9 @@ func (m *Metrics) Count(brain inference.Brain) inference.Brain {
 	}
 	if brain.Describer != nil {
 		brain.Describer = describer{brain.Describer, m}
+	}
+	if brain.DuplicateJudge != nil {
+		brain.DuplicateJudge = duplicateJudge{brain.DuplicateJudge, m}
 	}
 	return brain
 }
@@ -238,5 +242,17 @@ func (d describer) Describe(
 ) (wording.Description, inference.Usage, error) {
 	out, usage, err := d.Describer.Describe(ctx, subject)
 	d.metrics.spent(useDescription, usage, err)
+	return out, usage, err
+}
+
+type duplicateJudge struct {
+	inference.DuplicateJudge
+	metrics *Metrics
+}
+
+// JudgeDuplicates implements inference.DuplicateJudge.
+func (j duplicateJudge) JudgeDuplicates(ctx context.Context, pairs [][2]string) ([]bool, inference.Usage, error) {
+	out, usage, err := j.DuplicateJudge.JudgeDuplicates(ctx, pairs)
+	j.metrics.spent(useDuplicates, usage, err)
 	return out, usage, err
 }

@@ -33,11 +33,19 @@ func (l learner) Describe(context.Context, wording.Subject) (wording.Description
 	return wording.Description{}, inference.Usage{Model: "chat-1", Calls: 1, CompletionTokens: 3}, l.err
 }
 
+func (l learner) JudgeDuplicates(context.Context, [][2]string) ([]bool, inference.Usage, error) {
+	return nil, inference.Usage{Model: "chat-1", Calls: 1, PromptTokens: 11}, l.err
+}
+
 // A model that words what is learned costs tokens, also where its call failed.
 func TestWordsOfWhatIsLearnedAreCounted(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)
-	brain := m.Count(inference.Brain{EpisodeWriter: learner{}, Describer: learner{errors.New("cut off")}})
+	brain := m.Count(inference.Brain{EpisodeWriter: learner{}, Describer: learner{errors.New("cut off")},
+		DuplicateJudge: learner{}})
+	_, _, judged := brain.DuplicateJudge.JudgeDuplicates(t.Context(), [][2]string{{"x", "y"}})
+	require.NoError(t, judged)
+	is(t, m, 11, "mneme_model_tokens_total", "use", "duplicates", "direction", "prompt")
 	_, _, err := brain.EpisodeWriter.SummarizeEpisodes(t.Context(), []string{"x"})
 	require.NoError(t, err)
 	_, _, err = brain.Describer.Describe(t.Context(), wording.Subject{})

@@ -73,6 +73,11 @@ func (s *Story) Does(cmd, problem string) *Story {
 		ledger.ToolResult{CallID: id, Result: json.RawMessage(`"ok"`), DurationMS: 20})
 }
 
+// Works has the agent say how its work stands.
+func (s *Story) Works(update ledger.WorkingUpdate) *Story {
+	return s.add(ledger.KindWorkingUpdated, update)
+}
+
 // Ends ends the session.
 func (s *Story) Ends(outcome schema.Outcome) *Story {
 	return s.add(ledger.KindOutcome, ledger.Outcome{Outcome: outcome})

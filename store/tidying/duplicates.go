@@ -102,6 +102,7 @@ const lastingPage = `
 // DuplicatePage is one page of the search for duplicates.
 type DuplicatePage struct {
 	Read   int
+	IDs    []uuid.UUID   // of the facts on this page
 	Groups [][]uuid.UUID // records with the same key, at least one of them on this page
 	Next   Place
 	More   bool
@@ -142,6 +143,9 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 		if r.Keyed != r.Version {
 			out.Read++
 		}
+		if r.Type == schema.TypeSemantic {
+			out.IDs = append(out.IDs, r.ID)
+		}
 		ids, versions, keys = append(ids, r.ID), append(versions, int32(r.Version)), append(keys, keyOf(r.same(s)))
 	}
 	// A memory may have been deleted since the page was read, and a key without a memory violates the foreign key:
@@ -176,6 +180,42 @@ func (t *Tidying) keep(ctx context.Context, c *commit.Change, s Scope, rows []la
 		out.Groups = append(out.Groups, g.IDs)
 	}
 	return err
+}
+
+// factsPage lists facts of a scope, the last changed first.
+const factsPage = `
+	SELECT ` + lastingColumns + `
+	FROM memories m
+	LEFT JOIN duplicate_keys k ON k.tenant = m.tenant AND k.memory_id = m.id
+	WHERE ` + inScope + ` AND ` + mergeable + ` AND m.type = 'semantic'
+		AND (m.updated_at, m.id) < (@before_at, @before_id)
+	ORDER BY m.updated_at DESC, m.id DESC
+	LIMIT @limit`
+
+// EachFact calls fn with the facts of a scope that changed last, at most so many, page by page.
+func (t *Tidying) EachFact(ctx context.Context, s Scope, most int, fn func(duplicates.Record)) error {
+	const page = 500
+	before := Place{At: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), ID: uuid.Max}
+	for left := most; left > 0; left -= page {
+		var rows []lastingRow
+		err := t.Read(ctx, s.Tenant, func(tx pgx.Tx) (err error) {
+			rows, err = commit.Rows[lastingRow](ctx, tx, factsPage, s.args(pg.Args{"before_at": before.At,
+				"before_id": before.ID, "limit": min(left, page)}))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read facts: %w", err)
+		}
+		for _, r := range rows {
+			fn(r.same(s).Record)
+			before = Place{At: r.UpdatedAt, ID: r.ID}
+		}
+		if len(rows) < page {
+			return nil
+		}
+		pg.Progressed(ctx)
+	}
+	return nil
 }
 
 // SameAs reads the current records of a group.

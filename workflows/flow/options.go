@@ -248,6 +248,16 @@ const (
 // nothing is left; the rest is for the next run.
 const LearnTimeout = 12 * time.Hour
 
+// Waits of a run that consolidates a scope by itself.
+const (
+	// A run that another one has started is waited for by looking again.
+	BusyWait = time.Minute
+	// A run that failed is started again after two minutes, then twice as long each time. After as many failures as
+	// QuietAttempts, in about an hour, it is left to the schedule.
+	RetryWait     = 2 * time.Minute
+	QuietAttempts = 5
+)
+
 // TopicOptions: a recall, and a short transaction after it.
 func TopicOptions(summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{

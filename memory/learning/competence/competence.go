@@ -301,6 +301,11 @@ func failureModes(g *promote.Group, s promote.Candidate) []string {
 	if len(s.Against) > 0 {
 		note("does not always help: the same error came back")
 	}
+	for _, q := range openQuestions(g) {
+		for range q.sessions {
+			note("not known when it failed: " + q.text)
+		}
+	}
 	for _, members := range align.Clusters(g.Failures, promote.SameSolution) {
 		var failed []trace.Attempt
 		for _, i := range members {
@@ -316,6 +321,39 @@ func failureModes(g *promote.Group, s promote.Candidate) []string {
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
 	return order[:min(len(order), maxFailureModes)]
+}
+
+// question is one that agents left open when they failed.
+type question struct {
+	text     string
+	sessions map[string]bool
+}
+
+// openQuestions are the questions that were open at the end of failures in two sessions or more, and of no success.
+func openQuestions(g *promote.Group) []*question {
+	key := func(text string) string { return strings.Join(normalize.Words(text, "'"), " ") }
+	settled := map[string]bool{}
+	for _, a := range g.Successes {
+		for _, q := range a.Open {
+			settled[key(q)] = true
+		}
+	}
+	byKey := map[string]*question{}
+	var out []*question
+	for _, a := range g.Failures {
+		for _, text := range a.Open {
+			k := key(text)
+			if k == "" || settled[k] {
+				continue
+			}
+			if byKey[k] == nil {
+				byKey[k] = &question{text: text, sessions: map[string]bool{}}
+				out = append(out, byKey[k])
+			}
+			byKey[k].sessions[a.Source.Agent+"\x00"+cmp.Or(a.Source.Session, a.Episode)] = true
+		}
+	}
+	return slices.DeleteFunc(out, func(q *question) bool { return len(q.sessions) < 2 })
 }
 
 // sentence says a procedure in one line.

@@ -41,11 +41,12 @@ const (
 	Exact     Kind = "exact"      // the same bytes
 	Spelling  Kind = "normalized" // the same words in another spelling
 	Near      Kind = "near"       // words that change nothing are different
+	Restated  Kind = "restated"   // the same in another form
 	Different Kind = ""
 )
 
-// Key is equal for records that may be duplicates, and only for these: a reader of many records compares those of one
-// key. It holds all that Compare asks for.
+// Key is equal for records whose words are the same: a reader of many records compares those of one key. A fact that
+// restates another one in other words has another key; Pool finds these.
 func Key(r Record) string {
 	words := wordsOf(r)
 	parts := []string{string(r.Type), r.Ground, memory.ConditionsHash(r.Validity)}
@@ -55,7 +56,7 @@ func Key(r Record) string {
 	return strings.Join(append(parts, strings.Join(words.all, " "), words.guards), "\x00")
 }
 
-// Compare reports whether two records say the same, and how.
+// Compare reports whether two records say the same, and how: in the same words, or as Restates says.
 //
 // Words that change nothing are articles, forms of "to be" in the present, and a few such as "please" and "really".
 // Contractions are expanded, and "set-up" is "set up". All other words must be the same in the same order, so that a
@@ -64,6 +65,9 @@ func Key(r Record) string {
 func Compare(a, b Record) Kind {
 	switch {
 	case Key(a) != Key(b):
+		if Restates(a, b) {
+			return Restated
+		}
 		return Different
 	case a.Content == b.Content:
 		return Exact
@@ -216,7 +220,7 @@ func Plan(records []Record) (Merge, bool) {
 	return out, true
 }
 
-func order(k Kind) int { return slices.Index([]Kind{Exact, Spelling, Near, Different}, k) }
+func order(k Kind) int { return slices.Index([]Kind{Exact, Spelling, Near, Restated, Different}, k) }
 
 func pinned(r Record) int {
 	if r.Pinned {

@@ -28,6 +28,12 @@ func TestWhatSaysTheSame(t *testing.T) {
 		{"We don't deploy on Fridays", "We do not deploy on Fridays", duplicates.Near},
 		{"Ana can't drive", "Ana cannot drive", duplicates.Near},
 		{"The set-up takes 5 minutes", "Please, the set up takes 5 minutes", duplicates.Near},
+		{"Ana lives in Lisbon", "Ana's home is Lisbon", duplicates.Restated},
+		{"Ana lives in Lisbon", "Ana resides in Lisbon", duplicates.Restated},
+		{"We use Postgres in staging", "In staging, we use Postgres", duplicates.Restated},
+		{"The timeout is 5 minutes", "The timeout is five minutes", duplicates.Restated},
+		{"The billing service is owned by Ana", "Ana owns the billing service", duplicates.Restated},
+		{"The API listens on port 8080", "Port 8080 is what the API listens on", duplicates.Restated},
 		{"It’s the parser that fails", "It's the parser that fails", duplicates.Spelling},
 	} {
 		got := duplicates.Compare(fact(c.a), fact(c.b))
@@ -72,6 +78,51 @@ var apart = [][2]string{
 	{"a/b is broken", "ab is broken"},
 	{"Ana Bel leads", "Anabel leads"},
 	{"It was -5 degrees", "It was 5 degrees"},
+	// In another form, and not the same.
+	{"Ana lives in Lisbon", "Ana's home is Porto"},
+	{"Ana lives in Lisbon", "Ana's home was Lisbon"},
+	{"Ana lives in Lisbon", "Ana does not reside in Lisbon"},
+	{"Ana lives in Lisbon", "Anna resides in Lisbon"},
+	{"Ana lives in Lisbon", "Bob resides in Lisbon"},
+	{"Ana lives in Lisbon", "Ana's home office is in Lisbon"},
+	{"We use Postgres in staging", "In production, we use Postgres"},
+	{"We use Postgres in staging", "In staging, we do not use Postgres"},
+	{"We use Postgres in staging", "In staging, we use only Postgres"},
+	{"We use Postgres", "In staging, we use Postgres"},
+	{"The timeout is 5 minutes", "The timeout is six minutes"},
+	{"The timeout is 5 minutes", "The timeout is five seconds"},
+	{"The timeout is 5 minutes", "The timeout is at least five minutes"},
+	{"The billing service is owned by Ana", "Bob owns the billing service"},
+	{"The billing service is owned by Ana", "Ana owns the shipping service"},
+	{"The billing service is owned by Ana", "Ana owned the billing service"},
+	{"The billing service is owned by Ana", "Ana may own the billing service"},
+	{"The API listens on port 8080", "Port 8081 is what the API listens on"},
+	{"The API listens on port 8080", "The API listens on port 8080 in staging"},
+	{"The release is on 1 March 2026", "The release is on 2026-03-02"},
+	{"Ana leads Bob's team", "Bob leads Ana's team"},
+	{"Ana manages Bob", "Ana is managed by Bob"},
+	{"Ana was hired by Bob", "Bob was hired by Ana"},
+	{"If the build fails, Ana is paged", "Ana is paged"},
+	{"After 6 pm, Ana is on call", "Before 6 pm, Ana is on call"},
+	{"Two of three tests pass", "Three of two tests pass"},
+	{"The cache can be cleared", "The cache can be filled"},
+	{"Ana likes tea", "Ana hates tea"},
+	{"Ana likes tea with milk", "Ana likes tea without milk"},
+	{"Ana's manager is Bob", "Bob's manager is Ana"},
+	{"The primary is in Berlin", "The replica is in Berlin"},
+	{"Ana prefers Go to Rust", "Ana prefers Rust to Go"},
+	{"Ana moved to Lisbon", "Ana moved from Lisbon"},
+	{"The data flows from A1 to B1", "The data flows to A1 from B1"},
+	{"Ana works for Bob", "Bob works for Ana"},
+	{"Ana works at Acme", "Ana works with Acme"},
+	{"Deploy from main to staging", "Deploy from staging to main"},
+	{"Ana's backup is Bob", "Bob's backup is Ana"},
+	{"The gateway calls the ledger", "The ledger calls the gateway"},
+	{"The review is led by Ana", "Ana is led by the review"},
+	{"Ana sits in front of Bob", "Bob sits in front of Ana"},
+	{"The primary replicates to the standby", "The standby replicates to the primary"},
+	{"Ana is the successor of Bob", "Bob is the successor of Ana"},
+	{"The build of the docs blocks the release", "The release blocks the build of the docs"},
 }
 
 func TestWhatDiffersInOneThingIsNeverMerged(t *testing.T) {
@@ -145,4 +196,46 @@ func TestGroupsAreFoundAmongMany(t *testing.T) {
 	}
 	require.Len(t, duplicates.Groups(records), 5_000)
 	require.Len(t, duplicates.Groups(records)[0], 2)
+}
+
+// Of thousands of facts, a fact is compared with the few that share its words, and what is found does not depend on
+// the order.
+func TestRestatedAmongMany(t *testing.T) {
+	var pool, reversed duplicates.Pool
+	var records []duplicates.Record
+	for i := range 2_000 {
+		records = append(records, fact(fmt.Sprintf("The s%d service is owned by Bea", i)),
+			fact(fmt.Sprintf("Bea owns the s%d service", i)))
+	}
+	for i := range records {
+		pool.Add(records[i])
+		reversed.Add(records[len(records)-1-i])
+	}
+	found := 0
+	for _, r := range records {
+		got := pool.Restated(r.ID)
+		require.Equal(t, got, reversed.Restated(r.ID))
+		for _, id := range got {
+			require.Equal(t, duplicates.Restated, duplicates.Compare(r, fact(id)))
+		}
+		found += len(got)
+	}
+	require.Equal(t, len(records), found)
+	require.Empty(t, pool.Restated("not there"))
+}
+
+func BenchmarkRestated(b *testing.B) {
+	var records []duplicates.Record
+	for i := range 5_000 {
+		records = append(records, fact(fmt.Sprintf("The s%d service is owned by %s", i/2, []string{"Bea", "Cem"}[i%2])))
+	}
+	for b.Loop() {
+		var pool duplicates.Pool
+		for _, r := range records {
+			pool.Add(r)
+		}
+		for _, r := range records {
+			pool.Restated(r.ID)
+		}
+	}
 }

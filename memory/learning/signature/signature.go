@@ -1,7 +1,6 @@
 package signature
 
 import (
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -154,93 +153,6 @@ func (s Signature) begins(o Signature) bool {
 	return strings.HasSuffix(s.Line, strings.TrimSpace(normalize.CutMark)) && last+1 >= minPrefix &&
 		len(s.Words) <= len(o.Words) && slices.Equal(s.Words[:last], o.Words[:last]) &&
 		strings.HasPrefix(o.Words[last], s.Words[last])
-}
-
-// Similarity is how much two signatures have in common, in [0,1]. It is 1 for the same problem, 0 if both have codes
-// and share none, and at most a half if one negates the other.
-func Similarity(a, b Signature) float64 {
-	switch {
-	case a.IsZero() || b.IsZero():
-		return 0
-	case Same(a, b):
-		return 1
-	case len(a.Codes) > 0 && len(b.Codes) > 0 && !shareOne(a.Codes, b.Codes):
-		return 0
-	}
-	both, all := 0.0, 0.0
-	inB := counts(b.Words)
-	for word, n := range counts(a.Words) {
-		common := min(n, inB[word])
-		both += weight(word, a, b) * float64(common)
-		all += weight(word, a, b) * float64(n*n)
-	}
-	other := 0.0
-	for word, n := range inB {
-		other += weight(word, a, b) * float64(n*n)
-	}
-	out := min(0.99, both/math.Sqrt(all*other))
-	if slices.ContainsFunc(a.Words, negates) != slices.ContainsFunc(b.Words, negates) {
-		out = min(out, 0.5)
-	}
-	return out
-}
-
-// Closeness says how near two texts are in meaning, in [0,1]; an embedding gives it.
-type Closeness func(a, b string) float64
-
-// Constants of Nearest.
-const (
-	nearLeast = 0.5 // similarity from which on a problem is a candidate
-	nearTie   = 0.1 // candidates that are not farther than this from the best are tied
-)
-
-// Nearest returns which of the known problems is closest to s, and how similar it is; -1 if none is similar at all.
-// Among candidates that are about equally similar, closeness decides, if it is given. A result below 1 is a guess:
-// what is learned about one problem may be offered for the other, but they are not counted together.
-func Nearest(s Signature, known []Signature, closeness Closeness) (int, float64) {
-	best, score := -1, 0.0
-	scores := make([]float64, len(known))
-	for i, k := range known {
-		scores[i] = Similarity(s, k)
-		if scores[i] > score {
-			best, score = i, scores[i]
-		}
-	}
-	if score < nearLeast {
-		return -1, 0
-	}
-	if score == 1 || closeness == nil {
-		return best, score
-	}
-	nearest := -1.0
-	for i, at := range scores {
-		if at < max(nearLeast, score-nearTie) {
-			continue
-		}
-		if c := closeness(s.Line, known[i].Line); c > nearest {
-			best, nearest = i, c
-		}
-	}
-	return best, scores[best]
-}
-
-func weight(word string, a, b Signature) float64 {
-	if slices.Contains(a.Codes, word) || slices.Contains(b.Codes, word) {
-		return 3
-	}
-	return 1
-}
-
-func counts(words []string) map[string]int {
-	out := make(map[string]int, len(words))
-	for _, w := range words {
-		out[w]++
-	}
-	return out
-}
-
-func shareOne(a, b []string) bool {
-	return slices.ContainsFunc(a, func(w string) bool { return slices.Contains(b, w) })
 }
 
 func negates(word string) bool {

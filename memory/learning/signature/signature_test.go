@@ -161,6 +161,21 @@ var otherProblem = [][2]string{
 	{"error: node down is reported", "error: node lost is reported"},
 	{"error: cannot connect to the server", "error: cannot listen to the server"},
 	{"disk quota exceeded", "no space left on device"},
+	// Pairs that embeddings put nearer to each other than most rewordings of one problem (docs/learning.md).
+	{"error: connection refused by server", "error: connection reset by server"},
+	{"error: cannot open database connection for writing", "error: cannot open database connection for reading"},
+	{"error: certificate has expired", "error: certificate is not yet valid"},
+	{"error: out of memory", "error: out of disk space"},
+	{"undefined reference to symbol", "multiple definition of symbol"},
+	{"error: package version is too new", "error: package version is too old"},
+	{"fatal: could not read from remote repository", "fatal: could not write to remote repository"},
+	{"error: file already exists", "error: file does not exist"},
+	{"error: table is locked for update", "error: table is not locked for update"},
+	{"cannot start service: port is in use", "cannot stop service: port is in use"},
+	{"permission denied while reading config", "permission denied while writing cache"},
+	{"error: missing header file", "error: missing library file"},
+	{"login failed: wrong password", "login failed: unknown user"},
+	{"build failed in stage compile", "build failed in stage link"},
 }
 
 func TestOneProblemHasOneSignature(t *testing.T) {
@@ -170,7 +185,6 @@ func TestOneProblemHasOneSignature(t *testing.T) {
 		for _, text := range texts[1:] {
 			other := signature.OfError(text)
 			require.Truef(t, signature.Same(first, other), "%s:\n%q\n%q", name, first.Words, other.Words)
-			require.Equal(t, 1.0, signature.Similarity(first, other))
 		}
 	}
 }
@@ -179,7 +193,6 @@ func TestDifferentProblemsKeepApart(t *testing.T) {
 	for _, pair := range otherProblem {
 		a, b := signature.OfError(pair[0]), signature.OfError(pair[1])
 		require.Falsef(t, signature.Same(a, b), "%q\n%q\n%q\n%q", pair[0], pair[1], a.Words, b.Words)
-		require.Less(t, signature.Similarity(a, b), 1.0)
 	}
 	var all []signature.Signature
 	var names []string
@@ -218,7 +231,6 @@ func TestSignatureIsTotalAndSymmetric(t *testing.T) {
 		a := signature.OfError(rapid.String().Draw(t, "a"))
 		b := signature.OfError(rapid.String().Draw(t, "b"))
 		require.Equal(t, signature.Same(a, b), signature.Same(b, a))
-		require.InDelta(t, signature.Similarity(a, b), signature.Similarity(b, a), 1e-9)
 	})
 }
 
@@ -266,24 +278,6 @@ func TestIntentsAreLabels(t *testing.T) {
 	a, b := signature.OfIntent("Please set up my project"), signature.OfIntent("set up the projects")
 	require.Equal(t, a.Key(), b.Key())
 	require.NotEqual(t, a.Key(), signature.OfIntent("set the project").Key())
-}
-
-func TestNearestBreaksTiesByMeaning(t *testing.T) {
-	known := []signature.Signature{
-		signature.OfError("error: cannot open database connection for writing"),
-		signature.OfError("error: cannot open database connection for reading"),
-	}
-	asked := signature.OfError("error: cannot open database connection for update")
-	at, score := signature.Nearest(asked, known, func(_, b string) float64 {
-		if strings.Contains(b, "reading") {
-			return 0.9
-		}
-		return 0.1
-	})
-	require.Equal(t, 1, at)
-	require.Less(t, score, 1.0)
-	at, _ = signature.Nearest(signature.OfError("disk full"), known, nil)
-	require.Equal(t, -1, at)
 }
 
 func TestWhatLooksLikeAnError(t *testing.T) {

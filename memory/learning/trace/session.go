@@ -23,6 +23,7 @@ type Session struct {
 	reported string // what the user handed in as an error
 	env      *schema.Environment
 	outcome  schema.Outcome
+	working  working
 	at       time.Time
 }
 
@@ -37,6 +38,7 @@ type call struct {
 	step     Step
 	started  time.Time
 	finished bool
+	working  working // when the call began
 }
 
 // NewSession returns a session without events.
@@ -54,13 +56,18 @@ func (s *Session) Add(e ledger.Event) {
 		if env, ok := ledger.Payload[schema.Environment](e); ok {
 			s.merge(env)
 		}
+	case ledger.KindWorkingUpdated:
+		if s.meta.Source.Agent == "" || e.Agent == s.meta.Source.Agent {
+			s.working.update(e)
+		}
 	case ledger.KindToolCalled:
+		s.working.blocked = false
 		c, ok := ledger.Payload[ledger.ToolCall](e)
 		if _, known := s.byID[c.CallID]; !ok || c.CallID == "" || known || len(s.calls) >= maxCalls {
 			return
 		}
 		s.byID[c.CallID] = len(s.calls)
-		s.calls = append(s.calls, call{started: e.OccurredAt, step: Step{ID: c.CallID, Tool: c.Tool,
+		s.calls = append(s.calls, call{started: e.OccurredAt, working: s.working, step: Step{ID: c.CallID, Tool: c.Tool,
 			Args: ArgsOf(c.Args), DependsOn: c.DependsOn}})
 	case ledger.KindToolReturned, ledger.KindToolFailed:
 		r, ok := ledger.Payload[ledger.ToolResult](e)
@@ -180,34 +187,44 @@ func OfEpisode(meta Meta, p schema.EpisodicPayload) []Attempt {
 // comes back later: then it was only hidden. An attempt that was not checked in this way ends with the session and
 // has its outcome. After a problem was solved, the next failure is another problem. A session without a problem is
 // one attempt at its task.
+//
+// What the agent reports about its work is read too. The constraints under which an attempt began are part of its situation.
+// A session without an outcome whose agent says at the end that it is blocked has failed. The questions that are open
+// at the end belong to the last attempt.
 func (s *Session) Attempts() []Attempt {
 	var calls []Step
+	under := map[string]working{}
 	for _, c := range s.calls {
 		if c.finished {
 			calls = append(calls, c.step)
+			under[c.step.ID] = c.working
 		}
+	}
+	outcome := s.outcome
+	if outcome == "" && s.working.blocked {
+		outcome = schema.OutcomeFailure
 	}
 	base := Attempt{Episode: s.meta.Episode, Source: s.meta.Source, At: s.at, Intent: s.intent,
 		Sensitivity: s.meta.Sensitivity}
 	base.Situation.Context, base.Situation.WorkingDir = contextOf(s.env)
-	f := finder{base: base, calls: calls}
+	f := finder{base: base, calls: calls, under: under}
 	problem := signature.OfError(s.reported)
 	from := 0
 	if s.reported == "" {
 		from = f.firstFailure(0)
 		if from < 0 {
-			f.emit(signature.Signature{}, nil, calls, s.outcome, false)
-			return f.out
+			f.emit(signature.Signature{}, nil, calls, outcome, false)
+			return f.leave(s.working.questions)
 		}
 		if before := calls[:from]; s.outcome == schema.OutcomeSuccess && len(before) > 0 {
 			// The task continued after a failure: the calls for the task are a separate attempt.
-			f.emit(signature.Signature{}, nil, calls, s.outcome, false)
+			f.emit(signature.Signature{}, nil, calls, outcome, false)
 		}
 		problem = calls[from].Error
 		from++
 	}
 	for !problem.IsZero() {
-		next := f.solve(problem, from, s.outcome)
+		next := f.solve(problem, from, outcome)
 		if next < 0 {
 			break
 		}
@@ -216,12 +233,21 @@ func (s *Session) Attempts() []Attempt {
 		}
 		problem, from = calls[next].Error, next+1
 	}
+	return f.leave(s.working.questions)
+}
+
+// leave gives the questions that are open at the end to the last attempt, unless it is known to have helped.
+func (f *finder) leave(questions []string) []Attempt {
+	if last := len(f.out) - 1; last >= 0 && !(f.out[last].Checked && f.out[last].Succeeded()) {
+		f.out[last].Open = questions
+	}
 	return f.out
 }
 
 type finder struct {
 	base  Attempt
 	calls []Step
+	under map[string]working // what the agent said of its work, by the calls
 	out   []Attempt
 }
 
@@ -280,6 +306,10 @@ func (f *finder) emit(
 	a := f.base
 	a.Problem, a.Outcome, a.Checked, a.Situation.Failed = problem, outcome, checked, failed
 	a.Steps = steps
+	if len(steps) > 0 {
+		w := f.under[steps[0].ID]
+		a.Bound, a.Situation.Context = w.bound, w.bind(a.Situation.Context)
+	}
 	if len(a.Done()) == 0 && len(steps) == 0 || len(steps) > MaxSteps || a.Key() == "" {
 		return
 	}

@@ -52,6 +52,10 @@ type Attempt struct {
 	Sensitivity schema.Sensitivity  `json:"sensitivity,omitempty"`
 	// Checked says that the outcome was seen and not only said: the call that had failed ran again.
 	Checked bool `json:"checked,omitempty"`
+	// Bound says that the agent had named the constraints under which it worked. They are in the context.
+	Bound bool `json:"bound,omitempty"`
+	// Open are the questions that the agent had left open when the attempt ended.
+	Open []string `json:"open,omitempty"`
 }
 
 // Situation is what was known before the first step.
@@ -154,7 +158,7 @@ func contextOf(env *schema.Environment) (map[string]string, string) {
 	}
 	out := map[string]string{}
 	add := func(key, value string) {
-		key = strings.ReplaceAll(normalize.Lower(strings.TrimSpace(key)), " ", "_")
+		key = contextKey(key)
 		if key != "" && value != "" && len(value) <= maxText && len(out) < maxContext {
 			out[key] = value
 		}
@@ -170,6 +174,11 @@ func contextOf(env *schema.Environment) (map[string]string, string) {
 		add(tool+"_version", env.ToolVersions[tool])
 	}
 	return out, env.WorkingDir
+}
+
+// contextKey is the name of a key of a context.
+func contextKey(name string) string {
+	return strings.ReplaceAll(normalize.Lower(strings.TrimSpace(name)), " ", "_")
 }
 
 func decoded(raw json.RawMessage) any {

@@ -53,6 +53,27 @@ func Of(p schema.CompetencePayload) (Subject, bool) {
 	return out, true
 }
 
+// OfPlan is the subject that a plan is, if a model can say anything about it. The nodes are in an order that the edges
+// allow.
+func OfPlan(p schema.PlanGraphPayload, nodes []schema.PlanNode) (Subject, bool) {
+	if len(nodes) == 0 || len(nodes) > MaxShow || p.Intent == "" {
+		return Subject{}, false
+	}
+	out := Subject{Problem: p.Intent, Conditions: string(p.Constraints)}
+	for i, n := range nodes {
+		text := strings.TrimSpace(n.Op + " " + string(n.Params))
+		out.Steps = append(out.Steps, Step{Number: i + 1, Tool: n.Op, Text: text})
+	}
+	return out, true
+}
+
+// ApplyToPlan gives a plan the name of a description that was checked. Nodes, edges, guards and schemas stay as they
+// are: a plan has no place for the words of its steps.
+func ApplyToPlan(d Description, p schema.PlanGraphPayload) schema.PlanGraphPayload {
+	p.PlanID = Slug(d.Name)
+	return p
+}
+
 // Size is the number of bytes of a subject's texts.
 func (s Subject) Size() int {
 	size := len(s.Problem) + len(s.Conditions)

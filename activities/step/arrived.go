@@ -1,0 +1,88 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+
+	"github.com/mneme/mneme/api"
+	"github.com/mneme/mneme/memory/learning/due"
+	"github.com/mneme/mneme/store"
+	"github.com/mneme/mneme/store/learning"
+)
+
+// What became of new evidence, as Arrivals.Observe is told.
+const (
+	ArrivalTold   = "told"   // a run waits for the scope to be quiet
+	ArrivalFailed = "failed" // it could not be started: the schedule does the same later
+)
+
+// Arrivals has scopes consolidated that have enough new evidence. A nil Arrivals does nothing.
+type Arrivals struct {
+	Store *store.Store
+	Rule  due.Rule
+	// Tell tells the run that waits for a scope to be quiet, which it starts if need be.
+	Tell    func(ctx context.Context, c client.Client, taskQueue string, scope api.LearnScope) error
+	Observe func(outcome string) // may be nil
+	Now     func() time.Time
+}
+
+// Arrived looks at the scopes of episodes that an activity has written, and tells the runs of those that have enough
+// new evidence. It is called after the commit: of two activities at once, the one that counts last sees both. An
+// activity that is delivered again tells again.
+//
+// It returns an error where the server is away: the activity could not report its own result either, and is tried
+// again. Any other refusal is logged and counted. What was written stays, and the schedule consolidates the scope.
+func (a *Arrivals) Arrived(ctx context.Context, tenant string, ids ...uuid.UUID) error {
+	if a == nil || a.Rule.Least <= 0 || len(ids) == 0 || !activity.IsActivity(ctx) {
+		return nil
+	}
+	scopes, err := a.Store.Learning.ScopesOf(ctx, tenant, ids)
+	if err != nil {
+		return err
+	}
+	for _, sc := range scopes {
+		pending, err := a.Store.Learning.Pending(ctx, sc, a.Rule, Now(a.Now))
+		if err != nil {
+			return err
+		}
+		if !pending.Enough {
+			continue
+		}
+		if err := a.tell(ctx, sc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Arrivals) tell(ctx context.Context, sc learning.Scope) error {
+	err := a.Tell(ctx, activity.GetClient(ctx), activity.GetInfo(ctx).TaskQueue, LearnScope(sc))
+	outcome := ArrivalTold
+	var away *serviceerror.Unavailable
+	var busy *serviceerror.ResourceExhausted
+	switch {
+	case err == nil:
+	case errors.As(err, &away), errors.As(err, &busy), ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("tell of new evidence: %w", err)
+	default:
+		activity.GetLogger(ctx).Warn("consolidation is left to the schedule", slog.Any("error", err))
+		outcome = ArrivalFailed
+	}
+	if a.Observe != nil {
+		a.Observe(outcome)
+	}
+	return nil
+}
+
+// LearnScope names a scope to workflows.
+func LearnScope(s learning.Scope) api.LearnScope {
+	return api.LearnScope{Tenant: s.Tenant, Agent: s.Agent, Project: s.Project, Scope: s.Scope}
+}

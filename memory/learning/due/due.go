@@ -1,0 +1,82 @@
+// Package due decides when a scope is consolidated without being asked: when it has enough new evidence, followed by a
+// quiet time.
+package due
+
+import "time"
+
+// Rule says how much new evidence starts a run, and how long the scope must be quiet before.
+type Rule struct {
+	Least int           // independent new episodes; 0: no run starts by itself
+	Quiet time.Duration // without a new episode
+}
+
+// DefaultRule asks for as many independent episodes as a promotion needs successes. A person who pauses for less than
+// five minutes is probably still at the same work.
+func DefaultRule() Rule { return Rule{Least: 3, Quiet: 5 * time.Minute} }
+
+// MinTrust is the trust in a source below which its episodes do not count, as for a promotion.
+const MinTrust = 0.5
+
+// Episode is new evidence, without its content.
+type Episode struct {
+	Agent   string
+	Session string // empty: it was not of a session
+	Origin  string // who handed it in
+	Same    string // equal for episodes with the same words
+	Trust   float64
+	At      time.Time // when the store learned of it
+}
+
+// Independent counts episodes that do not depend on each other: a session counts once, what one origin handed in
+// without a session counts once, and what repeats another word for word counts with it.
+func Independent(episodes []Episode) int {
+	seen, n := map[string]bool{}, 0
+	for _, e := range episodes {
+		source := "session:" + e.Agent + "\x00" + e.Session
+		if e.Session == "" {
+			source = "origin:" + e.Origin
+			if e.Origin == "" {
+				source += e.Agent
+			}
+		}
+		same := "same:" + e.Same
+		if !(e.Trust >= MinTrust) || seen[source] || e.Same != "" && seen[same] { // so written that NaN is low
+			continue
+		}
+		seen[source], seen[same] = true, true
+		n++
+	}
+	return n
+}
+
+// Verdict says whether a scope is due.
+type Verdict struct {
+	New    int           // independent episodes that no run has taken in
+	Enough bool          // there are as many as the rule asks for
+	Wait   time.Duration // until the scope has been quiet for long enough; 0: it is due now if there are enough
+	Oldest time.Time     // of the episodes that were looked at
+}
+
+// Judge applies the rule to the episodes of a scope that no run has taken in. A time in the future, as of another
+// clock, counts as now: a run is never put off for longer than the quiet time.
+func (r Rule) Judge(episodes []Episode, now time.Time) Verdict {
+	out := Verdict{New: Independent(episodes)}
+	var last time.Time
+	for i, e := range episodes {
+		if i == 0 || e.At.Before(out.Oldest) {
+			out.Oldest = e.At
+		}
+		if e.At.After(last) {
+			last = e.At
+		}
+	}
+	out.Enough = r.Least > 0 && out.New >= r.Least
+	if !out.Enough {
+		return out
+	}
+	if last.After(now) {
+		last = now
+	}
+	out.Wait = max(0, r.Quiet-now.Sub(last))
+	return out
+}

@@ -1,0 +1,228 @@
+package duplicates
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kljensen/snowball/english"
+
+	"github.com/mneme/mneme/memory"
+	"github.com/mneme/mneme/memory/frame"
+	"github.com/mneme/mneme/memory/normalize"
+	"github.com/mneme/mneme/schema"
+)
+
+// Limits of looking for records that restate others.
+const (
+	maxNear    = 400 // bytes of a text; a longer one says more than one thing
+	maxReplace = 1   // content words that may be others
+	maxCommon  = 200 // records that one word leads to; a more common word leads nowhere
+	candidates = 12  // records that one is compared with: those that share the most words
+)
+
+var (
+	// limiting words change what is said, wherever they are: they must be the same in both.
+	limiting = normalize.Set(`only just except unless until if when while whenever before after since because although
+		but all every each most many some few any both either neither must may might can could should would shall will
+		was were had did used never always often sometimes usually rarely first last at least more less than over under
+		above below without within versus instead new old former current next per between against at to for from with`)
+
+	// numerals are the words of small numbers. "One" is as often an article.
+	numerals = map[string]string{"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+		"eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12"}
+
+	// hollow words carry nothing by themselves: which of them stand where follows from the form of the sentence.
+	hollow = normalize.Set(`a an the is are am be been being of in on by and as it its this that these those there
+		here what which who whom whose where do does has have please really actually indeed simply basically s`)
+)
+
+// Restates reports whether two facts say the same in another form: "Ana lives in Lisbon" and "Ana's home is Lisbon",
+// "In staging, we use Postgres" and "We use Postgres in staging", "owned by Ana" and "Ana owns". Both are read as
+// frames, and each must surely restate the other. Besides, what Compare keeps apart is kept apart here: numbers,
+// negations, names, dates, conditions, words that limit, who speaks, and all content words but one of each.
+func Restates(a, b Record) bool {
+	if !mayRestate(a) || !mayRestate(b) || a.Ground != b.Ground ||
+		memory.ConditionsHash(a.Validity) != memory.ConditionsHash(b.Validity) {
+		return false
+	}
+	return restates(gistOf(a), gistOf(b))
+}
+
+func restates(a, b gist) bool {
+	if a.guards != b.guards || !slices.Equal(a.limits, b.limits) {
+		return false
+	}
+	onlyA, onlyB := without(a.content, b.content), without(b.content, a.content)
+	named := func(g gist, words []string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(g.names, w) })
+	}
+	if len(onlyA) != len(onlyB) || len(onlyA) > maxReplace || named(a, onlyA) || named(b, onlyB) {
+		return false
+	}
+	if len(a.frames) != 1 || len(b.frames) != 1 {
+		return false
+	}
+	there, back := frame.Compare(a.frames[0], b.frames[0]), frame.Compare(b.frames[0], a.frames[0])
+	return there.Change == frame.Restates && there.Certainty == frame.Sure &&
+		back.Change == frame.Restates && back.Certainty == frame.Sure
+}
+
+func mayRestate(r Record) bool {
+	return r.Type == schema.TypeSemantic && len(r.Content) <= maxNear && frame.Readable(r.Content)
+}
+
+// gist is what is compared of a fact.
+type gist struct {
+	frames  []frame.Frame
+	guards  string   // numbers, negations, who and when
+	limits  []string // sorted
+	names   []string // those of content that have a capital letter
+	content []string // the other words, stemmed and sorted
+}
+
+func gistOf(r Record) gist {
+	out := gist{frames: frame.Read(r.Content, r.Who)}
+	text := contractions.Replace(normalize.Apostrophes.Replace(normalize.Lower(r.Content)))
+	text = strings.ReplaceAll(text, "'s ", " 's ")
+	var guards []string
+	for _, g := range strings.Split(wordsOf(r).guards, "\x01") {
+		// Numbers may stand elsewhere, and in words: they are added below. Signs, as in x < 5 and C++, are kept.
+		if g != "" && (!strings.HasPrefix(g, "n:") || !strings.ContainsFunc(g, unicode.IsDigit)) {
+			guards = append(guards, g)
+		}
+	}
+	for _, w := range normalize.Words(text, "'.:-/%€$£@+_") {
+		if n, ok := numerals[w]; ok {
+			w = n
+		}
+		switch {
+		case strings.ContainsFunc(w, func(c rune) bool { return !unicode.IsLetter(c) && c != '\'' && c != '-' }):
+			guards = append(guards, "n:"+w)
+		case limiting[w]:
+			out.limits = append(out.limits, w)
+		case hollow[w]:
+		default:
+			out.content = append(out.content, english.Stem(w, false))
+		}
+	}
+	slices.Sort(guards)
+	out.guards = strings.Join(guards, "\x01")
+	out.names = namesOf(r.Content)
+	for _, list := range []*[]string{&out.limits, &out.content} {
+		slices.Sort(*list)
+	}
+	return out
+}
+
+// namesOf are the words with a capital letter, stemmed. The first word of a sentence has one as well: it counts.
+func namesOf(text string) []string {
+	var out []string
+	for _, w := range strings.FieldsFunc(text, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}) {
+		if unicode.IsUpper([]rune(w)[0]) {
+			out = append(out, english.Stem(normalize.Lower(w), false))
+		}
+	}
+	return out
+}
+
+// without are the elements of a sorted list that another one lacks, each as often as it lacks it.
+func without(a, b []string) []string {
+	left := slices.Clone(b)
+	var out []string
+	for _, w := range a {
+		if i := slices.Index(left, w); i >= 0 {
+			left = slices.Delete(left, i, i+1)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// Pool holds the facts of one scope, to find those that restate one. It compares a fact with a few that share the most
+// words with it, so that a pool of thousands is searched quickly. The zero Pool is empty.
+type Pool struct {
+	records []Record
+	gists   map[int]gist
+	words   [][]string
+	byWord  map[string][]int
+	at      map[string]int // place by id
+}
+
+// Add adds a fact. Others are passed over.
+func (p *Pool) Add(r Record) {
+	if !mayRestate(r) {
+		return
+	}
+	if p.byWord == nil {
+		p.byWord, p.gists, p.at = map[string][]int{}, map[int]gist{}, map[string]int{}
+	}
+	i := len(p.records)
+	var words []string
+	for _, w := range normalize.Words(r.Content, "'.:-/%€$£@+_") {
+		if n, ok := numerals[w]; ok {
+			w = n
+		}
+		if !hollow[w] && !limiting[w] {
+			words = append(words, english.Stem(w, false))
+		}
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	p.at[r.ID] = i
+	p.records, p.words = append(p.records, r), append(p.words, words)
+	for _, w := range words {
+		p.byWord[w] = append(p.byWord[w], i)
+	}
+}
+
+// Restated returns the ids of the facts that a fact of the pool restates, in order.
+func (p *Pool) Restated(id string) []string {
+	self, ok := p.at[id]
+	if !ok {
+		return nil
+	}
+	shared := map[int]int{} // of those that have a rare word in common
+	var near []int
+	for _, w := range p.words[self] {
+		places := p.byWord[w]
+		if len(places) > maxCommon {
+			continue
+		}
+		for _, i := range places {
+			if _, looked := shared[i]; looked || i == self || p.records[i].Ground != p.records[self].Ground {
+				continue
+			}
+			longer := max(len(p.words[self]), len(p.words[i]))
+			shared[i] = longer - len(without(p.words[i], p.words[self]))
+			if len(p.words[self]) == len(p.words[i]) && shared[i] >= longer-maxReplace {
+				near = append(near, i)
+			}
+		}
+	}
+	slices.SortFunc(near, func(i, j int) int {
+		return cmp.Or(shared[j]-shared[i], strings.Compare(p.records[i].ID, p.records[j].ID))
+	})
+	var out []string
+	for _, i := range near[:min(len(near), candidates)] {
+		a, b := p.records[self], p.records[i]
+		if memory.ConditionsHash(a.Validity) == memory.ConditionsHash(b.Validity) && restates(p.gist(self), p.gist(i)) {
+			out = append(out, b.ID)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (p *Pool) gist(i int) gist {
+	g, ok := p.gists[i]
+	if !ok {
+		g = gistOf(p.records[i])
+		p.gists[i] = g
+	}
+	return g
+}

@@ -1,0 +1,99 @@
+package learning
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mneme/mneme/memory/learning/due"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/store/commit"
+	"github.com/mneme/mneme/store/pg"
+)
+
+// maxCounted is how many of the newest episodes that no run has taken in are looked at: what is decided is whether they
+// are enough, not how many there are.
+const maxCounted = 200
+
+// Pending says whether a scope is due, and how far its evidence was taken in.
+type Pending struct {
+	due.Verdict
+	Mark Position // the watermark: a run that took evidence in has moved it
+}
+
+// pendingRow is an episode that no run has taken in, without content.
+type pendingRow struct {
+	AgentID   string
+	Session   string
+	CreatedBy string
+	Same      []byte
+	Trust     float64
+	At        time.Time
+}
+
+const pendingSQL = `
+	SELECT m.agent_id, coalesce(m.agent_session_id, '') AS session, m.created_by, m.content_hash AS same,
+		m.source_trust AS trust, coalesce(m.recorded_at, m.created_at) AS at
+	FROM memories m
+	WHERE ` + ofScope + ` AND m.live AND m.type = 'episodic'
+		AND (coalesce(m.recorded_at, m.created_at), m.id) > (@after_at, @after_id)
+	ORDER BY coalesce(m.recorded_at, m.created_at) DESC, m.id DESC
+	LIMIT @limit`
+
+// Pending judges the episodes of a scope that no run has taken in.
+func (s *Learning) Pending(ctx context.Context, sc Scope, rule due.Rule, now time.Time) (Pending, error) {
+	mark, err := s.Watermark(ctx, sc, Indexing)
+	if err != nil {
+		return Pending{}, err
+	}
+	args := sc.args()
+	args["after_at"], args["after_id"], args["limit"] = mark.At, mark.ID, maxCounted
+	var rows []pendingRow
+	err = s.Read(ctx, sc.Tenant, func(tx pgx.Tx) error {
+		rows, err = commit.Rows[pendingRow](ctx, tx, pendingSQL, args)
+		return err
+	})
+	if err != nil {
+		return Pending{}, fmt.Errorf("evidence that waits: %w", err)
+	}
+	episodes := make([]due.Episode, len(rows))
+	for i, r := range rows {
+		episodes[i] = due.Episode{Agent: r.AgentID, Session: r.Session, Origin: r.CreatedBy,
+			Same: hex.EncodeToString(r.Same), Trust: r.Trust, At: r.At}
+	}
+	return Pending{Verdict: rule.Judge(episodes, now), Mark: mark}, nil
+}
+
+// ScopesOf are the scopes of those of the given memories that are live episodes.
+func (s *Learning) ScopesOf(ctx context.Context, tenant string, ids []uuid.UUID) ([]Scope, error) {
+	type row struct {
+		Agent, Project, Scope string
+		Vis                   schema.Visibility `db:"visibility"`
+	}
+	var rows []row
+	err := s.Read(ctx, tenant, func(tx pgx.Tx) (err error) {
+		rows, err = commit.Rows[row](ctx, tx, `
+			SELECT DISTINCT m.agent_id AS agent, m.project, m.scope, m.visibility
+			FROM memories m
+			WHERE m.tenant = @tenant AND m.id = ANY(@ids) AND m.live AND m.type = 'episodic'
+			ORDER BY 1, 2, 3, 4`, pg.Args{"tenant": tenant, "ids": ids})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("scopes of episodes: %w", err)
+	}
+	var out []Scope
+	seen := map[Scope]bool{}
+	for _, r := range rows {
+		sc := scopeOf(tenant, r.Agent, r.Project, r.Scope, r.Vis)
+		if !seen[sc] {
+			seen[sc] = true
+			out = append(out, sc)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,303 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/mneme/mneme/activities/learning"
+	"github.com/mneme/mneme/api"
+	mneme "github.com/mneme/mneme/client"
+	"github.com/mneme/mneme/internal/testkit"
+	"github.com/mneme/mneme/memory/learning/due"
+	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/workflows"
+	"github.com/mneme/mneme/workflows/learn"
+)
+
+// quietHarness consolidates by itself after three episodes and a quiet time.
+func quietHarness(t *testing.T, quiet time.Duration) *testkit.Harness {
+	return testkit.NewHarness(t, func(d *workflows.Dependencies) {
+		d.Due = due.Rule{Least: 3, Quiet: quiet}
+	})
+}
+
+// handIn hands the events of a session to its run, which ends with them.
+func handIn(t testing.TB, c client.Client, taskQueue string, s *testkit.Story) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	_, err := mneme.AppendEvents(ctx, c, taskQueue, api.AppendRequest{
+		SessionRef: api.SessionRef{Principal: s.Principal, Session: s.Session}, Events: s.Events})
+	require.NoError(t, err)
+}
+
+// quietRun is the run that has waited for a scope, or that waits; empty where there is none.
+func quietRun(t testing.TB, c client.Client, scope api.LearnScope) (id string, running bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	run, err := c.DescribeWorkflow(ctx, api.ConsolidateWhenQuietID(scope), "")
+	if err != nil {
+		return "", false
+	}
+	return run.WorkflowExecution.RunID, run.WorkflowCloseTime == nil
+}
+
+// quietResult waits for the run that waits for a scope.
+func quietResult(t testing.TB, c client.Client, scope api.LearnScope) api.ConsolidateWhenQuietResult {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	require.Eventually(t, func() bool {
+		id, _ := quietRun(t, c, scope)
+		return id != ""
+	}, time.Minute, 20*time.Millisecond, "no run waits for the scope")
+	var out api.ConsolidateWhenQuietResult
+	require.NoError(t, c.GetWorkflow(ctx, api.ConsolidateWhenQuietID(scope), "").Get(ctx, &out))
+	return out
+}
+
+// The third session of a scope that is closed has it consolidated, without any call, and the sessions before do not
+// start a run. What is left then is too little for another run.
+func TestEnoughEvidenceFollowedByQuietIsConsolidated(t *testing.T) {
+	t.Parallel()
+	h := quietHarness(t, 300*time.Millisecond)
+	p := testkit.Principal()
+	scope := scopeOfPrincipal(p)
+	episodes := func() int {
+		return testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "tenant = $1 AND type = 'episodic'",
+			p.Tenant)
+	}
+	for n := range 2 {
+		handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, n, "linux", testkit.ClearCache(n)))
+	}
+	require.Eventually(t, func() bool { return episodes() == 2 }, time.Minute, 20*time.Millisecond)
+	time.Sleep(time.Second) // a run that should not be there would have started
+	id, _ := quietRun(t, h.Temporal, scope)
+	require.Empty(t, id, "no run starts for evidence that is not enough")
+
+	handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, 2, "linux", testkit.ClearCache(2)))
+	out := quietResult(t, h.Temporal, scope)
+	require.Equal(t, api.ConsolidateWhenQuietResult{Consolidated: 1, Changed: 1}, out)
+	require.Len(t, learnedBy(t, h, p), 1)
+
+	run := h.Temporal.GetWorkflow(context.Background(), api.ConsolidateWhenQuietID(scope), "")
+	require.NotContains(t, historyText(t, h, run), "mismatch")
+	handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, 3, "linux", testkit.ClearCache(3)))
+	require.Eventually(t, func() bool { return episodes() == 4 }, time.Minute, 20*time.Millisecond)
+	_, running := quietRun(t, h.Temporal, scope)
+	require.False(t, running)
+}
+
+// Sessions that close at the same time all count, and one run takes them in. Episodes that are put count as well, and
+// those that one origin hands in count once.
+func TestEvidenceThatArrivesAtOnce(t *testing.T) {
+	t.Parallel()
+	h := quietHarness(t, time.Second)
+	p := testkit.Principal()
+	var all sync.WaitGroup
+	for n := range 8 {
+		all.Go(func() { handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, n, "linux", testkit.ClearCache(n))) })
+	}
+	all.Wait()
+	out := quietResult(t, h.Temporal, scopeOfPrincipal(p))
+	require.Positive(t, out.Changed)
+	require.Less(t, out.New, 3)
+	require.Len(t, learnedBy(t, h, p), 1)
+
+	planted := testkit.Principal()
+	req := testkit.Request(planted, schema.SourceUserInput, "The build is slow.", "Ana fixed the parser.",
+		"The disk of ci-4 is full.", "We use Go.")
+	_, _ = h.Ingest(t, req)
+	time.Sleep(time.Second)
+	id, _ := quietRun(t, h.Temporal, scopeOfPrincipal(planted))
+	require.Empty(t, id, "turns that one origin hands in without a session are one account")
+	req = testkit.Request(planted, schema.SourceUserInput, "The build is fast.", "Ana left.",
+		"The disk of ci-5 is full.")
+	for i := range req.Candidates {
+		req.Candidates[i].Session = req.Candidates[i].Content
+	}
+	_, _ = h.Ingest(t, req)
+	require.Positive(t, quietResult(t, h.Temporal, scopeOfPrincipal(planted)).Consolidated)
+}
+
+// The worker is killed when an episode is committed and its run told, and when it has looked: one procedure is there.
+func TestConsolidationByItselfSurvivesKills(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"CloseSession", "EvidenceDue"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			defer cancel()
+			address := testkit.TemporalAddress(t)
+			gate := testkit.NewGate(t, address, step)
+			namespace := testkit.NewNamespace(t, address)
+			c := testkit.DialTemporal(t, address, func(o *client.Options) { o.Namespace = namespace })
+			h := testkit.NewIdleHarness(t, testkit.DatabaseURL(t), c, nil)
+			p := testkit.Principal()
+			for n := range 2 {
+				testkit.Build(p, n, "linux", testkit.ClearCache(n)).Record(t, h.Store)
+			}
+			env := map[string]string{"DATABASE_URL": h.DatabaseURL, "TEMPORAL_ADDRESS": gate.Address,
+				"TEMPORAL_NAMESPACE": namespace, "MNEME_TASK_QUEUE": h.TaskQueue, "MNEME_CONSOLIDATE_QUIET": "1s"}
+			victim := testkit.StartProcess(t, env)
+			handIn(t, c, h.TaskQueue, testkit.Build(p, 2, "linux", testkit.ClearCache(2)))
+			require.NoError(t, gate.WaitHeld(ctx), victim.Output())
+			victim.Kill()
+			env["TEMPORAL_ADDRESS"] = address
+			testkit.StartProcess(t, env)
+			require.Equal(t, 1, quietResult(t, c, scopeOfPrincipal(p)).Changed)
+			require.Len(t, learnedBy(t, h, p), 1)
+			require.Equal(t, 3, testkit.Rows(t, testkit.Owner(t, h.DatabaseURL), "memories", "type = 'episodic'"))
+		})
+	}
+}
+
+// quietEnv is an environment in which a scope looks as the test says.
+func quietEnv(t *testing.T, looks ...learning.DueResult) *testsuite.TestWorkflowEnvironment {
+	var of *learning.Learning
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	workflows.Register(env, workflows.Dependencies{})
+	next := 0
+	env.OnActivity(of.EvidenceDue, mock.Anything, mock.Anything).Return(func(context.Context,
+		api.LearnScope) (learning.DueResult, error) {
+		if next == len(looks) {
+			return learning.DueResult{Mark: "last"}, nil
+		}
+		next++
+		return looks[next-1], nil
+	})
+	t.Cleanup(func() { require.Equal(t, len(looks), next, "it looked more often") })
+	return env
+}
+
+func quietOutcome(t *testing.T, env *testsuite.TestWorkflowEnvironment) api.ConsolidateWhenQuietResult {
+	t.Helper()
+	env.ExecuteWorkflow(learn.ConsolidateWhenQuiet,
+		api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}})
+	require.True(t, env.IsWorkflowCompleted())
+	require.NoError(t, env.GetWorkflowError())
+	var out api.ConsolidateWhenQuietResult
+	require.NoError(t, env.GetWorkflowResult(&out))
+	return out
+}
+
+var (
+	enough = learning.DueResult{New: 4, Enough: true, Mark: "a"}
+	loud   = learning.DueResult{New: 3, Enough: true, Wait: 3 * time.Minute, Mark: "a"}
+)
+
+func TestConsolidateWhenQuietBranches(t *testing.T) {
+	t.Parallel()
+	t.Run("it waits until the scope is quiet", func(t *testing.T) {
+		t.Parallel()
+		env := quietEnv(t, loud, loud, enough)
+		began := env.Now()
+		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(func(ctx workflow.Context,
+			in api.LearnInput) (api.LearnResult, error) {
+			require.Equal(t, 6*time.Minute, workflow.Now(ctx).Sub(began).Round(time.Second))
+			require.Equal(t, api.LearnInput{LearnScope: api.LearnScope{Tenant: "t"}}, in)
+			return api.LearnResult{Added: 1}, nil
+		}).Once()
+		require.Equal(t, api.ConsolidateWhenQuietResult{Consolidated: 1, Changed: 1}, quietOutcome(t, env))
+	})
+	t.Run("too little evidence", func(t *testing.T) {
+		t.Parallel()
+		require.Equal(t, api.ConsolidateWhenQuietResult{New: 2},
+			quietOutcome(t, quietEnv(t, learning.DueResult{New: 2})))
+	})
+	t.Run("a run that takes nothing in is not repeated", func(t *testing.T) {
+		t.Parallel()
+		env := quietEnv(t, enough, enough)
+		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{}, nil).Once()
+		require.Equal(t, api.ConsolidateWhenQuietResult{Consolidated: 1, New: 4}, quietOutcome(t, env))
+	})
+	t.Run("new evidence while a run goes on", func(t *testing.T) {
+		t.Parallel()
+		later := enough
+		later.Mark = "b"
+		env := quietEnv(t, enough, later)
+		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{}, nil).Twice()
+		require.Equal(t, 2, quietOutcome(t, env).Consolidated)
+	})
+	t.Run("a run that fails is started again", func(t *testing.T) {
+		t.Parallel()
+		env, calls := quietEnv(t, enough, learning.DueResult{Mark: "b"}, learning.DueResult{Mark: "b"}), 0
+		began := env.Now()
+		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(func(ctx workflow.Context,
+			_ api.LearnInput) (api.LearnResult, error) {
+			if calls++; calls < 3 {
+				return api.LearnResult{}, errors.New("no")
+			}
+			require.Equal(t, 6*time.Minute, workflow.Now(ctx).Sub(began).Round(time.Second), "two and four minutes")
+			return api.LearnResult{Updated: 1}, nil
+		})
+		require.Equal(t, api.ConsolidateWhenQuietResult{Consolidated: 1, Changed: 1, Failed: 2}, quietOutcome(t, env))
+	})
+	t.Run("a run that always fails is left to the schedule", func(t *testing.T) {
+		t.Parallel()
+		env := quietEnv(t, enough, enough, enough, enough, enough)
+		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{},
+			temporal.NewNonRetryableApplicationError("no", "no", nil)).Times(5)
+		env.ExecuteWorkflow(learn.ConsolidateWhenQuiet,
+			api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}})
+		require.Error(t, env.GetWorkflowError())
+		env.AssertExpectations(t)
+	})
+	t.Run("another run is under way", func(t *testing.T) {
+		t.Parallel()
+		env := quietEnv(t, enough, learning.DueResult{New: 1, Mark: "b"})
+		env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{},
+			&temporal.ChildWorkflowExecutionAlreadyStartedError{}).Once()
+		require.Equal(t, api.ConsolidateWhenQuietResult{New: 1}, quietOutcome(t, env))
+	})
+}
+
+// A run that is told very often goes on as a new one, with what it knows.
+func TestConsolidateWhenQuietContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	env := quietEnv(t, enough, loud)
+	env.OnWorkflow(api.WorkflowConsolidate, mock.Anything, mock.Anything).Return(api.LearnResult{},
+		errors.New("no")).Once()
+	env.RegisterDelayedCallback(func() {
+		for range learn.SignalsPerRun {
+			env.SignalWorkflow(api.SignalEvidence, nil)
+		}
+	}, time.Minute)
+	env.ExecuteWorkflow(learn.ConsolidateWhenQuiet,
+		api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	var in api.ConsolidateWhenQuietInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &in))
+	require.Equal(t, api.ConsolidateWhenQuietInput{LearnScope: api.LearnScope{Tenant: "t"}, Failures: 1, Runs: 1,
+		SoFar: &api.ConsolidateWhenQuietResult{Failed: 1, New: 3}}, in)
+}
+
+// recordQuiet captures a run that waits, is told of more evidence, consolidates and ends.
+func recordQuiet(t *testing.T) {
+	t.Helper()
+	h := quietHarness(t, 2*time.Second)
+	p := testkit.Principal()
+	for n := range 4 {
+		handIn(t, h.Temporal, h.TaskQueue, testkit.Build(p, n, "linux", testkit.ClearCache(n)))
+	}
+	require.Equal(t, 1, quietResult(t, h.Temporal, scopeOfPrincipal(p)).Consolidated)
+	id, _ := quietRun(t, h.Temporal, scopeOfPrincipal(p))
+	record(t, h, "consolidate-when-quiet", api.ConsolidateWhenQuietID(scopeOfPrincipal(p)), id)
+}
