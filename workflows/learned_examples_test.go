@@ -13,6 +13,7 @@ import (
 	"github.com/mneme/mneme/internal/testkit"
 	"github.com/mneme/mneme/recall"
 	"github.com/mneme/mneme/schema"
+	"github.com/mneme/mneme/schema/ledger"
 )
 
 // The examples of the RFC, from the events of sessions to the answers of advice and recall.
@@ -129,4 +130,42 @@ func TestSetUpMyProjectFromSessionsToAdvice(t *testing.T) {
 			require.Equal(t, k.ID.String(), recalled.Results[0].ID)
 		}
 	}
+}
+
+// What helps under a constraint alone is advised to who names it, and not to who says that it does not hold.
+func TestAConstraintOfWorkingMemoryFromSessionsToAdvice(t *testing.T) {
+	t.Parallel()
+	h := testkit.NewHarness(t, nil)
+	p := testkit.Principal()
+	session := func(n int, constraint string, helps bool) {
+		update := ledger.WorkingUpdate{ActiveConstraints: []json.RawMessage{}}
+		if constraint != "" {
+			update.ActiveConstraints = append(update.ActiveConstraints, json.RawMessage(constraint))
+		}
+		s := testkit.NewStory(p, n).Says("Build the app please").In("linux", "/w/app", nil).Works(update).
+			Does("make app", testkit.Mismatch(n)).Does("restore-cache --from backup", "")
+		if helps {
+			s.Does("make app", "").Ends(schema.OutcomeSuccess)
+		} else {
+			s.Does("make app", testkit.Mismatch(n)).Ends(schema.OutcomeFailure)
+		}
+		s.Record(t, h.Store)
+	}
+	for n := range 4 {
+		session(n, `"No network"`, true)
+		session(20+n, "", false)
+	}
+	_, out := consolidate(t, h, api.LearnInput{LearnScope: scopeOfPrincipal(p)})
+	require.Equal(t, 1, out.Added, "%+v", out)
+	known := learnedBy(t, h, p)
+	require.Len(t, known, 1)
+
+	req := asksAbout(p, 77)
+	req.Context = map[string]string{"os": "linux", "constraint_no_network": "yes"}
+	got := advise(t, h, req)
+	require.NotNil(t, got.Best)
+	require.Equal(t, known[0].ID.String(), got.Best.MemoryID)
+	req.Context["constraint_no_network"] = "no"
+	got = advise(t, h, req)
+	require.True(t, got.Best == nil || got.Best.MemoryID != known[0].ID.String(), "%+v", got.Best)
 }
