@@ -31,8 +31,8 @@ type aviary struct {
 
 const birdsong = "the fourth canary sings at midnight"
 
-// newAviary records sessions of ann, of bob, and of ann for the user mia, on one stream. Their episodes tell of the event
-// u1. The episode of cas, on another stream, does not.
+// newAviary records sessions of ann, of bob, and of ann for the user mia, on one stream. Their episodes tell of the
+// event u1. The episode of cas, on another stream, does not.
 func newAviary(t *testing.T, h *testkit.Harness) *aviary {
 	t.Helper()
 	a := &aviary{Harness: h, t: t, episodes: map[string]string{}, tenant: testkit.Principal().Tenant}

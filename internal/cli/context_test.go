@@ -25,8 +25,8 @@ func TestContextFlags(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
 	c.runWith(t.Context(), fire, "events", "append", "-").is(app.ExitOK)
-	out := c.run("context", "run/night", "--scene", "Nobody is in the bakery.", "--extra", "You have 3 coins.", "--format",
-		"Answer in JSON.", "--window", "1", "--reflection-threshold", "2", "--max-beliefs", "1").is(app.ExitOK).out
+	out := c.run("context", "run/night", "--scene", "Nobody is in the bakery.", "--extra", "You have 3 coins.",
+		"--format", "Answer in JSON.", "--window", "1", "--reflection-threshold", "2", "--max-beliefs", "1").is(app.ExitOK).out
 	require.Equal(t, `## IDENTITY
 
 

@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -11,20 +10,6 @@ import (
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/pg"
 )
-
-// SetReceipt sets what the events say of their erasure that a transaction empties from then on.
-func SetReceipt(ctx context.Context, tx pgx.Tx, r ledger.Receipt) error {
-	r.At = time.Time{}
-	encoded := []byte(nil) // nothing is said
-	if r != (ledger.Receipt{}) {
-		var err error
-		if encoded, err = json.Marshal(r); err != nil {
-			return err
-		}
-	}
-	_, err := tx.Exec(ctx, `SELECT set_config('mneme.receipt', @receipt, true)`, pg.Args{"receipt": string(encoded)})
-	return err
-}
 
 // Receipts returns the receipts of those of a tenant's events that were erased, by id.
 func (s *Events) Receipts(ctx context.Context, tenant string, ids []string) (map[string]ledger.Receipt, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/mneme/mneme/schema/ledger"
-	"github.com/mneme/mneme/store/events"
+	"github.com/mneme/mneme/store/commit"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -106,7 +106,7 @@ func (f *Forgetting) blankEvents(ctx context.Context, limit int) (int, error) {
 	if r := f.Run; r.ID != uuid.Nil {
 		receipt = ledger.Receipt{By: cmp.Or(r.ConfirmedBy, r.RequestedBy), Reason: r.Reason, Run: r.ID.String()}
 	}
-	if err := events.SetReceipt(ctx, f.Tx, receipt); err != nil {
+	if err := commit.SetEventReceipt(ctx, f.Tx, receipt); err != nil {
 		return 0, err
 	}
 	err := f.Tx.QueryRow(ctx, `SELECT mneme_erase_events($1, $2)`, f.Gone, upTo(limit)).Scan(&n)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/mneme/mneme/schema/ledger"
 	"github.com/mneme/mneme/store/commit"
-	"github.com/mneme/mneme/store/events"
 	"github.com/mneme/mneme/store/pg"
 )
 
@@ -45,7 +44,7 @@ func (s *Sessions) EraseEvents(ctx context.Context, in EraseInput) (Erased, erro
 		if err != nil {
 			return err
 		}
-		if err := events.SetReceipt(ctx, c.Tx, in.Receipt); err != nil {
+		if err := commit.SetEventReceipt(ctx, c.Tx, in.Receipt); err != nil {
 			return err
 		}
 		if err := c.Tx.QueryRow(ctx, `SELECT mneme_empty_events(@ids)`,

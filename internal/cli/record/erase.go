@@ -78,7 +78,8 @@ func (f *eraseFlags) erase(ctx context.Context, a *app.App, ids []string) error 
 	limited, cancel := a.Within(ctx)
 	defer cancel()
 	operation := f.Operation(a.Cfg.Principal)
-	erased, err := st.EraseEvents(limited, sessions.EraseInput{Tenant: a.Cfg.Principal.Tenant, IDs: ids, Now: time.Now(),
+	erased, err := st.EraseEvents(limited, sessions.EraseInput{Tenant: operation.Principal.Tenant, IDs: ids,
+		Now:     time.Now(),
 		Receipt: ledger.Receipt{By: operation.By(), Reason: operation.Reason}})
 	if err != nil {
 		return err
