@@ -39,8 +39,8 @@ type asked struct {
 // heldAt is how long after a conversation its questions are asked.
 const heldAt = 24 * time.Hour
 
-// both measures retrieval over both sets of evaluation conversations with every channel and stage left out in turn. Each
-// turn is taken through the pipeline in this process. One setting serves both sets.
+// both measures retrieval over both sets of evaluation conversations, with every channel and stage left out in turn.
+// Turns are taken through the pipeline in this process. One setting serves both sets.
 func (b *bench) both(ctx context.Context) error {
 	all := chosenVariants(leaveOneOut(), b.variants)
 	var rows [][]string
@@ -158,7 +158,7 @@ func (b *bench) keptSite(ctx context.Context, name string) (site, func(), error)
 	}, err
 }
 
-// takeIn takes a conversation through the pipeline, unless a kept site has it, and says which turns a memory comes from.
+// takeIn takes a conversation through the pipeline, unless a kept site has it. It says which turns a memory comes from.
 func (b *bench) takeIn(ctx context.Context, s site, x exchange) (*told, error) {
 	known := 0
 	if err := b.owner(ctx, s.url, func(conn *pgx.Conn) error {
