@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -61,13 +60,7 @@ func variants() []variant {
 // ablation measures what each channel and each stage of shaping adds to retrieval over the evaluation
 // conversations, every turn taken through the pipeline. Reranking is by the embedder.
 func (b *bench) ablation(ctx context.Context) error {
-	all := variants()
-	if b.variants != "" {
-		wanted := strings.Split(b.variants, ",")
-		all = append(all[:1:1], slices.DeleteFunc(all[1:], func(v variant) bool {
-			return !slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(v.name, w) })
-		})...)
-	}
+	all := chosenVariants(variants(), b.variants)
 	tallies := make([]score, len(all))
 	there, err := b.conversations(func(c conversation) error { return b.ablate(ctx, c, all, tallies) })
 	if err != nil || !there {

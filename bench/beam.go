@@ -122,36 +122,43 @@ func (b *bench) reportBeam(results []beamResult, title string) {
 			fmt.Sprint(marked), fmt.Sprint(gone)}})
 }
 
+// candidates are the turns of a conversation, a minute after each other.
+func (c beamConversation) candidates() []schema.Candidate {
+	at := time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC) // where no turn has a date
+	out := make([]schema.Candidate, len(c.Turns))
+	for i, turn := range c.Turns {
+		if day, err := time.Parse("January-02-2006", turn.When); err == nil && (i == 0 || day.Add(noon).After(at)) {
+			at = day.Add(noon)
+		}
+		at = at.Add(time.Minute)
+		kind, said := schema.SourceUserInput, at
+		if turn.Role != "user" {
+			kind = schema.SourceObservation
+		}
+		out[i] = schema.Candidate{Content: turn.Text, Speaker: turn.Role, SourceKind: kind, OccurredAt: &said,
+			Session: fmt.Sprint("session ", turn.Batch)}
+	}
+	return out
+}
+
 // askBeam takes a conversation in, session by session, and asks its questions about updates.
 func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beamResult, error) {
 	who := schema.Principal{Tenant: c.ID, Agent: "bench-agent"}
 	p := b.newPipeline(s.Store)
 	m := &told{from: map[string]map[int]bool{}, touched: map[int]bool{}}
 	m.tenant.Name = c.ID
-	at := time.Date(2024, 1, 1, 12, 0, 0, 0, time.UTC) // where no turn has a date
 	var ids []string
-	for start := 0; start < len(c.Turns); {
+	turns := c.candidates()
+	for start := 0; start < len(turns); {
 		req := schema.IngestRequest{Principal: who}
 		end, size := start, 0
-		for ; end < len(c.Turns) && end-start < beamRequest && c.Turns[end].Batch == c.Turns[start].Batch; end++ {
-			turn := c.Turns[end]
-			if size += len(turn.Text); size > schema.MaxRequestBytes {
+		for ; end < len(turns) && end-start < beamRequest && turns[end].Session == turns[start].Session; end++ {
+			if size += len(turns[end].Content); size > schema.MaxRequestBytes {
 				break
 			}
-			if day, err := time.Parse("January-02-2006", turn.When); err == nil && (end == 0 ||
-				day.Add(noon).After(at)) {
-				at = day.Add(noon)
-			}
-			at = at.Add(time.Minute)
-			kind, said := schema.SourceUserInput, at
-			if turn.Role != "user" {
-				kind = schema.SourceObservation
-			}
-			req.Candidates = append(req.Candidates,
-				schema.Candidate{Content: turn.Text, Speaker: turn.Role, SourceKind: kind,
-					OccurredAt: &said, Session: fmt.Sprint("session ", turn.Batch)})
 		}
-		ack, err := p.ingest(ctx, req, at)
+		req.Candidates = turns[start:end]
+		ack, err := p.ingest(ctx, req, *turns[end-1].OccurredAt)
 		if err != nil {
 			return nil, fmt.Errorf("conversation %s: %w", c.ID, err)
 		}
@@ -165,7 +172,7 @@ func (b *bench) askBeam(ctx context.Context, s site, c beamConversation) ([]beam
 	for i, turn := range c.Turns {
 		position[turn.ID] = i
 	}
-	recaller := b.recaller(s.Store, at.Add(24*time.Hour))
+	recaller := b.recaller(s.Store, turns[len(turns)-1].OccurredAt.Add(heldAt))
 	var out []beamResult
 	for _, q := range c.QA {
 		if q.Kind != beamUpdate || len(q.Evidence) < 2 {

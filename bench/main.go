@@ -42,7 +42,7 @@ type part struct {
 }
 
 // withoutTemporal are the parts that need Postgres alone.
-var withoutTemporal = []string{"changes", "beam"}
+var withoutTemporal = []string{"changes", "beam", "both"}
 
 var parts = []part{
 	{"ingest", (*bench).ingest},
@@ -58,6 +58,7 @@ var parts = []part{
 	{"retention", (*bench).retention},
 	{"changes", (*bench).changes},
 	{"beam", (*bench).beam},
+	{"both", (*bench).both},
 }
 
 func main() {
@@ -76,7 +77,7 @@ func main() {
 	flag.StringVar(&b.stock, "stock", "10000,100000,1000000", "decay: numbers of memories stored, growing")
 	flag.IntVar(&b.purged, "purged", 20_000, "retention: tombstones to purge")
 	flag.StringVar(&b.variants, "variants", "",
-		"ablation: only the default and variants whose name contains one of these, comma-separated")
+		"ablation, both: only the default and variants whose name contains one of these, comma-separated")
 	flag.StringVar(&b.data, "data", "../shared/data/locomo-dev.jsonl",
 		"evaluation conversations; that part is left out when they are absent")
 	flag.Uint64Var(&b.changing.seed, "seed", 1, "changes: of the generator")
@@ -85,13 +86,13 @@ func main() {
 	flag.BoolVar(&b.changing.atOnce, "at-once", false,
 		"changes: hand in everything of a tenant in one request, as an import does")
 	flag.BoolVar(&b.changing.showFailures, "failures", false,
-		"changes, beam: print what went wrong; of the held-out half only with -show-heldout")
+		"changes, beam, both: print what went wrong; of the held-out half only with -show-heldout")
 	flag.BoolVar(&b.changing.showHidden, "show-heldout", false,
 		"changes: print more than sums of the held-out half; not for who writes the rules")
 	flag.StringVar(&b.corpus, "corpus", "", "recall: templates or natural; empty for both")
 	clients := flag.String("clients", "1,8", "recall: numbers of clients")
 	flag.StringVar(&b.site, "site", "",
-		"recall: begin of the names of schemas that are kept for the next run, and used when they are there")
+		"recall, both: begin of the names of schemas that are kept for the next run, and used when they are there")
 	flag.StringVar(&b.answers, "answers", "",
 		"recall: write the answers to all questions to this file, and measure nothing; two programs compare by it")
 	flag.StringVar(&b.profile, "profile", "", "recall: write a processor profile of the recalls to this file")

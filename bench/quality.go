@@ -287,6 +287,14 @@ type score struct {
 }
 
 func (s *score) add(category int, evidence, ids []string) {
+	s.by[category].add(evidence, ids)
+	if category != adversarial {
+		s.total.add(evidence, ids)
+	}
+}
+
+// add judges the answer to one question.
+func (t *sums) add(evidence, ids []string) {
 	found := func(k int) float64 {
 		n := 0.0
 		for _, e := range evidence {
@@ -305,17 +313,11 @@ func (s *score) add(category int, evidence, ids []string) {
 	for i := range min(10, len(evidence)) {
 		ideal += 1 / math.Log2(float64(i)+2)
 	}
-	counted := []*sums{&s.by[category]}
-	if category != adversarial {
-		counted = append(counted, &s.total)
-	}
-	for _, t := range counted {
-		t.n++
-		t.at5 += found(5)
-		t.at10 += found(10)
-		t.at20 += found(20)
-		t.ndcg += dcg / ideal
-	}
+	t.n++
+	t.at5 += found(5)
+	t.at10 += found(10)
+	t.at20 += found(20)
+	t.ndcg += dcg / ideal
 }
 
 // micro is recall@10 averaged over the questions of the types 1 to 4.

@@ -79,7 +79,7 @@ type leakWorld struct {
 	// by row: how often it was returned in full
 	tracked                                                            []atomic.Int64
 	full, summaries, stubs, extra, reads, barred, superseded, degraded atomic.Int64
-	left, compared, untracked, records, payloads                       atomic.Int64
+	left, compared, untracked, records, payloads, passages             atomic.Int64
 	// how many results each channel, and kind of supplement, had a share in: *atomic.Int64
 	channels sync.Map
 }
@@ -382,6 +382,12 @@ func (w *leakWorld) judge(q leakQuery, out schema.RecallResponse) error {
 				return fmt.Errorf("%s was shown", row.mark)
 			}
 			w.full.Add(1)
+			if p := x.Passage; p != nil {
+				w.passages.Add(1)
+				if q.req.IDsOnly || p.Text != row.content[p.Start:p.End] {
+					return fmt.Errorf("%s shows a passage that is none of its text", row.mark)
+				}
+			}
 			if len(x.Payload) > 0 {
 				w.payloads.Add(1)
 				if !q.req.Payload || !strings.Contains(string(x.Payload), row.mark) {
@@ -592,7 +598,7 @@ func TestNothingUnauthorisedLeaks(t *testing.T) {
 	counts := map[string]int64{"results": w.full.Load(), "summaries": w.summaries.Load(), "metadata": w.stubs.Load(),
 		"supplementary": w.extra.Load(), "superseded": w.superseded.Load(),
 		"reads": w.reads.Load(), "left": w.left.Load(), "barred": w.barred.Load(), "compared": w.compared.Load(),
-		"records": w.records.Load(), "payloads": w.payloads.Load()}
+		"records": w.records.Load(), "payloads": w.payloads.Load(), "passages": w.passages.Load()}
 	kinds := map[string]int64{}
 	for _, name := range slices.Concat(recall.Channels(),
 		[]string{layers.ChannelSignals, "source", "rationale", "transcript", "artifact", "card", "session", "summary",

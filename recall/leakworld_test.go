@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/mneme/mneme/memory/passages"
 	"github.com/mneme/mneme/memory/timeexpr"
 	"github.com/mneme/mneme/schema"
 )
@@ -180,11 +181,21 @@ func newLeakRow(r *rand.Rand, n int) leakRow {
 	row.content = fmt.Sprintf("%s needle %s: %s keeps the %s near the %s %s%s",
 		oneOf(r, "Last week", "In May 2026", "Once"), row.mark, oneOf(r, leakPeople...),
 		oneOf(r, leakTopics...), oneOf(r, leakTopics...), row.secret, oneOf(r, ".", "?"))
+	if n%leakLong == 0 {
+		row.content += strings.Repeat(fmt.Sprintf(" Of %s and %s the notes say that little came of it.", row.mark,
+			row.secret), 2*passages.MaxBytes/50)
+	}
 	return row
 }
 
+// leakLong is one in how many memories is so long that it is shown by passages. Every passage has its marks.
+const leakLong = 5
+
 // asked is the content as far as a request may name it.
-func (r leakRow) asked() string { return strings.ReplaceAll(r.content, " "+r.secret, "") }
+func (r leakRow) asked() string {
+	first, _, _ := strings.Cut(r.content, " Of mk")
+	return strings.ReplaceAll(first, " "+r.secret, "")
+}
 
 // leakID is the id of the n-th thing of a kind, in no order.
 func leakID(kind string, n int) uuid.UUID {

@@ -246,6 +246,28 @@ func TestRememberWithoutWorker(t *testing.T) {
 	require.Len(t, c.list("--type", "episodic").Items, 0)
 }
 
+func TestAPromptHasThePassageThatAnswers(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, testkit.NewHarness(t, nil))
+	filler := strings.Repeat("The zebra runs on and on over the plain. ", 40)
+	text := filler + "The zebra is called Matilda by the keepers. " + filler
+	c.put(`{"type":"semantic","confidence":0.9,"payload":{"kind":"semantic","subject":"zoo","predicate":"notes",`+
+		`"object":"`+text+`","validity":{"mode":"global"}}}`, app.ExitOK, "-")
+	question := []string{"recall", "what do the keepers call the zebra"}
+
+	var whole schema.RecallResponse
+	c.run(append(question, "--json")...).is(app.ExitOK).json(&whole)
+	require.Len(t, whole.Results, 1)
+	require.Greater(t, len(whole.Results[0].Content), len(text))
+	require.NotNil(t, whole.Results[0].Passage)
+	require.Contains(t, whole.Results[0].Passage.Text, "Matilda")
+
+	prompt := c.run(append(question, "--format", "prompt")...).is(app.ExitOK).out
+	require.Contains(t, prompt, "Matilda")
+	require.Contains(t, prompt, "[…] ", "the beginning is left out")
+	require.Less(t, len(prompt), 1_200, "the passage and not the whole")
+}
+
 func TestRecalledTextIsNotLearnedAgain(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, testkit.NewHarness(t, nil))
