@@ -11,6 +11,7 @@ const (
 	weight  = 2.0  // of the prior
 	keep    = 0.80 // of the earlier outcomes, with each new one: about the last five count
 	idle    = 0.85 // of the earlier outcomes, with each occurrence without a trial
+	passed  = 0.97 // of the earlier outcomes, where nothing waits for a trial
 	InPlace = 0.45 // chance from which on something learned is offered first
 )
 
@@ -72,6 +73,29 @@ func (t *Track) Idle() {
 	}
 	t.State = logit(evener(t.state(), turnsIdle))
 	t.Good, t.Bad = t.Good*idle, t.Bad*idle
+}
+
+// Pass says that the problem occurred and something else was tried, of what is not to have another chance by that alone.
+func (t *Track) Pass() {
+	if t.Good+t.Bad == 0 {
+		return
+	}
+	t.State = logit(evener(t.state(), turns))
+	t.Good, t.Bad = t.Good*passed, t.Bad*passed
+}
+
+// belief is the state, or for what was never tried the one by which a success has the chance of the base.
+func (t Track) belief(base float64) float64 {
+	if t.Good+t.Bad == 0 {
+		return stateOf(base)
+	}
+	return t.state()
+}
+
+// doubt makes it less likely by a share that it works.
+func (t *Track) doubt(share float64) {
+	t.State = logit(t.state() * (1 - share))
+	t.Good *= 1 - share
 }
 
 // Trials are the outcomes that were counted.
